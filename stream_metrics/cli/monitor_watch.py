@@ -21,7 +21,7 @@ from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.partition import validate
 from stream_metrics.monitor.runner import Runner, stopped_by_signals
 from stream_metrics.monitor.sources import Source
-from stream_metrics.monitor.store import Store
+from stream_metrics.monitor.store.opening import open_store
 from stream_metrics.monitor.summary import summary
 from stream_metrics.monitor.view_types import View
 from stream_metrics.report.layout import number
@@ -49,7 +49,7 @@ class Watch:
         self._config, self._lines = config, lines or Lines()
         validate(config)  # before a state file is created
         self._screen = _screen(self._lines.recent) if tui and sys.stdout.isatty() else None
-        store = Store(config.store.path, config.store.shared) if keeps else None
+        store = open_store(config.store.path, config.store.shared) if keeps else None
         with ExitStack() as undo:
             if store is not None:
                 undo.callback(store.close)
@@ -94,8 +94,8 @@ class Watch:
 
     def _started(self, address: str | None) -> None:
         records = self.runner.latest.records.read
-        if records:
-            LOG.info("%s has %s records; the counts go on from there", self._config.store.path, number(records))
+        if records and self.monitor.store is not None:
+            LOG.info("%s has %s records; the counts go on from there", self.monitor.store.name, number(records))
         if address is not None:
             LOG.info("the page is at %s", address)
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal, NamedTuple, TypeAlias
 
+from stream_metrics.monitor.store.files import is_empty
 from stream_metrics.monitor.store.locks import Lock, Locked, make_private
 from stream_metrics.monitor.store.rows import StoreError
-from stream_metrics.monitor.store.schema import is_empty
 
 __all__ = ["Base", "Life", "Standing", "Store", "StoreError"]
 

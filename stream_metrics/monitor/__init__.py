@@ -1,7 +1,7 @@
 """A model watched in production: predictions are joined with late labels, counted, checkpointed, and served.
 
     configuration = Config(counting=config.Counting(scores=True))
-    monitor = Monitor(configuration, Store("monitor.sqlite"))
+    monitor = Monitor(configuration, open_store("monitor.sqlite"))
     monitor.assign([0])                         # returns the next offsets
     monitor.step(records)                       # a list of Record, from any client
     monitor.view().by_window["1h"].metrics["accuracy"]
@@ -26,8 +26,20 @@ if TYPE_CHECKING:
     from stream_metrics.monitor.sources.make import make_source
     from stream_metrics.monitor.sources.memory import MemorySource
     from stream_metrics.monitor.store import Store
+    from stream_metrics.monitor.store.opening import open_store
 
-__all__ = ["Alerts", "Config", "MemorySource", "Monitor", "Record", "Runner", "Store", "load", "make_source"]
+__all__ = [
+    "Alerts",
+    "Config",
+    "MemorySource",
+    "Monitor",
+    "Record",
+    "Runner",
+    "Store",
+    "load",
+    "make_source",
+    "open_store",
+]
 
 HOMES = {
     "Alerts": "alerting",
@@ -39,6 +51,7 @@ HOMES = {
     "Store": "store",
     "load": "configure",
     "make_source": "sources.make",
+    "open_store": "store.opening",
 }
 
 

@@ -95,9 +95,9 @@ class Counting:
 
 @dataclass(frozen=True)
 class Store:
-    """Where states and offsets are kept: one SQLite file."""
+    """Where states and offsets are kept: one SQLite file, or a PostgreSQL database."""
 
-    path: str = _key("monitor.sqlite", "the state file; a source that is read once to its end has one only on request")
+    path: str = _key("monitor.sqlite", "a state file or postgresql:// address; read once, a source has one on request")
     every_seconds: float = _key(1.0, "seconds between two checkpoints; these take at most a tenth of the time")
     every_events: int = _key(10_000, "records between two checkpoints")
     shared: bool = _key(False, "several workers of a group keep their partitions in this file")

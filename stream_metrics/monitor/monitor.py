@@ -1,6 +1,6 @@
 """The monitor: reads records, joins and counts them, and writes checkpoints.
 
-    monitor = Monitor(config, Store(config.store.path))
+    monitor = Monitor(config, open_store(config.store.path))
     offsets = monitor.assign([0])               # where to go on reading
     while True:
         monitor.step(source.poll(0.5))          # an empty list, too, so that checkpoints are made in time
@@ -36,8 +36,9 @@ from stream_metrics.monitor.outcomes import JoinStats
 from stream_metrics.monitor.partition import Partition, by_part
 from stream_metrics.monitor.recent import RecentRejects
 from stream_metrics.monitor.records import Record, Rejected
-from stream_metrics.monitor.store import StaleOwner, Store, StoreError
+from stream_metrics.monitor.store import StaleOwner, StoreError
 from stream_metrics.monitor.store.export import Export, Exported, write_export
+from stream_metrics.monitor.store.tables import StateStore
 from stream_metrics.monitor.view import operation_view, view
 from stream_metrics.monitor.view_types import Alert, Checkpoint, DeadLetter, SourceState, View
 from stream_metrics.monitor.window_reading import read
@@ -64,7 +65,7 @@ class Monitor:
     `last_error` is why the last checkpoint failed, or None.
     """
 
-    def __init__(self, config: Config, store: Store | None = None, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, config: Config, store: StateStore | None = None, clock: Callable[[], float] = time.time) -> None:
         self.config, self.store, self.clock = config, store, clock
         self.started = clock()
         self.last_error: str | None = None

@@ -16,8 +16,8 @@ from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.sources import kafka
 from stream_metrics.monitor.sources.make import make_source
 from stream_metrics.monitor.store import Store
+from stream_metrics.monitor.store.files import read_only
 from stream_metrics.monitor.store.rows import EmptyStoreError
-from stream_metrics.monitor.store.schema import read_only
 from stream_metrics.wire import decoded
 from support.monitor_events import CONFIG, NOW, START, counted, events, offline, records
 

@@ -1,14 +1,15 @@
 """Monitors in processes of their own, to be killed: reads orders from standard input and forks a monitor for each.
 
-Everything is imported once, so that a monitor starts in milliseconds. An order is JSON: `state` and `file` are paths;
-`crash` is the number of the statement before which to die; `die` the size of a file beyond which to die in the middle
-of a write; `shared`; `stop` is the step after which it stops itself; `limit` bounds the size of files until some
-checkpoints have failed; `pause` is between two steps. How it ended is said at once, or, with `wait` false, when the
-process is named by an order `end`.
+Everything is imported once, so that a monitor starts in milliseconds. An order is JSON: `state` and `file` are paths,
+or `state` is the address of a database; `crash` is the number of the statement before which to die; `die` the size of
+a file beyond which to die in the middle of a write; `shared`; `stop` is the step after which it stops itself; `limit`
+bounds the size of files until some checkpoints have failed; `pause` is between two steps. How it ended is said at once,
+or, with `wait` false, when the process is named by an order `end`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -23,8 +24,13 @@ from stream_metrics.monitor.config import Store as StoreConfig
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.sources import lines
 from stream_metrics.monitor.sources.file import FileSource
-from stream_metrics.monitor.store import StaleOwner, Store
+from stream_metrics.monitor.store import StaleOwner
+from stream_metrics.monitor.store.opening import open_store
+from stream_metrics.monitor.store.tables import StateStore
 from support.monitor_events import CONFIG, NOW
+
+with contextlib.suppress(ImportError):
+    import stream_metrics.monitor.store.postgres  # noqa: F401 - once, rather than in every monitor
 
 __all__ = ["CRASHED", "STALE"]
 
@@ -32,7 +38,7 @@ CRASHED, STALE, FAILED = 7, 8, 9
 CONFIG_ = dataclasses.replace(CONFIG, store=StoreConfig(every_events=40))
 
 
-def patch(store: Store, crash: int) -> None:
+def patch(store: StateStore, crash: int) -> None:
     """Have the process die before a statement."""
     steps = iter(range(10**9))
 
@@ -51,7 +57,7 @@ def run_monitor(order: dict[str, Any]) -> int:
     """Read the whole file, and return the exit status."""
     lines.BLOCK = 4096
     sys.modules["stream_metrics.monitor.sources.file"].BLOCK = 4096  # type: ignore[attr-defined]
-    store = Store(order["state"], order.get("shared", False))
+    store = open_store(order["state"], order.get("shared", False))
     if "crash" in order:
         patch(store, order["crash"])
     monitor, source = Monitor(CONFIG_, store, lambda: NOW), FileSource(order["file"])

@@ -14,6 +14,7 @@ __all__ = [
     "Change",
     "EmptyStoreError",
     "LETTERS",
+    "Lease",
     "Moves",
     "PendingRow",
     "Row",
@@ -113,6 +114,13 @@ class Change(NamedTuple):
         segments = [written.segment for written in (self.waiting, self.done, self.ids)]
         bodies = [segment.body for segment in segments if segment is not None]
         return sum(map(len, [self.state, *self.parts.values(), *bodies]))
+
+
+class Lease(NamedTuple):
+    """What one worker alone may do, as it was granted: `epoch` is higher for every holder."""
+
+    name: str
+    epoch: int
 
 
 def offsets(following: Mapping[str, int]) -> bytes:

@@ -1,29 +1,27 @@
-"""The tables of a state file, and how a connection to it is opened.
+"""The tables of a store, version by version, and how an older store is brought to this version.
 
 `state` has a row for each partition, with crc; `parts` has its counts, with crc, in parts of which a checkpoint writes
 those that have changed; `log` what came to and left the join with each checkpoint, with crc;
 `pending` what waits but has outgrown the memory; `dead_letters` the last records that were rejected; `notes` plain data
-of others, such as the state of alerts. `user_version` is the number of this schema.
+of others, such as the state of alerts. Where workers share a store, `workers` has what each last said of itself, and
+`leases` who alone may do what. `owner` is the worker that claimed a partition; `revision` numbers its checkpoints, and
+`parts` says of each with which one it was written, so that readers fetch what is new.
+
+Each text of `VERSIONS` takes a store from the version before to its own. They are written for SQLite; `for_postgres`
+returns the same for PostgreSQL.
 """
 
 from __future__ import annotations
 
-import sqlite3
-from urllib.parse import quote
+import re
+from collections.abc import Iterator
 
-from stream_metrics.monitor.store.locks import make_private
-from stream_metrics.monitor.store.rows import EmptyStoreError, StoreError
+from stream_metrics.monitor.store.rows import StoreError
 
-__all__ = ["SCHEMA", "connect", "is_empty", "read_only"]
+__all__ = ["SCHEMA", "VERSIONS", "check_version", "for_postgres", "statements_after"]
 
-APPLICATION = 0x534D4F4E  # "SMON"
-SCHEMA = 1
-KIND = "state file of a monitor"
-PAGE = 16_384  # bytes; with 4096, a large segment of the log takes half as long again to write
-WAL_PAGES = 1000
-CACHE_KB = 32_768
-PATIENCE = 30.0
-CREATE = """
+VERSIONS = (
+    """
 create table state (part integer primary key, epoch integer not null, next blob not null, state blob not null,
                     crc integer not null, restored integer not null, written real not null);
 create table parts (part integer not null, name text not null, body blob not null, crc integer not null,
@@ -33,58 +31,43 @@ create table log (part integer not null, shelf integer not null, number integer 
 create table pending (part integer not null, row integer not null, id blob not null, body blob not null,
                       primary key (part, row)) without rowid;
 create unique index pending_id on pending (part, id);
-create table dead_letters (topic text not null, partition integer not null, offset integer not null,
-                           reason text not null, detail text not null, primary key (topic, partition, offset));
+create table dead_letters (topic text not null, partition integer not null, "offset" integer not null,
+                           reason text not null, detail text not null, primary key (topic, partition, "offset"));
 create table notes (name text primary key, body blob not null, crc integer not null)
-"""
+""",
+    """
+alter table state add column owner text not null default '';
+alter table state add column revision integer not null default 0;
+alter table parts add column revision integer not null default 0;
+create index parts_revision on parts (part, revision);
+create table workers (name text primary key, seen real not null, report blob not null);
+create table leases (name text primary key, holder text not null, epoch integer not null, ends real not null)
+""",
+)
+SCHEMA = len(VERSIONS)
+POSTGRES = {
+    r"\binteger\b": "bigint",
+    r"\breal\b": "double precision",
+    r"\bblob\b": "bytea",
+    r"\) without rowid": ")",
+    r"dead_letters \(": "dead_letters (rowid bigserial, ",  # which every table of SQLite has
+}
 
 
-def connect(path: str) -> sqlite3.Connection:
-    """Open a state file for writing, and make one if there is none; ``StoreError`` if it is not ours to write."""
-    make_private(path)
-    connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-    try:
-        is_empty(connection, path, APPLICATION, SCHEMA, KIND)
-        for pragma in (f"page_size = {PAGE}", "journal_mode = wal", "synchronous = full", f"cache_size = -{CACHE_KB}"):
-            connection.execute(f"pragma {pragma}")
-        connection.execute(f"pragma wal_autocheckpoint = {WAL_PAGES}")
-        connection.execute("begin immediate")
-        if not _number(connection, "application_id"):
-            for statement in CREATE.split(";"):
-                connection.execute(statement)
-            connection.execute(f"pragma application_id = {APPLICATION}")
-            connection.execute(f"pragma user_version = {SCHEMA}")
-        connection.execute("commit")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+def statements_after(version: int) -> Iterator[str]:
+    """Yield the statements that bring a store of a version to the newest."""
+    for text in VERSIONS[version:]:
+        yield from (statement.strip() for statement in text.split(";"))
 
 
-def read_only(path: str) -> sqlite3.Connection:
-    """Open a state file for reading, also while a monitor writes it; ``StoreError`` if it is none that we can read."""
-    connection = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=PATIENCE, isolation_level=None)
-    try:
-        if is_empty(connection, path, APPLICATION, SCHEMA, KIND):
-            raise EmptyStoreError(f"{path}: expected the {KIND}, but nothing has been written to it yet")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+def for_postgres(statement: str) -> str:
+    """Return a statement of `VERSIONS` as PostgreSQL reads it."""
+    for pattern, replacement in POSTGRES.items():
+        statement = re.sub(pattern, replacement, statement)
+    return statement
 
 
-def is_empty(connection: sqlite3.Connection, path: str, application: int, schema: int, kind: str) -> bool:
-    """Tell whether nothing was written to a database; ``StoreError`` unless it is this `kind` of file and schema."""
-    of, number = _number(connection, "application_id"), _number(connection, "user_version")
-    if not (of or number or connection.execute("select 1 from sqlite_master").fetchone()):
-        return True
-    if of != application:
-        raise StoreError(f"{path}: expected the {kind}, but it is a database of another kind")
-    if number != schema:
-        raise StoreError(f"{path}: expected schema {schema}, but the file has schema {number}")
-    return False
-
-
-def _number(connection: sqlite3.Connection, pragma: str) -> int:
-    (number,) = connection.execute(f"pragma {pragma}").fetchone()
-    return int(number)
+def check_version(name: str, version: int, newest: int = SCHEMA) -> None:
+    """Raise ``StoreError`` for the store `name` if a later version of this program wrote it."""
+    if version > newest:
+        raise StoreError(f"{name}: expected schema {newest} or an earlier one, but it has schema {version}")

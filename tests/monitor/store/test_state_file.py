@@ -1,4 +1,4 @@
-"""The state file: checkpoints are atomic, one writer, one owner, damage is detected."""
+"""The state file: one writer, files of others, exports."""
 
 from __future__ import annotations
 
@@ -7,21 +7,19 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.stores import change
 
 from stream_metrics.monitor.records import Rejected
-from stream_metrics.monitor.store import Change, Row, StaleOwner, Store, StoreError, locks, offsets
-from stream_metrics.monitor.store import sqlite as module
+from stream_metrics.monitor.store import Row, Store, StoreError, locks, offsets
 from stream_metrics.monitor.store.export import Export, Exported, read_export, restore, write_export
-from stream_metrics.monitor.store.rows import EmptyStoreError, Moves, Segment, Written
-from stream_metrics.monitor.store.schema import SCHEMA, read_only
-
-LETTER = Rejected("t", 0, 3, "decode", "no \ud800 JSON")
-NOTHING = Written(None, 0, Moves(), 0, [])
+from stream_metrics.monitor.store.files import read_only
+from stream_metrics.monitor.store.rows import EmptyStoreError, checksum
+from stream_metrics.monitor.store.schema import SCHEMA, VERSIONS
 
 
 @pytest.fixture
@@ -36,127 +34,6 @@ def store(path: str) -> Iterator[Store]:
     made = Store(path)
     yield made
     made.close()
-
-
-def change(row: Row, number: int, part: int = 0) -> Change:
-    """Return a change that writes something everywhere, all of it numbered."""
-    waiting = Written(Segment(number, 2, number, b"w%d" % number), number, Moves(number, (), _rows(number)), number, [])
-    done = Written(Segment(number, 1, number, b"d%d" % number), max(number - 1, 0), Moves(), number, [])
-    parts, gone = {"total": b"%d" % number, f"pane/{number}": b"p"}, [f"pane/{number - 1}"]
-    following = offsets({"t": number})
-    return Change(part, row.epoch, offsets(row.next), following, b"state %d" % number, parts, gone, waiting, done)
-
-
-def _rows(number: int) -> tuple[tuple[int, bytes, bytes], ...]:
-    return ((number, b"id", b"entry %d" % number),)
-
-
-def content(store: Store) -> dict[str, list[Any]]:
-    """Return all that is in a file but times and epochs."""
-    tables = ["parts", "log", "pending", "dead_letters", "notes"]
-    held = {table: store._run(f"select * from {table} order by 1, 2, 3").fetchall() for table in tables}
-    return held | {"state": store._run("select part, next, state, crc from state").fetchall()}
-
-
-def test_what_is_written_is_read(store: Store, path: str) -> None:
-    """State, parts, log, pending rows, dead letters and notes come back, also to another process of a later time."""
-    row = store.claim(0)
-    store.save([change(row, 1)], [LETTER], {"alerts": b"note"})
-    store.save([change(row._replace(next={"t": 1}), 2)], [], {})
-    store.close()
-    again = Store(path)
-    found = again.claim(0)
-
-    assert row == Row(0, 1, {}, b"", {}, False, [], [], 0.0, [])
-    assert found[:6] == (0, 2, {"t": 2}, b"state 2", {"total": b"2", "pane/2": b"p"}, False)
-    assert found.waiting == [Segment(2, 2, 2, b"w2")]
-    assert found.done == [Segment(1, 1, 1, b"d1"), Segment(2, 1, 2, b"d2")]
-    assert again.rows_of(0, [b"id", b"no"]) == [(2, b"id", b"entry 2")]
-    assert again.following(0, 0, 10) == [(2, b"id", b"entry 2")]
-    assert again.rows_of(1, [b"id"]) == again.following(0, 3, 10) == []
-    assert again.letters() == [LETTER._replace(detail="no ? JSON")]
-    assert again.notes() == {"alerts": b"note"}
-    again.close()
-
-
-def test_an_owner_is_known_by_its_epoch(store: Store) -> None:
-    """Once a partition is claimed again, its last owner writes nothing, not even the other partitions of its change."""
-    mine, other = store.claim(0), store.claim(1)
-    store.save([change(mine, 1)], [], {})
-    store.claim(0)
-    before = content(store)
-
-    with pytest.raises(StaleOwner, match="partition 0 has another owner") as raised:
-        store.save([change(other, 5, 1), change(mine._replace(next={"t": 1}), 2)], [LETTER], {"a": b"1"})
-
-    assert raised.value.part == 0
-    assert content(store) == before
-
-
-def test_an_owner_is_known_by_its_offsets(store: Store) -> None:
-    """A state that does not follow the one that is there is refused: it would roll it back."""
-    row = store.claim(0)
-    store.save([change(row, 1)], [], {})
-
-    with pytest.raises(StaleOwner):
-        store.save([change(row, 1)], [], {})
-
-
-STATEMENTS = 16
-
-
-class Broken(Exception):
-    """What a test has go wrong."""
-
-
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("number", range(STATEMENTS))
-def test_a_fault_at_any_step_leaves_all_or_nothing(
-    store: Store, number: int, after: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever statement of a checkpoint fails, and whenever, the file is as it was; then it can be written."""
-    row = store.claim(0)
-    store.save([change(row, 1)], [], {})
-    before, steps, row = content(store), iter(range(100)), row._replace(next={"t": 1})
-
-    def failing(run: Callable[..., Any]) -> Callable[..., Any]:
-        def step(statement: str, *values: Any) -> Any:
-            mine = next(steps)
-            if mine == number and not after:
-                raise Broken(statement)
-            found = run(statement, *values)
-            if mine == number and statement != "commit":
-                raise Broken(statement)
-            return found
-
-        return step
-
-    with monkeypatch.context() as patch:
-        patch.setattr(store, "_run", failing(store._run))
-        patch.setattr(store, "_run_many", failing(store._run_many))
-        if number == STATEMENTS - 1 and after:
-            store.save([change(row, 2)], [LETTER], {"a": b"1"})
-            assert next(steps) == STATEMENTS
-        else:
-            with pytest.raises(Broken):
-                store.save([change(row, 2)], [LETTER], {"a": b"1"})
-            assert content(store) == before
-            patch.undo()
-            store.save([change(row, 2)], [LETTER], {"a": b"1"})
-
-    assert store.claim(0).next == {"t": 2}
-    assert store.notes() == {"a": b"1"}
-
-
-def test_dead_letters_are_bounded_and_come_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last ones stay; one that comes again, after a crash, is the same one."""
-    monkeypatch.setattr(module, "LETTERS", 5)
-    letters = [LETTER._replace(offset=offset) for offset in range(9)]
-    store.save([], letters[:4], {})
-    store.save([], letters[2:], {})
-
-    assert [letter.offset for letter in store.letters()] == [8, 7, 6, 5, 4]
-    assert [letter.offset for letter in store.letters(2)] == [8, 7]
 
 
 def test_a_second_writer_is_refused_at_the_start(store: Store, path: str) -> None:
@@ -232,9 +109,35 @@ def test_a_newer_schema_is_refused_with_both_numbers(path: str) -> None:
         connection.execute(f"pragma user_version = {SCHEMA + 1}")
     connection.close()
 
+    said = f"expected schema {SCHEMA} or an earlier one, but it has schema {SCHEMA + 1}"
     for opened in (Store, read_only):
-        with pytest.raises(StoreError, match=f"expected schema {SCHEMA}, but the file has schema {SCHEMA + 1}"):
+        with pytest.raises(StoreError, match=said):
             opened(path)
+
+
+def test_a_file_of_the_first_schema_is_brought_to_this_one(path: str) -> None:
+    """Its content stays, it can be written, and a reader of this version reads it before and after."""
+    with sqlite3.connect(path) as connection:
+        for statement in VERSIONS[0].split(";"):
+            connection.execute(statement)
+        data = offsets({"t": 5}), b"state"
+        connection.execute("insert into state values (0, 3, ?, ?, ?, 0, 1.5)", (*data, checksum(*data)))
+        connection.execute("insert into parts values (0, 'total', ?, ?)", (b"t", checksum(b"t")))
+        connection.execute("insert into dead_letters values ('t', 0, 3, 'decode', 'no JSON')")
+        connection.execute("pragma application_id = 0x534D4F4E")
+        connection.execute("pragma user_version = 1")
+    connection.close()
+    read_only(path).close()
+
+    store = Store(path)
+    row = store.claim(0)
+    store.save([change(row, 6)], [], {})
+
+    assert row == Row(0, 4, {"t": 5}, b"state", {"total": b"t"}, False, [], [], 1.5, [])
+    assert store.letters() == [Rejected("t", 0, 3, "decode", "no JSON")]
+    assert store.claim(0).parts == {"total": b"6", "pane/6": b"p"}
+    store.close()
+    assert sqlite3.connect(path).execute("pragma user_version").fetchone() == (SCHEMA,)
 
 
 def test_files_of_others_are_refused(tmp_path: Path) -> None:
@@ -257,25 +160,6 @@ def test_files_of_others_are_refused(tmp_path: Path) -> None:
     with pytest.raises(EmptyStoreError, match="nothing has been written to it yet"):
         read_only(str(tmp_path / "empty"))
     Store(str(tmp_path / "empty")).close()
-
-
-DAMAGE = [
-    ("update state set state = x'00'", "the state of partition 0 is damaged"),
-    ("update state set next = x'90'", "the state of partition 0 is damaged"),
-    ("update parts set body = x'00' where name = 'total'", "'total' of partition 0 is damaged"),
-    ("update log set body = x'00' where shelf = 1", "segment 1 of the log of partition 0 is damaged"),
-    ("update notes set body = x'00'", "the note 'a' is damaged"),
-]
-
-
-@pytest.mark.parametrize(("statement", "said"), DAMAGE, ids=[said for _, said in DAMAGE])
-def test_damage_is_found(store: Store, statement: str, said: str) -> None:
-    """Every blob has a checksum, and what is wrong is named."""
-    store.save([change(store.claim(0), 1)], [], {"a": b"1"})
-    store._run(statement)
-
-    with pytest.raises(StoreError, match=said + ": expected crc .* an export can be restored in its place"):
-        store.claim(0) and store.notes()
 
 
 def test_a_file_cut_short_is_refused(path: str) -> None:

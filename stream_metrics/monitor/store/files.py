@@ -1,0 +1,73 @@
+"""How a connection to a SQLite file of ours is opened, and how others are recognised."""
+
+from __future__ import annotations
+
+import sqlite3
+from urllib.parse import quote
+
+from stream_metrics.monitor.store.locks import make_private
+from stream_metrics.monitor.store.rows import EmptyStoreError, StoreError
+from stream_metrics.monitor.store.schema import SCHEMA, check_version, statements_after
+
+__all__ = ["connect", "is_empty", "read_only"]
+
+APPLICATION = 0x534D4F4E  # "SMON"
+KIND = "state file of a monitor"
+PAGE = 16_384  # bytes; with 4096, a large segment of the log takes half as long again to write
+WAL_PAGES = 1000
+CACHE_KB = 32_768
+PATIENCE = 30.0
+
+
+def connect(path: str) -> sqlite3.Connection:
+    """Open a state file for writing, make one if there is none, and bring one of an earlier version to this one.
+
+    ``StoreError`` if it is not ours to write.
+    """
+    make_private(path)
+    connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+    try:
+        is_empty(connection, path, APPLICATION, SCHEMA, KIND)
+        for pragma in (f"page_size = {PAGE}", "journal_mode = wal", "synchronous = full", f"cache_size = -{CACHE_KB}"):
+            connection.execute(f"pragma {pragma}")
+        connection.execute(f"pragma wal_autocheckpoint = {WAL_PAGES}")
+        connection.execute("begin immediate")
+        version = _number(connection, "user_version")
+        for statement in statements_after(version):
+            connection.execute(statement)
+        if version != SCHEMA:
+            connection.execute(f"pragma application_id = {APPLICATION}")
+            connection.execute(f"pragma user_version = {SCHEMA}")
+        connection.execute("commit")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def read_only(path: str) -> sqlite3.Connection:
+    """Open a state file for reading, also while a monitor writes it; ``StoreError`` if it is none that we can read."""
+    connection = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=PATIENCE, isolation_level=None)
+    try:
+        if is_empty(connection, path, APPLICATION, SCHEMA, KIND):
+            raise EmptyStoreError(f"{path}: expected the {KIND}, but nothing has been written to it yet")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def is_empty(connection: sqlite3.Connection, path: str, application: int, schema: int, kind: str) -> bool:
+    """Tell whether nothing was written to a database; ``StoreError`` if it is another kind of file, or newer."""
+    of, number = _number(connection, "application_id"), _number(connection, "user_version")
+    if not (of or number or connection.execute("select 1 from sqlite_master").fetchone()):
+        return True
+    if of != application:
+        raise StoreError(f"{path}: expected the {kind}, but it is a database of another kind")
+    check_version(path, number, schema)
+    return False
+
+
+def _number(connection: sqlite3.Connection, pragma: str) -> int:
+    (number,) = connection.execute(f"pragma {pragma}").fetchone()
+    return int(number)

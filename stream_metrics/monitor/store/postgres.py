@@ -1,0 +1,238 @@
+"""A PostgreSQL database (13 or later) that the replicas of a consumer group share.
+
+The tables are those of the SQLite file, in the first schema of the search path; each model has a schema, or a database,
+of its own. A checkpoint is one transaction at the isolation level READ COMMITTED: to swap the row of a partition locks
+it, and a swap that waited for another owner's sees what that one wrote, and changes nothing.
+
+A connection that breaks is opened again. If it breaks while a transaction is committed, the server is asked whether it
+was, by the number of the transaction, before anything else happens. If no answer comes in `PATIENCE` seconds, the
+checkpoint counts as failed; if it was written after all, the next one gets ``StaleOwner``, so nothing is counted twice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from typing import Any, Self, TypeVar
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from stream_metrics.monitor.store.rows import PendingRow, StoreError
+from stream_metrics.monitor.store.schema import SCHEMA, check_version, for_postgres, statements_after
+from stream_metrics.monitor.store.tables import StateStore
+
+__all__ = ["PostgresStore", "shown_address"]
+
+T = TypeVar("T")
+PATIENCE = 20.0  # seconds, for a server that is away
+NAP = 0.1
+OLDEST = 130_000  # the version of the server
+LOCK = 0x534D4F4E  # of those who create or change tables
+DEFAULTS = {
+    "target_session_attrs": "read-write",
+    "connect_timeout": "5",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "20000",
+    "application_name": "stream-metrics monitor",
+}
+SETTINGS = (
+    "set idle_in_transaction_session_timeout = '10s'",  # a worker that is stopped lets go of its rows
+    "set lock_timeout = '15s'",
+    "set client_min_messages = warning",
+)
+
+
+def shown_address(path: str) -> str:
+    """Return what may be shown of an address: user, host, port and database, never a password."""
+    try:
+        parts = conninfo_to_dict(path)
+    except psycopg.Error:
+        raise StoreError("Expected an address such as postgresql://user@host:5432/database, but it is none") from None
+    user, host, port = (parts.get(name) for name in ("user", "host", "port"))
+    place = f"{f'{user}@' if user else ''}{host or ''}{f':{port}' if port else ''}"
+    return f"postgresql://{place}/{parts.get('dbname') or ''}"
+
+
+@cache
+def _translated(statement: str) -> bytes:
+    return statement.replace("?", "%s").encode()
+
+
+class PostgresStore(StateStore):
+    """The store at an address, `postgresql://user:password@host:port/database?parameter=value`.
+
+    Tables are created where there are none. Raises ``StoreError`` if the server cannot be reached, or a later version
+    of this program wrote the tables.
+    """
+
+    shared = True
+
+    def __init__(self, path: str, worker: str | None = None) -> None:
+        super().__init__(worker)
+        self.name = shown_address(path)
+        self._address = make_conninfo(path, **{k: v for k, v in DEFAULTS.items() if k not in conninfo_to_dict(path)})
+        with self._named_errors():
+            self._connection = self._connected()
+            try:
+                self._prepare()
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def another(self) -> Self:
+        """Return another connection to the same store for the same worker."""
+        return type(self)(self._address, self.worker)
+
+    def _connected(self) -> psycopg.Connection:
+        connection = psycopg.connect(self._address, autocommit=True)
+        try:
+            if connection.info.server_version < OLDEST:
+                raise StoreError(f"{self.name}: expected PostgreSQL 13 or later, but it is an earlier version")
+            for setting in SETTINGS:
+                connection.execute(setting)
+            if connection.execute("show synchronous_commit").fetchone() == ("off",):
+                connection.execute("set synchronous_commit = on")  # what is acknowledged must be on a disk
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _prepare(self) -> None:
+        """Create the tables, or bring them to this version."""
+        with self._begun():
+            self._run("select pg_advisory_xact_lock(?)", LOCK)
+            self._run("create table if not exists monitor_schema (version bigint not null)")
+            version = sum(version for (version,) in self._run("select version from monitor_schema").fetchall())
+            check_version(self.name, version)
+            for statement in statements_after(version):
+                self._connection.execute(for_postgres(statement).encode())
+            if version != SCHEMA:
+                self._run("delete from monitor_schema")
+                self._run("insert into monitor_schema values (?)", SCHEMA)
+
+    @contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        """Name the store in every error."""
+        try:
+            yield
+        except (psycopg.Error, OSError) as error:
+            text = " ".join(str(error).split()) or type(error).__name__
+            raise StoreError(f"{self.name}: {text}") from error
+
+    def _run(self, statement: str, *values: object) -> psycopg.Cursor[Any]:
+        return self._connection.execute(_translated(statement), values, binary=True)
+
+    def _run_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
+        with self._connection.cursor() as cursor:
+            cursor.executemany(_translated(statement), rows)
+
+    def _reach(self) -> None:
+        """Open the connection again if it is broken."""
+        if self._connection.closed:
+            self._connection = self._connected()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._named_errors():
+            self._reach()
+            with self._begun():
+                yield
+
+    @contextmanager
+    def _begun(self) -> Iterator[None]:
+        """Commit what is run inside, or roll it back; an error in between leaves no doubt which of both."""
+        try:
+            self._run("begin")
+            (number,) = self._run("select pg_current_xact_id()::text").fetchone() or (None,)
+            yield
+        except BaseException:
+            self._roll_back()
+            raise
+        try:
+            self._run("commit")
+        except psycopg.Error:
+            if not self._connection.closed:
+                self._roll_back()
+                raise
+            if not self._again(lambda: self._committed(str(number))):
+                raise
+        except BaseException:
+            self._roll_back()
+            raise
+
+    def _roll_back(self) -> None:
+        with suppress(psycopg.Error):
+            if not self._connection.closed:
+                self._connection.execute("rollback")
+
+    def _committed(self, number: str) -> bool:
+        """Tell whether the transaction of a number was committed, once it has ended."""
+        while True:
+            try:
+                (status,) = self._run("select pg_xact_status(?::text::xid8)", number).fetchone() or (None,)
+            except psycopg.DataError:  # the server has started again, and has never had so many
+                return False
+            if status != "in progress":
+                return bool(status == "committed")
+            time.sleep(NAP)
+
+    def _again(self, do: Callable[[], T]) -> T:
+        """Return what `do` returns, over connections that are opened again for `PATIENCE` seconds."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self._reach()
+                return do()
+            except psycopg.Error:
+                if time.monotonic() > end or not self._connection.closed:
+                    raise
+                time.sleep(NAP)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Have all that is read inside come from one moment."""
+        with self._named_errors():
+            self._reach()
+            try:
+                self._run("begin isolation level repeatable read read only")
+                yield
+            finally:
+                self._roll_back()
+
+    def _rows(self, statement: str, part: int, *values: object) -> list[PendingRow]:
+        """Return pending rows, also if the server is away for a while: events at hand cannot be counted without."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                with self._named_errors():
+                    self._reach()
+                return super()._rows(statement, part, *values)
+            except StoreError as error:
+                if not isinstance(error.__cause__, psycopg.OperationalError) or time.monotonic() > end:
+                    raise
+                time.sleep(NAP)
+
+    def _ids_query(self, part: int, ids: Sequence[bytes]) -> tuple[Any, ...]:
+        return "select row, id, body from pending where part = ? and id = any(?)", part, list(ids)
+
+    def _take_pending(self, part: int, rows: Sequence[int]) -> None:
+        self._run("delete from pending where part = ? and row = any(?::bigint[])", part, list(rows))
+
+    def _add_pending(self, rows: Sequence[tuple[int, int, bytes, bytes]]) -> None:
+        with (
+            self._connection.cursor() as cursor,
+            cursor.copy("copy pending (part, row, id, body) from stdin (format binary)") as copy,
+        ):
+            copy.set_types(["int8", "int8", "bytea", "bytea"])
+            for row in rows:
+                copy.write_row(row)
+
+    def close(self) -> None:
+        """Close the connection."""
+        with suppress(psycopg.Error):
+            self._connection.close()

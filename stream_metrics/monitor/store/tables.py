@@ -1,0 +1,257 @@
+"""What every store does, in statements that SQLite and PostgreSQL both read.
+
+A checkpoint is one transaction, so a crash at any instant leaves the whole of one checkpoint or the whole of the next.
+Whole states are written, never differences, and a row is swapped only if its owner's epoch and its offsets are what
+this owner left there. To assign a partition raises its epoch: from then on, the earlier owner gets ``StaleOwner``, also
+where no record came in between.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Self
+
+from stream_metrics.monitor.records import Rejected
+from stream_metrics.monitor.store.rows import (
+    LETTERS,
+    SHELVES,
+    Change,
+    Lease,
+    PendingRow,
+    Row,
+    Segment,
+    StaleOwner,
+    StoreError,
+    Written,
+    checksum,
+    offsets,
+)
+from stream_metrics.wire import decoded
+
+__all__ = ["StateStore", "worker_name"]
+
+STATE = "part, epoch, next, state, crc, restored, written"
+SET_STATE = """update state set next = ?, state = ?, crc = ?, restored = 0, written = ?, revision = revision + 1
+               where part = ? and epoch = ? and next = ?"""
+PUT_PART = """insert into parts (part, name, body, crc, revision)
+              values (?, ?, ?, ?, (select revision from state where part = ?)) on conflict (part, name) do update
+              set body = excluded.body, crc = excluded.crc, revision = excluded.revision"""
+PUT_LETTER = """insert into dead_letters (topic, partition, "offset", reason, detail) values (?, ?, ?, ?, ?)
+                on conflict (topic, partition, "offset") do update
+                set reason = excluded.reason, detail = excluded.detail"""
+PUT_NOTE = """insert into notes (name, body, crc) values (?, ?, ?)
+              on conflict (name) do update set body = excluded.body, crc = excluded.crc"""
+PUT_LOG = "insert into log (part, shelf, number, size, last, body, crc) values (?, ?, ?, ?, ?, ?, ?)"
+PUT_STATE = "insert into state (part, epoch, next, state, crc, restored, written) values (?, ?, ?, ?, ?, ?, ?)"
+
+
+def worker_name() -> str:
+    """Return a name for this process, which no other one that shares its store has."""
+    return f"{socket.gethostname()}-{os.getpid()}-{os.urandom(2).hex()}"
+
+
+class StateStore(ABC):
+    """States, next offsets, what waits, and what was rejected, of partitions that `worker` may claim.
+
+    `name` says which store it is, without secrets; `shared` whether several workers use it at the same time. All errors
+    are ``StoreError``. One thread at a time.
+    """
+
+    name: str
+    shared: bool
+
+    def __init__(self, worker: str | None = None) -> None:
+        self.worker = worker_name() if worker is None else worker
+        self._epochs: dict[int, int] = {}  # of the partitions claimed
+
+    @abstractmethod
+    def _run(self, statement: str, *values: object) -> Any:
+        """Execute a statement with its values in the place of question marks, and return the cursor."""
+
+    @abstractmethod
+    def _run_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
+        """Execute a statement for each row of values."""
+
+    @abstractmethod
+    def _transaction(self) -> AbstractContextManager[None]:
+        """Write all that is run inside, or nothing."""
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[None]:
+        """Have all that is read inside come from one moment."""
+
+    @abstractmethod
+    def _named_errors(self) -> AbstractContextManager[None]:
+        """Turn the errors of the database into ``StoreError`` that name the store."""
+
+    @abstractmethod
+    def another(self) -> Self:
+        """Return another connection to the same store for the same worker, for another thread."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the connection, and release what it holds."""
+
+    def claim(self, part: int) -> Row:
+        """Become the owner of a partition and return its stored state; ``StoreError`` if that is damaged."""
+        with self._transaction():
+            empty = offsets({}), b""
+            values = part, 0, *empty, checksum(*empty), 0, 0.0
+            self._run(f"{PUT_STATE} on conflict (part) do nothing", *values)
+            self._run("update state set epoch = epoch + 1, owner = ? where part = ?", self.worker, part)
+            state = self._run(f"select {STATE} from state where part = ?", part).fetchone()
+            parts = self._run("select name, body, crc from parts where part = ?", part).fetchall()
+            logs = [self._run(*self._log_query(part, shelf)).fetchall() for shelf in range(SHELVES)]
+        row = self.checked_row(state, parts, logs)
+        self._epochs[part] = row.epoch
+        return row
+
+    @staticmethod
+    def _log_query(part: int, shelf: int) -> tuple[str, int, int]:
+        columns = "number, size, last, body, crc"
+        return f"select {columns} from log where part = ? and shelf = ? order by number", part, shelf
+
+    def checked_row(self, state: Sequence[Any], parts: Iterable[Any], logs: Iterable[Iterable[Any]] = ()) -> Row:
+        """Return the row of what was read of a partition; ``StoreError`` if any of it is damaged."""
+        part, epoch, following, body, crc, restored, written = state
+        self._check_crc(f"the state of partition {part}", crc, following, body)
+        bodies: dict[str, bytes] = {}
+        for name, bodies[name], crc in parts:
+            self._check_crc(f"{name!r} of partition {part}", crc, bodies[name])
+        shelves: list[list[Segment]] = [[] for _ in range(SHELVES)]
+        for shelf, log in zip(shelves, logs, strict=False):
+            for number, size, last, data, crc in log:
+                self._check_crc(f"segment {number} of the log of partition {part}", crc, data)
+                shelf.append(Segment(number, size, last, data))
+        waiting, done, ids = shelves
+        return Row(part, epoch, dict(decoded(following)), body, bodies, bool(restored), waiting, done, written, ids)
+
+    def _check_crc(self, what: str, crc: int, *data: bytes) -> None:
+        if checksum(*data) != crc:
+            raise StoreError(
+                f"{self.name}: {what} is damaged: expected crc {crc}, but it has {checksum(*data)}; an export can be "
+                f"restored in its place"
+            )
+
+    def save(
+        self,
+        changes: Sequence[Change],
+        letters: Sequence[Rejected],
+        notes: Mapping[str, bytes],
+        lease: Lease | None = None,
+    ) -> bool:
+        """Write a checkpoint, all of it or nothing; ``StaleOwner`` if a partition has another owner by now.
+
+        With a `lease`, notes are written only if it still is this worker's, and the result is whether it is.
+        """
+        with self._transaction():
+            for change in changes:
+                self._swap(change)
+                self._write_parts(change)
+                for shelf, written in enumerate((change.waiting, change.done, change.ids)):
+                    self._write_log(change.part, shelf, written)
+                self._move(change.part, change.waiting)
+            if letters:
+                self._run_many(PUT_LETTER, map(_text, letters))
+                self._run("delete from dead_letters where rowid <= (select max(rowid) from dead_letters) - ?", LETTERS)
+            valid = lease is None or self._holds(lease)
+            if valid:
+                for name, body in notes.items():
+                    self._run(PUT_NOTE, name, body, checksum(body))
+        return valid
+
+    def _swap(self, change: Change) -> None:
+        data = change.next, change.state, checksum(change.next, change.state), change.written
+        if self._run(SET_STATE, *data, change.part, change.epoch, change.previous).rowcount != 1:
+            raise self._stale(change.part)
+
+    def _stale(self, part: int) -> StaleOwner:
+        return StaleOwner(f"{self.name}: partition {part} has another owner since it was assigned to this one", part)
+
+    def _write_parts(self, change: Change) -> None:
+        part = change.part
+        self._run_many("delete from parts where part = ? and name = ?", ((part, name) for name in change.dropped))
+        rows = ((part, name, body, checksum(body), part) for name, body in change.parts.items())
+        self._run_many(PUT_PART, rows)
+
+    def _write_log(self, part: int, shelf: int, written: Written) -> None:
+        self._run("delete from log where part = ? and shelf = ? and number < ?", part, shelf, written.first)
+        if written.segment is not None:
+            self._run(PUT_LOG, part, shelf, *written.segment, checksum(written.segment.body))
+
+    def _move(self, part: int, written: Written) -> None:
+        moves = written.moves
+        self._run("delete from pending where part = ? and row < ?", part, moves.floor)
+        if moves.taken:
+            self._take_pending(part, moves.taken)
+        if moves.added:
+            self._add_pending([(part, *row) for row in moves.added])
+
+    def _take_pending(self, part: int, rows: Sequence[int]) -> None:
+        self._run_many("delete from pending where part = ? and row = ?", ((part, row) for row in rows))
+
+    def _add_pending(self, rows: Sequence[tuple[int, int, bytes, bytes]]) -> None:
+        self._run_many("insert into pending (part, row, id, body) values (?, ?, ?, ?)", rows)
+
+    def rows_of(self, part: int, ids: Sequence[bytes]) -> list[PendingRow]:
+        """Return the pending rows of these ids: row, id and entry; ``StaleOwner`` if they are another owner's."""
+        return self._rows(*self._ids_query(part, ids))
+
+    @abstractmethod
+    def _ids_query(self, part: int, ids: Sequence[bytes]) -> tuple[Any, ...]:
+        """Return a statement that selects the pending rows of some ids, the partition, and the other values."""
+
+    def following(self, part: int, row: int, most: int) -> list[PendingRow]:
+        """Return the first pending rows from a number on, in order; ``StaleOwner`` if they are another owner's."""
+        return self._rows(
+            "select row, id, body from pending where part = ? and row >= ? order by row limit ?", part, row, most
+        )
+
+    def _rows(self, statement: str, part: int, *values: object) -> list[PendingRow]:
+        """Return pending rows; who owns them is asked after they were read, since he may change them from then on."""
+        with self._named_errors():
+            rows = self._run(statement, part, *values).fetchall()
+            (epoch,) = self._run("select epoch from state where part = ?", part).fetchone() or (None,)
+        if epoch != self._epochs.get(part):
+            raise self._stale(part)
+        return list(rows)
+
+    def letters(self, most: int = 100) -> list[Rejected]:
+        """Return the last records that were rejected, the newest first."""
+        columns = 'topic, partition, "offset", reason, detail'
+        with self._named_errors():
+            rows = self._run(f"select {columns} from dead_letters order by rowid desc limit ?", most)
+            return [Rejected(*letter) for letter in rows.fetchall()]
+
+    def notes(self) -> dict[str, bytes]:
+        """Return what others have put beside the states."""
+        with self._named_errors():
+            rows = self._run("select name, body, crc from notes").fetchall()
+        for name, body, crc in rows:
+            self._check_crc(f"the note {name!r}", crc, body)
+        return {name: body for name, body, _ in rows}
+
+    def fill(self, rows: Iterable[tuple[int, Mapping[str, int], bytes, Mapping[str, bytes]]]) -> None:
+        """Write partitions (number, next offsets, state, parts) of an export into a new store."""
+        with self._transaction():
+            for part, following, state, parts in rows:
+                data = offsets(following), state
+                self._run(PUT_STATE, part, 0, *data, checksum(*data), 1, time.time())
+                values = ((part, name, body, checksum(body), part) for name, body in parts.items())
+                self._run_many(PUT_PART, values)
+
+    def _holds(self, lease: Lease) -> bool:
+        """Tell whether a lease still is this worker's; nobody else can take it before this transaction ends."""
+        statement = "update leases set holder = holder where name = ? and holder = ? and epoch = ?"
+        return bool(self._run(statement, lease.name, self.worker, lease.epoch).rowcount == 1)
+
+
+def _text(letter: Rejected) -> tuple[object, ...]:
+    """Return a letter as databases take text: without surrogates and zeros."""
+    return (*letter[:4], letter.detail.encode(errors="replace").decode().replace("\0", "?"))
+

@@ -1,0 +1,24 @@
+"""Stores of both kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support import stores
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The folder of the socket of a PostgreSQL server; skips without one."""
+    with stores.server() as folder:
+        yield folder
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store_path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The path or the address of a new store of each kind."""
+    if request.param == "sqlite":
+        return str(tmp_path / "state.sqlite")
+    return stores.new_address(request.getfixturevalue("postgres_server"))
