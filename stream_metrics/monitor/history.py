@@ -2,6 +2,9 @@
 
 Points are at least an interval apart. At 360 points every other one is dropped and the interval doubles. So the lines
 always reach back to the start, with 180 to 360 points, and the newest reading is always the last point.
+
+Beside each value are the ends of its interval, if that can be trusted: a later value is compared with both (see
+``comparing``). They are stored, but are no lines.
 """
 
 from __future__ import annotations
@@ -12,12 +15,13 @@ from itertools import pairwise
 from typing import Any
 
 from stream_metrics.labels.json_names import json_number
-from stream_metrics.monitor.view_types import Lines, WindowView
+from stream_metrics.monitor.view_types import Bounds, Lines, WindowView
 
 __all__ = ["MOST_POINTS", "History"]
 
 MOST_POINTS = 360
 FIRST_INTERVAL = 1.0  # seconds
+ENDS = ("low", "high")
 DIGITS = 6  # after the point, which is more than a line can show
 Point = tuple[float, dict[str, list[float | None]]]  # a time, and for each window the values of its lines
 
@@ -28,7 +32,9 @@ class History:
     def __init__(self, windows: Sequence[str], metrics: Sequence[str], interval: float = FIRST_INTERVAL) -> None:
         if not interval > 0:
             raise ValueError(f"Expected `interval` to be above 0 seconds, but got {interval!r}")
-        self.windows, self.lines = tuple(windows), ("n", *metrics)
+        self.windows, self.metrics = tuple(windows), tuple(metrics)
+        self.lines = ("n", *self.metrics)
+        self._stored = (*self.lines, *(f"{key}.{end}" for key in self.metrics for end in ENDS))
         self.interval = float(interval)
         self._points: list[Point] = []
         self._newest: Point | None = None  # not yet far enough from the last point, or the last point itself
@@ -46,23 +52,40 @@ class History:
             self.interval *= 2
 
     def _values(self, window: WindowView) -> list[float | None]:
-        return [_number(window.n if line == "n" else window.metrics.get(line)) for line in self.lines]
+        values = [_number(window.n), *(_number(window.metrics.get(key)) for key in self.metrics)]
+        for key in self.metrics:
+            ends = None if key in window.interval_notes else window.intervals.get(key)
+            values += (None, None) if ends is None else map(_number, ends)
+        return values
+
+    def before(self, window: str, t: float) -> tuple[float, dict[str, float | None], dict[str, Bounds | None]] | None:
+        """Return time, values and intervals of the last point up to `t`, or of the first; None if there is none."""
+        point = next((each for each in reversed(self._points) if each[0] <= t), next(iter(self._points), None))
+        if point is None:
+            return None
+        values = dict(zip(self._stored, point[1][window], strict=True))
+        intervals: dict[str, Bounds | None] = {}
+        for key in self.metrics:
+            low, high = (values[f"{key}.{end}"] for end in ENDS)
+            intervals[key] = None if low is None or high is None else (low, high)
+        return point[0], {key: values[key] for key in self.metrics}, intervals
 
     def view(self) -> dict[str, Lines]:
         """Return the lines by window: the times `t`, `n`, and each metric, None where it had no value."""
+        return {window: self._columns(window, self.lines) for window in self.windows}
+
+    def _columns(self, window: str, lines: Sequence[str]) -> Lines:
         points = list(self._points)
         if self._newest is not None and points and points[-1][0] < self._newest[0]:
             points.append(self._newest)
-        lines: dict[str, Lines] = {}
-        for window in self.windows:
-            columns = list(zip(*(values[window] for _, values in points), strict=True)) or [()] * len(self.lines)
-            lines[window] = {"t": [t for t, _ in points]}
-            lines[window] |= {line: list(column) for line, column in zip(self.lines, columns, strict=True)}
-        return lines
+        columns = list(zip(*(values[window] for _, values in points), strict=True)) or [()] * len(self._stored)
+        named = dict(zip(self._stored, columns, strict=True))
+        return {"t": [t for t, _ in points], **{line: list(named[line]) for line in lines}}
 
     def to_data(self) -> dict[str, object]:
         """Return everything as plain data, for the checkpoint."""
-        return {"interval": self.interval, "lines": self.view()}
+        lines = {window: self._columns(window, self._stored) for window in self.windows}
+        return {"interval": self.interval, "lines": lines}
 
     def restore(self, data: Any) -> None:
         """Take over what `to_data` returned; windows and metrics that it lacks have no values before now.
@@ -84,7 +107,7 @@ class History:
         self.interval, self._points, self._newest = interval, points, points[-1] if points else None
 
     def _restored(self, window: Mapping[str, Sequence[object]], at: int) -> list[float | None]:
-        return [_number(window[line][at]) if line in window else None for line in self.lines]
+        return [_number(window[line][at]) if line in window else None for line in self._stored]
 
 
 def _number(value: object) -> float | None:

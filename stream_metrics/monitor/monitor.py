@@ -27,6 +27,7 @@ from typing import Any
 
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor.arrivals import reading_time
+from stream_metrics.monitor.comparing import Earlier, compared
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counting import Counts
 from stream_metrics.monitor.decoding import Decoder
@@ -36,6 +37,7 @@ from stream_metrics.monitor.outcomes import JoinStats
 from stream_metrics.monitor.partition import Partition, by_part
 from stream_metrics.monitor.recent import RecentRejects
 from stream_metrics.monitor.records import Record, Rejected
+from stream_metrics.monitor.reference import ReferenceKeeper
 from stream_metrics.monitor.store import StaleOwner, StoreError
 from stream_metrics.monitor.store.export import Export, Exported, write_export
 from stream_metrics.monitor.store.tables import StateStore
@@ -104,6 +106,11 @@ class Monitor:
         kept = self._notes.get(FLOWS) if alone else None
         self._flows = FlowCounters(None if kept is None else decoded(kept))
         self._keeps_flows = alone
+        self._lengths = dict(zip(config.counting.windows, lengths, strict=True))
+        self.reference = ReferenceKeeper(self._lengths, config.counting.reference)
+        stored = self.attach("reference", self.reference.to_data)
+        if stored is not None:
+            self.reference.restore(stored)
         self.checkpointed: float | None = None  # when, by the clock
         self.checkpoint_seconds = 0.0
         self.checkpoint_bytes = 0
@@ -316,8 +323,7 @@ class Monitor:
             partitions = [partition for _, partition in sorted(self._partitions.items())]
             counts = [each.counts for each in partitions] or [Counts(self.config.counting, self.config.join.due)]
             now = self.clock()
-            lag = None if self._lag is None else sum(self._lag.values())
-            at = reading_time((each.arrivals for each in partitions), now, lag, self._source_ended)
+            at = self._reading_time(partitions, now)
             readings = read(counts, at)
             operation = operation_view(partitions, self._lag)
             operation.flows = self._flows.view(partitions if self.store is None else ())
@@ -331,12 +337,38 @@ class Monitor:
                 operation.lag.seconds = max(now - operation.event_time, 0.0)
             age = None if self.checkpointed is None else now - self.checkpointed
             operation.checkpoint = Checkpoint(age, self.checkpoint_seconds, self.checkpoint_bytes, self.last_error)
+            self.reference.look(readings, at)
             shown = view(readings, self.config.counting, operation, now=now, extra_metrics=self._extra_metrics)
+            self._compare(shown)
             self.history.note(now, shown.by_window)
             shown.history = self.history.view()
             if now - self._kept_history[0] >= HISTORY_EVERY:
                 self._kept_history = now, self.history.to_data()
         return shown
+
+    def _reading_time(self, partitions: Sequence[Partition], now: float) -> float | None:
+        lag = None if self._lag is None else sum(self._lag.values())
+        return reading_time((each.arrivals for each in partitions), now, lag, self._source_ended)
+
+    def _compare(self, shown: View) -> None:
+        """Set the headline of each window against the same window one length ago, and against the reference."""
+        shown.reference = reference = self.reference.shown(shown.headline)
+        for name, part in shown.by_window.items():
+            earlier = []
+            if (before := self.history.before(name, shown.now - self._lengths.get(name, math.inf))) is not None:
+                earlier.append(Earlier("before", *before))
+            if reference is not None:
+                earlier.append(Earlier("reference", reference.at, reference.metrics, reference.intervals))
+            part.comparisons = compared(part, shown.headline, earlier)
+
+    def take_reference(self, window: str) -> None:
+        """Compare with this window, as it is now, from now on; ValueError if it has no samples."""
+        with self._lock:
+            partitions = list(self._partitions.values())
+            at = self._reading_time(partitions, self.clock())
+            readings = read([each.counts for each in partitions], at)
+        with self._showing:
+            self.reference.take(window, readings, at)
 
     def _source_state(self, partitions: Sequence[Partition], now: float, at: float | None) -> SourceState:
         """Return how the source does."""

@@ -21,6 +21,7 @@ __all__ = [
     "Bounds",
     "Checkpoint",
     "ClassRow",
+    "Comparison",
     "Curve",
     "Curves",
     "DeadLetter",
@@ -41,6 +42,7 @@ __all__ = [
     "Number",
     "PartitionRow",
     "Records",
+    "Reference",
     "SourceState",
     "VERSION",
     "View",
@@ -54,6 +56,24 @@ VERSION = 1
 Number: TypeAlias = int | float
 Bounds: TypeAlias = tuple[float, float]  # low and high
 Lines: TypeAlias = dict[str, list[float | None]]  # `t`, `n` and metrics, one number for each point in time
+
+
+class Comparison(Struct):
+    """A metric of a window set against an earlier value of it, by default the same window one length ago.
+
+    `difference` is the value now less the earlier `value`; it lies between `low` and `high`, None where one of the two
+    values has no interval. `verdict` is "better" or "worse" where 0 is outside of them, else None. `reason` says why
+    nothing can be said. `at` is the time of the earlier value.
+    """
+
+    against: str
+    at: float
+    value: Number
+    difference: float
+    low: float | None = None
+    high: float | None = None
+    verdict: str | None = None
+    reason: str = ""
 
 
 class Ends(Struct):
@@ -159,8 +179,9 @@ class WindowView(Struct, kw_only=True):
     `metrics` has values, `estimates` what certainly contains those computed from sketches, `intervals` confidence
     intervals, `interval_notes` why some are not to be trusted, `label_bounds` between what a metric lies whatever the
     missing labels are, `label_bounds_missing` why there are none, `better` the direction ("higher", "lower" or None),
-    and `range` the least and the largest value that is possible. `warnings` are sentences about data that look wrong;
-    `mismatch` is the one that says that true labels and predictions seem to be written differently, or empty.
+    and `range` the least and the largest value that is possible. `comparisons` set metrics of the headline against
+    earlier values. `warnings` are sentences about data that look wrong; `mismatch` is the one that says that true
+    labels and predictions seem to be written differently, or empty.
     """
 
     n: int = 0
@@ -177,6 +198,7 @@ class WindowView(Struct, kw_only=True):
     label_bounds_missing: dict[str, str] = {}
     better: dict[str, str | None] = {}
     range: dict[str, tuple[Number | None, Number | None]] = {}
+    comparisons: dict[str, list[Comparison]] = {}
     warnings: list[str] = []
     mismatch: str = ""
     classes: list[ClassRow] = []
@@ -186,6 +208,20 @@ class WindowView(Struct, kw_only=True):
     groups: Groups = msgspec.field(default_factory=Groups)
     coverage: LabelCoverage = msgspec.field(default_factory=LabelCoverage)
     delay: DelayQuantiles = msgspec.field(default_factory=DelayQuantiles)
+
+
+class Reference(Struct):
+    """A period that windows are compared with: the window `window` as it was at the time `at`.
+
+    `start` is where that window began, `n` its number of samples; `metrics` and `intervals` are those of the headline.
+    """
+
+    window: str
+    start: float
+    at: float
+    n: int = 0
+    metrics: dict[str, Number | None] = {}
+    intervals: dict[str, Bounds | None] = {}
 
 
 class JoinCounts(Struct):
@@ -363,6 +399,7 @@ class View(Struct, kw_only=True):
     `now` is the time of the clock and `event_time` that of the newest event. `windows` are the keys of `by_window` in
     order, "total" first; `headline` are the metrics to show first. `history` has the trend lines of each window.
     `flows` are the counters of the exporter.
+    `reference` is the period that windows are compared with, if there is one.
     `unreadable` says of which partitions no record was an event so far, `incomplete` what counts lack.
     `workers` is of collectors only.
     """
@@ -376,6 +413,7 @@ class View(Struct, kw_only=True):
     headline: list[str] = []
     by_window: dict[str, WindowView] = {}
     history: dict[str, Lines] = {}
+    reference: Reference | None = None
     join: JoinCounts = msgspec.field(default_factory=JoinCounts)
     delays: Delays = msgspec.field(default_factory=Delays)
     records: Records = msgspec.field(default_factory=Records)

@@ -20,7 +20,7 @@ from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.evaluation.warnings import matrix_mismatch
 from stream_metrics.labels import Label
 from stream_metrics.labels.json_names import json_number
-from stream_metrics.metrics.metric_set import states_by_name
+from stream_metrics.metrics.metric_set import MetricSet, states_by_name
 from stream_metrics.monitor.coverage import Covered
 from stream_metrics.monitor.curves import curves
 from stream_metrics.monitor.delays import DELAYS, delay_quantile
@@ -33,6 +33,7 @@ from stream_metrics.monitor.intervals import (
 )
 from stream_metrics.monitor.names import names_of
 from stream_metrics.monitor.view_types import (
+    Bounds,
     ClassRow,
     DelayQuantiles,
     Ends,
@@ -49,7 +50,7 @@ from stream_metrics.report.headlines import MONITOR_VIEW, MONITOR_VIEW_OF_SCORES
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["snapshot_view", "window_view"]
+__all__ = ["snapshot_view", "values_and_intervals", "window_view"]
 
 MOST_CLASSES, MOST_CELLS = 200, 50
 CLASSES = ("precision", "recall", "f1")
@@ -65,8 +66,7 @@ def window_view(
 
     `valid` is that of the intervals.
     """
-    state, groups = reading.state, reading.groups
-    snapshot = Snapshot(**states_by_name(state.state, state.scored))
+    groups, snapshot = reading.groups, _snapshot(reading.state)
     states = {group: groups.state(group) for group in groups.groups}
     by_group = {group: Snapshot(each) for group, each in states.items() if each.n + each.abstained}
     return snapshot_view(
@@ -76,6 +76,21 @@ def window_view(
         covered=reading.covered,
         late=reading.late,
     )
+
+
+def _snapshot(state: MetricSet) -> Snapshot:
+    """Return a snapshot that takes the state over."""
+    return Snapshot(**states_by_name(state.state, state.scored))
+
+
+def values_and_intervals(
+    state: MetricSet, keys: Sequence[str]
+) -> tuple[int, dict[str, Number | None], dict[str, Bounds | None]]:
+    """Return the number of samples, metrics, and those intervals that can be trusted; the state is taken over."""
+    snapshot = _snapshot(state)
+    values = {key: value(snapshot, key) for key in keys}
+    bounds, notes = intervals(snapshot, [key for key in keys if values[key] is not None], "fixed")
+    return snapshot.n, values, {key: ends for key, ends in bounds.items() if key not in notes}
 
 
 def snapshot_view(

@@ -31,12 +31,12 @@ from stream_metrics.snapshots.snapshot import Snapshot
 TOP = {
     "version", "title", "now", "started", "event_time", "windows", "headline", "by_window", "history", "join", "delays",
     "records", "lag", "checkpoint", "partitions", "incomplete", "alerts", "changes", "dead_letters",
-    "workers", "source", "unreadable", "flows",
+    "workers", "source", "unreadable", "flows", "reference",
 }  # fmt: skip
 WINDOW = {
     "n", "weight", "abstained", "metrics", "estimates", "better", "range", "classes", "matrix", "curves", "groups",
     "coverage", "delay", "intervals", "interval_notes", "interval", "label_bounds", "label_bounds_missing", "warnings",
-    "mismatch",
+    "mismatch", "comparisons",
 }  # fmt: skip
 CLASS = {
     "label", "support", "predicted", "true_positives", "precision", "recall", "f1", "roc_auc", "intervals",

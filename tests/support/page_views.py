@@ -70,6 +70,8 @@ def make_view(
         name: _part(labels, groups, share, 0.1 * drift if name == "total" else drift, step, scores)
         for name, share in WINDOWS.items()
     }
+    for name, part in parts.items():
+        part["comparisons"] = _comparisons(part["metrics"], drift, now, WINDOWS[name])
     view = {
         "version": 1,
         "title": "animals",
@@ -80,6 +82,7 @@ def make_view(
         "headline": HEADLINE,
         "by_window": parts,
         "history": {name: _history(part, name, drift, now) for name, part in parts.items()},
+        "reference": {"window": "1d", "start": NOW - 180_000, "at": NOW - 93_600, "n": 180_000},
         "join": JOIN | {"joined": parts["total"]["n"]},
         "delays": DELAYS,
         "records": {"read": 2_412_345 + 1_200 * step, "rejected": {"decode": 41, "no id": 3}, "per_second": 1_204.0},
@@ -129,6 +132,7 @@ def empty_view() -> View:
         part["metrics"] = dict.fromkeys(part["metrics"])
         part["matrix"] = {"labels": [], "counts": [], "omitted": 0}
         part["coverage"] = {"ratio": None, "labelled": 0, "due": 0}
+        part["comparisons"] = {}
         part["delay"] = {"p50": None, "p90": None, "p99": None}
     view["history"] = {window: {"t": [], "n": []} for window in view["windows"]}
     view["checkpoint"] = {"age": None, "duration": None, "bytes": None, "error": None}
@@ -138,6 +142,7 @@ def empty_view() -> View:
     view["flows"] = {"counts": {}, "rejected": {}, "delays": view["delays"]}
     view["lag"] = {"records": None, "seconds": None}
     view["source"] |= {"state": "waiting", "silence": None, "time": None}
+    view["reference"] = None
     return view | {"event_time": None, "alerts": [], "dead_letters": [], "partitions": []}
 
 
@@ -151,6 +156,21 @@ def hostile_view(texts: list[str]) -> View:
     view["records"]["rejected"] = view["flows"]["rejected"] = dict.fromkeys(texts, 3)
     letters = [_letter(text, text, i) | {"topic": text} for i, text in enumerate(texts)]
     return view | {"title": texts[0], "dead_letters": letters, "incomplete": texts}
+
+
+def _comparisons(metrics: dict[str, Any], drift: float, now: float, share: float) -> View:
+    """What is said of a change: that of a window follows the drift, and is told beyond 0.05."""
+    shown = {}
+    for key in HEADLINE:
+        rows = []
+        for against, at, by in (("before", now - 90_000 * share**0.8, -0.2), ("reference", NOW - 93_600, -0.3)):
+            change = by * drift + 0.0004
+            bounds = {"low": change - 0.05, "high": change + 0.05}
+            verdict = {"verdict": "worse"} if bounds["high"] < 0 else {"reason": "no more than chance may be"}
+            row = {"against": against, "at": at, "value": metrics[key] - change, "difference": change}
+            rows.append(row | bounds | verdict)
+        shown[key] = rows
+    return shown
 
 
 def _partition(i: int, step: int) -> View:

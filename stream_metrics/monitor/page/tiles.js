@@ -1,9 +1,8 @@
 // The headline: a tile for each metric, and the facts that say how far it can be trusted.
 //
-// The change is against the stretch before: the same window, one window ago, so that the two share no sample. Where the
-// trend does not reach back so far, and for the total, it is against the oldest point of the trend, and says so. It is
-// called better or worse, by colour and word, only where it is more than two standard errors of the difference of two
-// proportions of as many samples, at their largest: sqrt(2 / n). Red for noise would teach people to ignore red.
+// A change is against the same window one length ago, and against the reference if there is one. It is called better or
+// worse, by colour and word, only where the monitor says so, from the intervals of both values: red for noise would
+// teach people to ignore red.
 
 import { byId, el, labelNode, setAttribute, setLabel, setText, setVariable, show, sized, svg } from "./dom.js";
 import {
@@ -39,19 +38,12 @@ export function alertsOn(view, key, window) {
 
 const ruleWindow = (rule) => /\[([^\]]*)\]/.exec(rule)?.[1] ?? "total";
 
-/** The value one stretch ago as {value, text}, or null where the trend has none. */
-export function before(history, key, window) {
-  const values = history?.[key];
-  if (values === undefined || history.t.length < 2) return null;
+/** What a comparison of a window is with, in words. */
+function than(row, view, window) {
+  if (row.against === "reference") return "against the reference";
   const length = windowSeconds(window);
-  const last = history.t[history.t.length - 1];
-  let at = -1;
-  if (length !== null) {
-    while (at + 1 < history.t.length && history.t[at + 1] <= last - length) at += 1;
-    if (at >= 0 && values[at] !== null) return { value: values[at], text: `against the ${window} before` };
-  }
-  at = values.findIndex((value) => value !== null);
-  return at < 0 ? null : { value: values[at], text: `since ${moment(history.t[at], last)}` };
+  const whole = length !== null && row.at <= view.now - length;
+  return whole ? `against the ${window} before` : `since ${moment(row.at, view.now)}`;
 }
 
 /** Draw the tiles and the facts of a window. */
@@ -92,7 +84,7 @@ function newTile() {
     el("p", { class: "value" }),
     el("p", { class: "interval" }),
     el("p", { class: "open" }),
-    el("p", { class: "change" }, el("span", { class: "by" }), el("span", { class: "than" })),
+    el("div", { class: "changes" }),
     line,
     el("p", { class: "alarm" }),
   );
@@ -114,8 +106,10 @@ function showTile(tile, view, part, key, window) {
   setText(unknown, least && `any labels: ${least}`);
   setAttribute(unknown, "title", least ? openness(part.coverage) : null);
   show(unknown, least !== "");
-  const old = before(view.history[window], key, window);
-  showChange(changed, now, old, part.better[key], Math.sqrt(2 / Math.max(1, part.n)));
+  const rows = part.comparisons?.[key] ?? [];
+  const nodes = sized(changed, Math.max(rows.length, 1), newChange);
+  if (rows.length === 0) showChange(nodes[0], null, "no earlier value");
+  rows.forEach((row, i) => showChange(nodes[i], row, than(row, view, window)));
   const alerts = alertsOn(view, key, window);
   const worst = ["firing", "pending", "unknown"].find((state) => alerts.some((alert) => alert.state === state)) ?? null;
   setAttribute(tile, "data-alarm", worst);
@@ -123,19 +117,20 @@ function showTile(tile, view, part, key, window) {
   showSpark(spark, view.history[window], key);
 }
 
-function showChange(node, now, old, better, noise) {
-  const [by, than] = node.children;
-  const known = now !== null && old !== null;
-  const difference = known ? now - old.value : 0;
+const newChange = () => el("p", { class: "change" }, el("span", { class: "by" }), el("span", { class: "than" }));
+
+function showChange(node, row, words) {
+  const [by, text] = node.children;
+  const difference = row?.difference ?? 0;
   const still = Math.abs(difference) < STILL;
-  const good = difference > 0 === (better !== "lower");
-  const told = known && (better ?? null) !== null && Math.abs(difference) > noise;
-  const way = !told ? null : good ? "better" : "worse";
   const sign = still ? "=" : difference > 0 ? "▲" : "▼";
-  setText(by, known ? `${sign} ${change(still ? 0 : difference)}${told ? ` ${way}` : ""}` : "");
-  setAttribute(by, "data-way", way);
-  setAttribute(by, "title", known && !told ? "no more than sampling noise may be" : null);
-  setText(than, known ? ` ${old.text}` : "no earlier value");
+  const verdict = row?.verdict ?? null;
+  setText(by, row === null ? "" : `${sign} ${change(still ? 0 : difference)}${verdict === null ? "" : ` ${verdict}`}`);
+  setAttribute(by, "data-way", verdict);
+  const bounds = row === null ? "" : interval([row.low, row.high]);
+  const before = row === null ? "" : `it was ${metric(row.value)}`;
+  setAttribute(by, "title", [before, bounds && `change ${bounds}`, row?.reason].filter(Boolean).join("; ") || null);
+  setText(text, row === null ? words : ` ${words}`);
 }
 
 function showSpark(node, history, key) {

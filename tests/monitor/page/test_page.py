@@ -285,3 +285,22 @@ def test_a_monitor_that_reads_no_more_is_stale(visit):
     page.wait_for_selector("#bar[data-kind=stale]")
 
     assert page.inner_text("#bar").startswith("Stale The monitor no longer reads its source")
+
+
+def test_only_what_the_monitor_says_is_coloured(visit):
+    """A change has a word and a colour where the view has a verdict; else it is a number with the reason as title."""
+    view = make_view(3, 0)
+    part, key = view["by_window"]["1h"], "accuracy"
+    ends = {"low": -0.06, "high": -0.02, "verdict": "worse", "reason": ""}
+    part["comparisons"][key][1] |= {"difference": -0.04} | ends
+    part["comparisons"]["macro_f1"] = []
+    page, _ = visit(view)
+
+    tiles = page.locator("#tiles li")
+    first = tiles.nth(0).locator(".change").all_inner_texts()
+    assert first == ["▲ +0.0004 against the 1h before", f"▼ {MINUS}0.0400 worse against the reference"]
+    assert tiles.nth(0).locator("[data-way=worse]").count() == 1
+    assert page.locator("#tiles [data-way]").count() == 1
+    title = tiles.nth(0).locator(".by").nth(0).get_attribute("title")
+    assert title.endswith("; no more than chance may be")
+    assert tiles.nth(2).locator(".change").all_inner_texts() == ["no earlier value"]
