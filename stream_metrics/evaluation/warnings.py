@@ -26,6 +26,7 @@ __all__ = ["data_warnings", "label_mismatch", "label_warnings", "matrix_mismatch
 LEAST = 3  # samples; fewer may be of one class, or all wrong, by chance
 LEAST_ALARM = 50  # samples from which that is worth an alarm
 SHOWN = 3  # classes that a sentence names
+MANY = 100  # classes, of more of which no sum is checked, since each takes a millisecond
 CLOSE = 0.01  # by which a mean sum of probabilities may differ from 1
 MARGINS = (
     "A score lies outside [0, 1]: scores are taken as margins and not as probabilities, "
@@ -193,10 +194,11 @@ def _of_scores(evaluation: Evaluation) -> Iterator[str]:
             yield _nothing_in_common(truth, scored, "classes of scores")
     if rounded := int(evaluation.states["ranks"].rounded):
         yield f"The weight{' of 1 sample was' if rounded == 1 else f's of {rounded:,} samples were'} rounded to 2^-64"
-    curves = [(reliability_curve(column, bins=1), column) for column in columns(view)]
+    each = columns(view)
+    curves = [(reliability_curve(column, bins=1), column) for column in each[:MANY]]
     if any(not len(curve.scores) and any(column.totals) for curve, column in curves):
         yield MARGINS
-    elif "losses" in evaluation.states and len(curves) > 1:
+    elif "losses" in evaluation.states and 1 < len(each) <= MANY:
         total = math.fsum(float(curve.scores[0]) for curve, _ in curves if len(curve.scores))
         if any(any(column.totals) for _, column in curves) and abs(total - 1) > CLOSE:
             yield f"The probabilities of a sample sum to {total:.3g} on average, and not to 1"

@@ -95,6 +95,7 @@ class ScoreParser:
         self.low, self.high = (0.0, 1.0) if counting.scores is True else (-sys.float_info.max, sys.float_info.max)
         self._labels = cast(Classes, counting.labels)
         self._allowed = frozenset(counting.labels)
+        self._most = counting.max_classes
         self._texts = all(type(label) is str for label in counting.labels)
         self._names = ClassNames(self._labels or None)
         self._named: dict[str, Label | None] = {}  # labels by key, None for a key that names none
@@ -114,6 +115,8 @@ class ScoreParser:
         if isinstance(parsed, dict):
             if not parsed:
                 return prediction, None, None
+            if not self._labels and len(parsed) > self._most:
+                raise RejectedRecord("score", f"scores of {len(parsed):,} classes, where max_classes is {self._most:,}")
             if not all(map(self._may_be, parsed.values())):
                 raise self._wrong(list(parsed.values())[:20])
             parsed = self.named(parsed, prediction if given else truth)
@@ -166,7 +169,7 @@ class ScoreParser:
         """Return the classes that keys of scores stand for beside labels that are text, or not; None if any is none."""
         key = names, text
         if key not in self._shapes:
-            if not names or set(map(type, names)) != {str}:
+            if not names or set(map(type, names)) != {str} or (not self._labels and len(names) > self._most):
                 return None
             if len(self._shapes) >= MOST_NAMES:
                 self._shapes.clear()

@@ -90,6 +90,7 @@ class Counting:
     panes: int = _key(60, "the number of steps in which a window moves")
     clock: str = _key("label", "whether windows use the time of the label or of the prediction", "label", "prediction")
     max_groups: int = _key(100, "maximum groups; all others are counted as one")
+    max_classes: int = _key(1000, "maximum classes, the first that come; all others are counted as one")
     reference: str = _key("", "the window that is compared with from then on, once it was full: its first, such as 1d")
     metrics: tuple[str, ...] = _key(MONITOR, "the metrics of the headline")
 

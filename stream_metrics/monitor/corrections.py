@@ -50,7 +50,7 @@ def _alone(counts: Counts, pair: Pair) -> tuple[Rows, Chunk]:
     rows = group_into_batches(columns, counts.empty, refused.__setitem__, counts.total.state)
     for error in refused.values():
         raise error
-    return rows[0], columns
+    return counts.classes.fold(rows)[0], columns
 
 
 def _without(counts: Counts, old: Rows, t: int, group: Label | None) -> list[Callable[[], object]] | None:

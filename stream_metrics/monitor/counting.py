@@ -37,6 +37,7 @@ from stream_metrics.errors import StreamMetricsError, WeightError, options_diffe
 from stream_metrics.inputs.times import parse_duration, to_epoch_ns
 from stream_metrics.labels import Label
 from stream_metrics.metrics.metric_set import MetricSet
+from stream_metrics.monitor.class_limit import ClassLimit, ClassPool
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.corrections import corrected
 from stream_metrics.monitor.coverage import Coverage
@@ -71,12 +72,14 @@ class Counts:
 
     `total` is a `MetricSet` and `windows` has `Panes` of them by name; `total_groups` is a `ByGroup` of confusion
     matrices and `groups` has `Panes` of them by name. `due` is the age from which a prediction should have a label.
+    `pool` are the classes that this and other partitions count apart (see ``class_limit``).
 
     Guarantee: any split of pairs over counts that are then merged gives the same bytes, whatever the batches; so do
-    corrections and what they make of it, but for coverage, delays and the latest time, which keep the first label.
+    corrections and what they make of it, but for coverage, delays and the latest time, which keep the first label, and
+    beyond `max_classes` for which classes are counted apart.
     """
 
-    def __init__(self, config: Counting, due: str = "0s") -> None:
+    def __init__(self, config: Counting, due: str = "0s", pool: ClassPool | None = None) -> None:
         for key in config.metrics:
             if find(key).kind != "whole" and (find(key).kind == "matrix" or find(key).state != "ranks"):
                 raise ValueError(f"Expected `metrics` to be metrics of one value, but got {key!r}")
@@ -90,6 +93,8 @@ class Counts:
         sketch: dict[str, Any] = {"buckets": BUCKETS, "sample": SAMPLE, "pairs": False}
         self.total = MetricSet(scores=config.scores, pos_label=config.pos_label, labels=labels, **sketch)  # type: ignore[arg-type]
         self.empty = self.total.copy()  # of which batches are made
+        exempt = [self.total.pos_label, *(labels or ())]
+        self.classes = ClassLimit(pool or ClassPool(config.max_classes), exempt, probabilities=config.scores is True)
         apart = ByGroup(ConfusionMatrix(labels), config.max_groups)
         self.windows = {name: Panes(self.total, name, config.panes) for name in config.windows}
         self._apart = apart.copy()
@@ -138,7 +143,7 @@ class Counts:
         refused: dict[int, StreamMetricsError] = {}
         clock = self.clock(columns)
         batches = group_into_batches(columns, self.empty, refused.__setitem__, self.total.state)
-        for rows in batches:
+        for rows in self.classes.fold(batches):
             for part in parted_by(rows, clock, self._panes()):
                 self._count(part, columns, refused.__setitem__)
         self._settle(columns, refused)
@@ -261,6 +266,7 @@ class Counts:
             if repr(mine[name]) != repr(theirs[name]):
                 raise options_differ({name: mine[name]}, {name: theirs[name]})
         self.total.merge(other.total)
+        self.classes.merge(other.classes)
         for name, window in self.windows.items():
             window.merge(other.windows[name])
             self.groups[name].merge(other.groups[name])
@@ -276,6 +282,7 @@ class Counts:
         """Return independent counts."""
         twin: Self = type(self)(self.config, self.due)
         twin.total, twin.total_groups = self.total.copy(), self.total_groups.copy()
+        twin.classes = self.classes.copy()
         twin.late, twin._advanced = dict(self.late), self._advanced
         twin.windows = {name: window.copy() for name, window in self.windows.items()}
         twin.groups = {name: groups.copy() for name, groups in self.groups.items()}
@@ -294,12 +301,14 @@ class Counts:
         return dict(self._written)
 
     @classmethod
-    def from_parts(cls, config: Counting, parts: Mapping[str, bytes], due: str = "0s") -> Self:
+    def from_parts(
+        cls, config: Counting, parts: Mapping[str, bytes], due: str = "0s", pool: ClassPool | None = None
+    ) -> Self:
         """Return what `parts` were written of; DecodeError if they are damaged, or were counted otherwise.
 
         `due` may be another, which loses the coverage so far.
         """
-        counts = cls(config, due)
+        counts = cls(config, due, pool)
         load_parts(counts, parts)
         return counts
 

@@ -28,6 +28,7 @@ __all__ = ["class_intervals", "class_label_bounds", "interval_meaning", "interva
 
 LEVEL = 0.95
 LOOKS = {"anytime": "all looks together", "fixed": "one look at one moment"}
+MANY = 100  # classes, of more of which means of areas have no interval here: each area takes half a millisecond
 UNKNOWN = "no bound is known for this metric"
 
 
@@ -38,6 +39,8 @@ def intervals(
     bounds_by_key: dict[str, Bounds | None] = {}
     notes: dict[str, str] = {}
     for key in keys:
+        if CATALOG[key].state == "ranks" and len(snapshot.labels) > MANY:
+            continue
         interval = _interval(snapshot, key, valid)
         bounds = _bounds(interval)
         if isinstance(interval, Interval) and bounds is not None:

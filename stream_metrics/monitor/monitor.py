@@ -27,6 +27,7 @@ from typing import Any
 
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor.arrivals import reading_time
+from stream_metrics.monitor.class_limit import ClassPool
 from stream_metrics.monitor.comparing import Earlier, compared
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counting import Counts
@@ -78,6 +79,7 @@ class Monitor:
         self._idle = min([parse_duration(config.source.idle, "idle") / 1e9, *lengths])
         self._decoder = Decoder(config.fields, config.counting, config.join.ahead)
         self._partitions: dict[int, Partition] = {}
+        self._classes = ClassPool(config.counting.max_classes)
         self._lock = threading.Lock()
         self._keepers: dict[str, Callable[[], object]] = {}
         self._notes: dict[str, bytes] = {} if store is None else store.notes()
@@ -163,7 +165,7 @@ class Monitor:
         wanted = sorted(set(partitions))
         for number in wanted:
             if number not in self._partitions:
-                partition = Partition(number, self.config, self.store)
+                partition = Partition(number, self.config, self.store, self._classes)
                 if self.store is not None:
                     partition.load(self.store.claim(number))
                 self._flows.assign(partition)

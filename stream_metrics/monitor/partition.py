@@ -13,6 +13,7 @@ from operator import itemgetter
 
 from stream_metrics.monitor.arrivals import Arrivals
 from stream_metrics.monitor.changes import DriftDetectors, changed_rules
+from stream_metrics.monitor.class_limit import ClassPool
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counting import Counts
 from stream_metrics.monitor.joining import Joiner
@@ -31,10 +32,10 @@ INCOMPLETE = 100
 class Partition:
     """The state of one partition; `rows` stores pending entries that do not fit into memory."""
 
-    def __init__(self, number: int, config: Config, rows: Rows | None = None) -> None:
+    def __init__(self, number: int, config: Config, rows: Rows | None = None, pool: ClassPool | None = None) -> None:
         self.number = number
         self.changes = DriftDetectors(changed_rules(config))
-        self.counts = Counts(config.counting, config.join.due)
+        self.counts = Counts(config.counting, config.join.due, pool)
         self.counts.watch = self.changes.watch
         self._parts: dict[str, bytes] = {}  # as they were written last
         self.next: dict[str, int] = {}
@@ -153,7 +154,9 @@ class Partition:
         if stored[0] != FORMAT:
             raise StoreError(f"Expected partition {self.number} in format {FORMAT}, but it is stored in {stored[0]}")
         content, self.read, self.good, rejected, incomplete, self.event_time, waiting, done, *changes = stored[1:]
-        self.counts = Counts.from_parts(self.counts.config, row.parts, self.counts.due)
+        self.counts = Counts.from_parts(
+            self.counts.config, row.parts, self.counts.due, self.counts.classes.pool
+        )
         self.counts.watch = self.changes.watch
         self.changes.load(*changes)
         self._parts = self.counts.parts()

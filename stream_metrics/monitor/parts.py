@@ -5,6 +5,7 @@
     total, groups        the states of all time
     window/NAME/PANE     a pane of a window, PANE being its number since 1970
     groups/NAME/PANE     a pane of the groups of a window
+    classes              the classes that are counted apart, if some are not
 
 All parts together, format 1, are
 
@@ -55,6 +56,8 @@ def written(counts: Counts) -> dict[str, bytes]:
     seen = [window.seen for window in counts.windows.values()]
     about = [*config_fingerprint(counts).values(), seen, [coverage.content() for coverage in counts.coverage.values()]]
     parts = {"about": encoded(about), "total": counts.total.to_bytes(), "groups": counts.total_groups.to_bytes()}
+    if (classes := counts.classes.content()) is not None:
+        parts["classes"] = encoded(classes)
     for name in counts.windows:
         for kind, holder in _holders(counts, name):
             parts |= {f"{kind}/{name}/{number}": data for number, data in holder.written().items()}
@@ -75,7 +78,10 @@ def load_parts(counts: Counts, parts: Mapping[str, bytes]) -> None:
         counts.total_groups = _same(ByGroup.from_bytes(parts["groups"]), counts.total_groups)
         for coverage, content in zip(counts.coverage.values(), coverages, strict=True):
             coverage.fill(content)
-        known = 3
+        classes = decoded(parts["classes"]) if "classes" in parts else None
+        scored = counts.total.scored
+        counts.classes.fill(classes, (*counts.total.state.labels, *(() if scored is None else scored.ranks.labels)))
+        known = 3 + ("classes" in parts)
         for name, time in zip(counts.windows, seen, strict=True):
             for kind, holder in _holders(counts, name):
                 panes = _panes(parts, f"{kind}/{name}/")

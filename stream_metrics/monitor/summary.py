@@ -54,6 +54,8 @@ def facts(view: View) -> list[tuple[str, str]]:
         ("join", ", ".join(f"{number(n)} {JOIN[key]}" for key, n in joined.items() if n or key in ALWAYS)),
         ("records", f"{number(records.read)} read, {f'rejected {reasons}' if reasons else 'none rejected'}"),
     ]
+    if part.classes_folded:
+        lines.append(("classes", f"{figure(part.classes_folded)} samples are of further classes, counted as one"))
     if view.source.problem is not None:
         lines.append(("blind", f"the source cannot be read: {visible(view.source.problem)}"))
     elif view.source.state == "silent":

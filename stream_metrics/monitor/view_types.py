@@ -175,13 +175,14 @@ class WindowView(Struct, kw_only=True):
     """One window, or the total since the start.
 
     `n`, `abstained` and `late` are numbers of samples: all, those without a prediction, and those that came too late
-    for the window. `weight` is the sum of weights, and `correct` that of right predictions. By key of the metric:
-    `metrics` has values, `estimates` what certainly contains those computed from sketches, `intervals` confidence
-    intervals, `interval_notes` why some are not to be trusted, `label_bounds` between what a metric lies whatever the
-    missing labels are, `label_bounds_missing` why there are none, `better` the direction ("higher", "lower" or None),
-    and `range` the least and the largest value that is possible. `comparisons` set metrics of the headline against
-    earlier values. `warnings` are sentences about data that look wrong; `mismatch` is the one that says that true
-    labels and predictions seem to be written differently, or empty.
+    for the window; `classes_folded` counts those with a class that is not counted apart. `weight` is the sum of
+    weights, and `correct` that of right predictions. By key of the metric: `metrics` has values, `estimates` what
+    certainly contains those computed from sketches, `intervals` confidence intervals, `interval_notes` why some are
+    not to be trusted, `label_bounds` between what a metric lies whatever the missing labels are,
+    `label_bounds_missing` why there are none, `better` the direction ("higher", "lower" or None), and `range` the
+    least and the largest value that is possible. `comparisons` set metrics of the headline against earlier values.
+    `warnings` are sentences about data that look wrong; `mismatch` is the one that says that true labels and
+    predictions seem to be written differently, or empty.
     """
 
     n: int = 0
@@ -189,6 +190,7 @@ class WindowView(Struct, kw_only=True):
     correct: Number = 0
     abstained: int = 0
     late: int = 0
+    classes_folded: Number = 0
     metrics: dict[str, Number | None] = {}
     estimates: dict[str, Ends] = {}
     intervals: dict[str, Bounds | None] = {}

@@ -7,12 +7,13 @@ counts themselves would merge every pane.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.inputs.times import to_epoch_ns
+from stream_metrics.labels import Label
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.coverage import Covered
 
@@ -30,6 +31,7 @@ class Reading:
     groups: ByGroup  # a ByGroup of ConfusionMatrix, empty if no pair has a group
     covered: Covered
     late: int  # pairs that came too late for the window since the process started
+    partial: frozenset[Label | None] = frozenset()  # classes of which some partition folded samples
 
     def merge(self, other: Self) -> Self:
         """Add what another partition has and return self."""
@@ -50,10 +52,23 @@ def read(parts: Iterable[Counts], at: float | None = None) -> dict[str, Reading]
     seen = [part.seen for part in parts if part.seen is not None]
     when = max(seen, default=0) if at is None else max([to_epoch_ns(at), *seen])
     total: dict[str, Reading] = {}
+    partial = _partial(parts)
     for part in parts:
         for name, reading in _read(part, when).items():
             total[name] = total[name].merge(reading) if name in total else reading
+    for reading in total.values():
+        reading.partial = partial
     return total
+
+
+def _partial(parts: Sequence[Counts]) -> frozenset[Label | None]:
+    """Return the classes that one partition counts apart and another does not."""
+    if not any(part.classes.full for part in parts):
+        return frozenset()
+    classes = parts[0].classes.copy()
+    for part in parts[1:]:
+        classes.merge(part.classes)
+    return classes.partial
 
 
 def _read(counts: Counts, at: int) -> dict[str, Reading]:

@@ -10,17 +10,19 @@ Size is bounded: 200 classes and 50 in the matrix, those with the most samples; 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.catalog.table import CATALOG
+from stream_metrics.errors import quantity
 from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.evaluation.warnings import matrix_mismatch
 from stream_metrics.labels import Label
 from stream_metrics.labels.json_names import json_number
 from stream_metrics.metrics.metric_set import MetricSet, states_by_name
+from stream_metrics.monitor.class_limit import ANOTHER, OTHER
 from stream_metrics.monitor.coverage import Covered
 from stream_metrics.monitor.curves import curves
 from stream_metrics.monitor.delays import DELAYS, delay_quantile
@@ -75,6 +77,7 @@ def window_view(
         folded=groups.folded,
         covered=reading.covered,
         late=reading.late,
+        partial=len(reading.partial),
     )
 
 
@@ -103,8 +106,12 @@ def snapshot_view(
     folded: int = 0,
     covered: Covered = NO_LABELS,
     late: int = 0,
+    partial: int = 0,
 ) -> WindowView:
-    """Return everything that is shown of a snapshot and of groups, of which `folded` samples are not apart."""
+    """Return everything that is shown of a snapshot and of groups, of which `folded` samples are not apart.
+
+    `partial` is the number of classes some of whose samples are folded.
+    """
     of_scores = MONITOR_VIEW_OF_SCORES if "ranks" in snapshot.evaluation.views else ()
     keys = tuple(dict.fromkeys((*headline, *extra_metrics, *MONITOR_VIEW, *of_scores)))
     values = {key: value(snapshot, key) for key in keys}
@@ -115,12 +122,14 @@ def snapshot_view(
     by_labels, unbounded = label_bounds(snapshot, known, unlabelled)
     most = np.argsort(-snapshot.evaluation.value_and_undefined("support")[0], kind="stable")
     shown = np.sort(most[:MOST_CLASSES]).tolist()
+    classes_folded = _folded(snapshot)
     return WindowView(
         n=snapshot.n,
         weight=json_number(snapshot.weight),
         correct=snapshot.evaluation.value_and_undefined("tp_sum")[0],
         abstained=snapshot.abstained,
         late=late,
+        classes_folded=classes_folded,
         metrics=values,
         estimates=_estimates(snapshot, known),
         intervals=bounds,
@@ -130,8 +139,8 @@ def snapshot_view(
         label_bounds_missing=unbounded,
         better={key: CATALOG[key].direction for key in keys},
         range={key: (json_number(CATALOG[key].low), json_number(CATALOG[key].high)) for key in keys},
-        warnings=list(snapshot.warnings),
         mismatch=matrix_mismatch(snapshot.evaluation) or "",
+        warnings=[*snapshot.warnings, *_warnings(classes_folded, partial)],
         classes=_classes(snapshot, shown, names, valid, unlabelled),
         classes_omitted=len(most) - len(shown),
         matrix=_matrix(snapshot, np.sort(most[:MOST_CELLS]), list(names.values())),
@@ -148,6 +157,26 @@ def value(snapshot: Snapshot, key: str) -> Number | None:
         return json_number(number_of(snapshot.evaluation, key))
     except (KeyError, ValueError):
         return None
+
+
+def _folded(snapshot: Snapshot) -> Number:
+    """Return the weight of the samples whose truth or prediction is a class that is not counted apart."""
+    labels = [at for at, label in enumerate(snapshot.labels) if label in (OTHER, ANOTHER)]
+    if not labels:
+        return 0
+    rows, columns, counts = snapshot.evaluation.views["counts"].cells()
+    weight = json_number(counts[np.isin(rows, labels) | np.isin(columns, labels)].sum())
+    return 0 if weight is None else weight
+
+
+def _warnings(classes_folded: Number, partial: int) -> Iterator[str]:
+    if classes_folded:
+        yield (
+            f"{classes_folded:,.12g} samples have a class beyond max_classes; these are counted as one class, "
+            f"{OTHER}, in all metrics of classes"
+        )
+    if partial:
+        yield f"Of {quantity(partial, 'class')} some samples are counted as {OTHER}, by partitions of another process"
 
 
 def _estimates(snapshot: Snapshot, keys: Sequence[str]) -> dict[str, Ends]:

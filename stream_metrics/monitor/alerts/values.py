@@ -3,7 +3,7 @@
     balanced_accuracy[1h]          a metric of a window; without one, of the total
     recall["cat"][1h]              of a class: precision, recall, f1, roc_auc, support or predicted
     max_gap(recall, country)[1d]   the largest difference between two groups; the second name is for the reader
-    n[1h]  abstained[1h]  coverage[1h]  delay_p50[1h]  delay_p90[1h]  delay_p99[1h]
+    n[1h]  abstained[1h]  classes_folded[1h]  coverage[1h]  delay_p50[1h]  delay_p90[1h]  delay_p99[1h]
     source_up  silence  lag  lag_seconds  checkpoint_age  rejected  unreadable  incomplete  pending  records_per_second
     expired_early  forgotten  corrections_refused  labels_unmatched  rejected_share  rejected_decode (or another
     reason: field, time, label, score, weight, other)  mismatched_labels
@@ -17,7 +17,7 @@ known. `unreadable` is the number of partitions of which no record was an event 
 reasons why counts lack records. `expired_early` are predictions that were given up because more than `max_pending`
 waited, `forgotten` ids beyond `max_ids`. `rejected_share` is of the last 5 minutes, or of the last 1,000 records if
 these took longer. `mismatched_labels` is 1 if true labels and predictions of the first window that has samples seem to
-be written differently, 1 and "1", else 0.
+be written differently, 1 and "1", else 0. `classes_folded` are samples with a class beyond `max_classes`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MEANS = {"precision": "macro_precision", "recall": "macro_recall", "f1": "macro_
 METRICS = {row.key: row for row in CATALOG.values() if row.kind == "whole"}
 METRICS |= {name: CATALOG[mean] for name, mean in MEANS.items()}
 DELAYS = {"delay_p50": "p50", "delay_p90": "p90", "delay_p99": "p99"}
-WINDOW = ("n", "abstained", "coverage", *DELAYS)
+WINDOW = ("n", "abstained", "classes_folded", "coverage", *DELAYS)
 
 
 def _rejected(reason: str, view: View) -> int:

@@ -79,6 +79,8 @@ export function judge(view, feed, now = Date.now()) {
     const detail = `${plural(refused, "label was", "labels were")} corrected later than keep_joined, and counts have the first one`;
     return { kind: "warn", text: "Corrections refused", detail };
   }
+  const folded = foldedClasses(view);
+  if (folded !== null) return { kind: "warn", text: "Classes folded", detail: folded };
   if (pending.length > 0)
     return { kind: "warn", text: plural(pending.length, "alert pending", "alerts pending"), detail: rules(pending) };
   if (unknown.length > 0 && !empty(view)) {
@@ -158,6 +160,14 @@ function missingData(view) {
   if (windows.length === 0 || windows.some((name) => view.by_window[name].n > 0)) return null;
   const longest = windows[windows.length - 1];
   return `No labelled prediction in the ${windowName(longest)}; ${lastEvent(view)}`;
+}
+
+/** How many samples have a class that is not counted apart, or null: in the shortest window, else since the start. */
+function foldedClasses(view) {
+  const name = view.windows.find((window) => window !== "total") ?? "total";
+  const number = view.by_window[name]?.classes_folded ?? 0;
+  if (number === 0) return null;
+  return `${count(number)} samples in the ${windowName(name)} have a class beyond max_classes; these are counted as one`;
 }
 
 const described = (part) => (typeof part === "string" ? part : JSON.stringify(part));

@@ -177,9 +177,10 @@ function monitorFacts(view, part) {
   const rejected = Object.values(view.records.rejected).reduce((sum, n) => sum + n, 0);
   const weight = part.weight === part.n ? "" : `weight ${count(part.weight)}`;
   const abstained = part.abstained > 0 ? `${count(part.abstained)} abstained` : "";
+  const folded = part.classes_folded > 0 ? `${count(part.classes_folded)} of folded classes` : "";
   const { ratio, labelled, due } = part.coverage;
   return [
-    ["Labelled predictions", count(part.n), [weight, abstained].filter(Boolean).join(", ") || "in this window"],
+    ["Labelled predictions", count(part.n), [weight, abstained, folded].filter(Boolean).join(", ") || "in this window"],
     ["Label coverage", share(ratio), due > 0 ? `${compact(labelled)} of ${compact(due)} due` : "none due yet", ratio],
     [
       "Median label delay",

@@ -179,6 +179,8 @@ class Exporter:
     def _metrics(self, part: WindowView) -> Iterator[tuple[str, str, Number | None, Labels]]:
         """Yield name, help, value and labels of the samples of a window: metrics, their bounds, those of groups."""
         yield "window_predictions", "Labelled predictions in a window.", part.n, ()
+        about = "Labelled predictions with a class beyond max_classes."
+        yield "window_folded_predictions", about, part.classes_folded, ()
         about = "Labelled predictions by all that are old enough to have a label."
         yield "label_coverage_ratio", about, part.coverage.ratio, ()
         names = {key: metric_name(key, part.range.get(key, ())) for key in part.metrics}
