@@ -14,13 +14,14 @@ import threading
 import time
 from collections.abc import Mapping
 
+from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor.alerts.engine import Change, Engine
 from stream_metrics.monitor.alerts.rules import DEFAULTS, parse, rules_of
 from stream_metrics.monitor.alerts.sinks import LogSink, Sink, Webhook
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.store import StaleOwner, StoreError
-from stream_metrics.monitor.view_types import View
+from stream_metrics.monitor.view_types import Undelivered, View
 
 __all__ = ["Alerts"]
 
@@ -47,7 +48,7 @@ class Alerts:
             for name, sink in self._sinks.items():
                 sink.outbox.restore(stored["outboxes"].get(name, ()))
         monitor.add_metrics(self.engine.metrics)
-        monitor.show_alerts(self.engine.shown())
+        monitor.show_alerts(self.engine.shown(), self._undelivered())
 
     def start(self) -> None:
         """Start the sinks."""
@@ -61,9 +62,12 @@ class Alerts:
             for sink in self._sinks.values():
                 sink.outbox.add(changes)
             self._seen += len(changes)
-        view.alerts = self.engine.shown()
-        self._monitor.show_alerts(view.alerts)
+        view.alerts, view.undelivered = self.engine.shown(), self._undelivered()
+        self._monitor.show_alerts(view.alerts, view.undelivered)
         return changes
+
+    def _undelivered(self) -> list[Undelivered]:
+        return [each for sink in self._sinks.values() for each in sink.outbox.undelivered()]
 
     def settle(self) -> None:
         """Store changes of alerts in a checkpoint and send them; only for the thread of the monitor.
@@ -105,5 +109,6 @@ class Alerts:
 def _sinks(config: Config) -> dict[str, Sink]:
     sinks: dict[str, Sink] = {"log": LogSink()} if config.alerts.log else {}
     if config.alerts.webhook:
-        sinks["webhook"] = Webhook(config.alerts.webhook)
+        lasting = parse_duration(config.alerts.retry, "retry") / 1e9
+        sinks["webhook"] = Webhook(config.alerts.webhook, config.alerts.authorization, lasting)
     return sinks

@@ -128,6 +128,9 @@ class Alerts:
     defaults: bool = _key(True, "also fire if over 1 % of records are rejected, or if labels differ in type")
     webhook: str = _key("", "an address to which alerts are posted as JSON; it may hold a secret", shown=False)
     webhook_file: str = _key("", "a file that has the address")
+    authorization: str = _key("", 'the header Authorization of these, such as "Bearer ${TOKEN}"', shown=False)
+    authorization_file: str = _key("", "a file that has the header")
+    retry: str = _key("1d", "how long an alert is tried again that did not arrive")
     log: bool = _key(True, "write alerts to the log")
 
 

@@ -43,7 +43,7 @@ from stream_metrics.monitor.store import StaleOwner, StoreError
 from stream_metrics.monitor.store.export import Export, Exported, write_export
 from stream_metrics.monitor.store.tables import StateStore
 from stream_metrics.monitor.view import operation_view, view
-from stream_metrics.monitor.view_types import Alert, Checkpoint, DeadLetter, SourceState, View
+from stream_metrics.monitor.view_types import Alert, Checkpoint, DeadLetter, SourceState, Undelivered, View
 from stream_metrics.monitor.window_reading import read
 from stream_metrics.wire import decoded, encoded
 
@@ -96,6 +96,7 @@ class Monitor:
         self._read = 0
         self._recent = RecentRejects()
         self._alerts: list[Alert] = []  # as the view shows them
+        self._undelivered: list[Undelivered] = []
         self._on_checkpoint: list[Callable[[dict[tuple[str, int], int]], object]] = []
         self._extra_metrics: tuple[str, ...] = ()  # that rules need, beside those that the view always has
         self.history = History(("total", *config.counting.windows), config.counting.metrics)
@@ -125,9 +126,9 @@ class Monitor:
         """Set why the source cannot deliver records now, None if it can, and whether no more will come."""
         self._source_problem, self._source_ended = problem, ended
 
-    def show_alerts(self, alerts: list[Alert]) -> None:
-        """Set the alerts that the view shows."""
-        self._alerts = alerts
+    def show_alerts(self, alerts: list[Alert], undelivered: list[Undelivered]) -> None:
+        """Set the alerts that the view shows, and those that did not arrive."""
+        self._alerts, self._undelivered = alerts, undelivered
 
     def add_metrics(self, keys: Iterable[str]) -> None:
         """Add metrics to those that the view has."""
@@ -333,6 +334,7 @@ class Monitor:
             operation.records.rejected_share = self._recent.share(time.monotonic())
             operation.dead_letters = [DeadLetter(*letter) for letter in reversed(self._dead_letters)]
         operation.started, operation.alerts = self.started, self._alerts
+        operation.undelivered = self._undelivered
         with self._showing:
             operation.records.per_second = self._per_second()
             if operation.event_time is not None:

@@ -64,6 +64,9 @@ def facts(view: View) -> list[tuple[str, str]]:
         lines.append(("lag", f"{number(view.lag.records)} records still to be read"))
     if view.checkpoint.error:
         lines.append(("not saved", visible(view.checkpoint.error)))
+    if view.undelivered:
+        first = view.undelivered[0]
+        lines.append(("not told", f"{number(len(view.undelivered))} alerts; {first.sink}: {visible(first.problem)}"))
     lines += [("unreadable", visible(what)) for what in view.unreadable]
     return lines + [("incomplete", visible(what)) for what in view.incomplete]
 

@@ -44,6 +44,7 @@ __all__ = [
     "Records",
     "Reference",
     "SourceState",
+    "Undelivered",
     "VERSION",
     "View",
     "WindowView",
@@ -322,6 +323,18 @@ class Alert(Struct, omit_defaults=True):
     note: str | None = None
 
 
+class Undelivered(Struct):
+    """An alert that a sink could not deliver: how often it tried, why not, and when it was given up, if it was."""
+
+    sink: str
+    rule: str
+    state: str
+    at: float
+    tries: int
+    problem: str
+    given_up: float | None = None
+
+
 class DetectorRow(Struct):
     """The drift detector of one rule and partition; `before` is how many alarms it had raised when it was loaded.
 
@@ -400,7 +413,7 @@ class View(Struct, kw_only=True):
 
     `now` is the time of the clock and `event_time` that of the newest event. `windows` are the keys of `by_window` in
     order, "total" first; `headline` are the metrics to show first. `history` has the trend lines of each window.
-    `flows` are the counters of the exporter.
+    `flows` are the counters of the exporter, `undelivered` alerts that did not arrive.
     `reference` is the period that windows are compared with, if there is one.
     `unreadable` says of which partitions no record was an event so far, `incomplete` what counts lack.
     `workers` is of collectors only.
@@ -427,6 +440,7 @@ class View(Struct, kw_only=True):
     unreadable: list[str] = []
     incomplete: list[str] = []
     alerts: list[Alert] = []
+    undelivered: list[Undelivered] = []
     changes: list[DriftRow] = []
     dead_letters: list[DeadLetter] = []
     workers: Workers | None = None

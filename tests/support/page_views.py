@@ -152,6 +152,10 @@ def hostile_view(texts: list[str]) -> View:
     for part in view["by_window"].values():
         for row, text in zip(part["groups"]["rows"], texts, strict=False):
             row["group"] = text
+    view["undelivered"] = [
+        {"sink": text, "rule": text, "state": "firing", "at": NOW, "tries": 2, "problem": text, "given_up": NOW}
+        for text in texts
+    ]
     view["alerts"] += [{"rule": text * 5, "state": "firing", "since": None, "value": None} for text in texts]
     view["records"]["rejected"] = view["flows"]["rejected"] = dict.fromkeys(texts, 3)
     letters = [_letter(text, text, i) | {"topic": text} for i, text in enumerate(texts)]

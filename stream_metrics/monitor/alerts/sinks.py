@@ -6,9 +6,11 @@
 `state` is firing or ok, times are seconds since 1970, `since` is when it began to fire; `id`, also in the header
 Idempotency-Key, is the same whenever the same change is sent again. `text` is what chat programs show.
 
-A webhook that does not answer, or with 408, 425, 429 or 5xx, is tried again after 1, 2, 4 ... up to 300 seconds, each
-between half and all of that by chance; other answers that are no success, redirects too, will not get better, and the
-alert is given up, which is said in the log. The address may hold a secret, so messages name its host only.
+Whatever is no success is tried again, after 1, 2, 4 ... up to 300 seconds, each between half and all of that by chance,
+or later if Retry-After says so. While the webhook does not answer, or with 408, 425, 429 or 5xx, all alerts wait.
+Other answers, redirects too, concern one alert, and other rules go on. After a day without success an alert is given
+up; until then, and for a day after, it is in the view, in `alerts_undelivered`. Redirects are never followed. The
+address may hold a secret, so messages name its host only.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ import threading
 import urllib.error
 import urllib.parse
 import urllib.request
-from typing import Protocol
+from functools import partial
+from typing import NamedTuple, Protocol
 
 from stream_metrics.monitor.alerts.engine import FIRING, Change
 from stream_metrics.monitor.alerts.outbox import Outbox
@@ -31,8 +34,9 @@ __all__ = ["LogSink", "Sink", "Webhook", "message"]
 LOG = logging.getLogger("stream_metrics.monitor.alerts")
 TIMEOUT = 10.0  # seconds
 FIRST, LONGEST = 1.0, 300.0  # seconds until the next attempt
-AGAIN = {408, 425, 429}
-PARTING = 5.0  # seconds that a webhook has at the end for what is left
+LASTING = 86_400.0  # seconds after which an alert is given up
+AWAY = {408, 425, 429}
+PARTING = 5.0  # seconds that a webhook has at the end for what was not tried yet
 
 
 class Sink(Protocol):
@@ -78,22 +82,33 @@ class LogSink:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Refuse redirects: a POST would become a GET, to an address that is not configured."""
+    """Refuse redirects: the secret of the address, and the header, are for the host that is configured only."""
 
     def redirect_request(self, *arguments: object, **more: object) -> None:
         return None
 
 
-class Webhook:
-    """Posts alerts to an address, in a thread of its own; ``ValueError`` if the address is none of http or https."""
+class _Failure(NamedTuple):
+    """Why an alert was not delivered, whether others would fail alike, and when the receiver wants it again."""
 
-    def __init__(self, address: str, first: float = FIRST) -> None:
-        parts = urllib.parse.urlsplit(address)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError("Expected `webhook` to be an address of http:// or https://, but got another")
-        self.host = parts.hostname
+    problem: str
+    away: bool
+    after: float = 0.0
+
+
+class Webhook:
+    """Posts alerts to an address, in a thread of its own; ``ValueError`` if the address is none of http or https.
+
+    `authorization` is the value of a header, `lasting` for how many seconds an alert is tried again.
+    """
+
+    def __init__(self, address: str, authorization: str = "", lasting: float = LASTING, first: float = FIRST) -> None:
+        self.host = _host(address)
+        if not (authorization.isascii() and authorization.isprintable()):
+            raise ValueError("Expected `authorization` to be printable ASCII characters in one line, but it is not")
         self.outbox = Outbox(f"the webhook at {self.host}")
-        self._address, self._first = address, first
+        self._address, self._authorization = address, authorization
+        self._lasting, self._first = lasting, first
         self._opener = urllib.request.build_opener(_NoRedirect())
         self._thread = threading.Thread(target=self._run, name="webhook", daemon=True)
 
@@ -107,7 +122,7 @@ class Webhook:
     def close(self) -> None:
         """Give what is left a few seconds, and stop; the rest stays in the outbox."""
         if self._thread.is_alive():
-            self.outbox.drained(PARTING)
+            self.outbox.tried(PARTING)
         self.outbox.close()
         if self._thread.is_alive():
             self._thread.join(TIMEOUT + 1)
@@ -115,38 +130,57 @@ class Webhook:
     def _run(self) -> None:
         failures = 0
         while (change := self.outbox.first(timeout=None)) is not None:
-            problem, again = self._post(change)
-            if problem and again:
-                failures += 1
-                wait = min(self._first * 2 ** min(failures - 1, 20), LONGEST) * random.uniform(0.5, 1.0)
-                log = LOG.warning if failures == 1 else LOG.info
-                log("%s: %s; trying again, next in %.0f s", self.outbox.name, problem, wait)
-                self.outbox.pause(wait)
+            failure = self._post(change)
+            if failure is None:
+                failures = 0
+                self.outbox.delivered(change)
                 continue
-            if problem:
-                LOG.error("%s: %s; the alert %s is given up", self.outbox.name, problem, change.id)
-            failures = 0
-            self.outbox.delivered(change)
+            failures += failure.away
 
-    def _post(self, change: Change) -> tuple[str, bool]:
-        """Return what went wrong, "" for nothing, and whether it may go better later."""
-        body = json.dumps(message(change)).encode()
-        headers = {
-            "Content-Type": "application/json",
-            "Idempotency-Key": change.id,
-            "User-Agent": "stream-metrics",
-        }
-        request = urllib.request.Request(self._address, body, headers, method="POST")
+            tries, seconds = self.outbox.failed(
+                change, failure.problem, partial(self._wait, failure, failures), self._lasting
+            )
+            if not seconds:
+                LOG.error("%s: %s; the alert %s is given up", self.outbox.name, failure.problem, change.id)
+                continue
+            log = LOG.warning if tries == 1 else LOG.info
+            log("%s: %s; trying again, next in %.0f s", self.outbox.name, failure.problem, seconds)
+            if failure.away:
+                self.outbox.pause(seconds)
+
+    def _wait(self, failure: _Failure, failures: int, tries: int) -> float:
+        """Return for how long to wait after so many failures in a row, or of this alert."""
+        doubled = self._first * 2.0 ** min((failures if failure.away else tries) - 1, 20)
+        return max(min(doubled, LONGEST) * random.uniform(0.5, 1.0), min(failure.after, LONGEST))
+
+    def _post(self, change: Change) -> _Failure | None:
+        """Return what went wrong, None for nothing."""
+        headers = {"Content-Type": "application/json", "Idempotency-Key": change.id, "User-Agent": "stream-metrics"}
+        if self._authorization:
+            headers["Authorization"] = self._authorization
+        request = urllib.request.Request(self._address, json.dumps(message(change)).encode(), headers, method="POST")
         try:
             with self._opener.open(request, timeout=TIMEOUT):
-                return "", False
+                return None
         except urllib.error.HTTPError as error:
             with error:
-                return f"status {error.code}", error.code in AGAIN or error.code >= 500
+                after = error.headers.get("Retry-After", "")
+                seconds = float(after[:9]) if after.isascii() and after.isdecimal() else 0.0
+                return _Failure(f"status {error.code}", error.code in AWAY or error.code >= 500, seconds)
         except (OSError, http.client.HTTPException) as error:  # URLError is an OSError
             reason = getattr(error, "reason", error)
             kind = type(reason if isinstance(reason, Exception) else error).__name__
             detail = reason.strerror if isinstance(reason, OSError) and reason.strerror else ""
-            return f"{kind}{f' ({detail})' if detail else ''}", True
-        except ValueError as error:  # an address that http.client refuses, which messages of it would show
-            return type(error).__name__, False
+            return _Failure(f"{kind}{f' ({detail})' if detail else ''}", True)
+
+
+def _host(address: str) -> str:
+    """Return the host of an address; ``ValueError``, which does not show the address, if it has none."""
+    try:
+        parts = urllib.parse.urlsplit(address)
+        fine = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and address.isascii()
+    except ValueError:  # of the port
+        fine = False
+    if not fine or any(character <= " " or character == "\x7f" for character in address):
+        raise ValueError("Expected `webhook` to be an address of http:// or https://, but got another")
+    return parts.hostname or ""

@@ -66,6 +66,7 @@ OPERATION: dict[str, Callable[[View], float | None]] = {
     "expired_early": lambda view: view.join.expired_early,
     "forgotten": lambda view: view.join.forgotten,
     "corrections_refused": lambda view: view.join.corrections_refused,
+    "alerts_undelivered": lambda view: len(view.undelivered),
     "labels_unmatched": lambda view: view.join.labels_unmatched,
     "rejected_share": lambda view: view.records.rejected_share,
     **{f"rejected_{reason}": partial(_rejected, reason) for reason in REASONS},

@@ -29,10 +29,21 @@ const JOINED = [
 
 const tables = {};
 
-/** Show alerts: firing ones first. */
+/** Show alerts: those that did not arrive, then firing ones. */
 export function showAlerts(view) {
   const alerts = [...view.alerts].sort((a, b) => (URGENCY[a.state] ?? 4) - (URGENCY[b.state] ?? 4));
-  const nodes = sized(byId("alerts-list"), Math.max(1, alerts.length), newAlert);
+  const lost = view.undelivered;
+  const all = [...sized(byId("alerts-list"), lost.length + Math.max(1, alerts.length), newAlert)];
+  const nodes = all.slice(lost.length);
+  lost.forEach((each, i) => {
+    const [state, rule, text] = all[i].children;
+    setAttribute(all[i], "data-state", "undelivered");
+    setText(state, "not delivered");
+    setLabel(rule, each.rule);
+    const now = each.given_up === null ? "trying again" : `given up (${moment(each.given_up, view.now)})`;
+    const tries = `${count(each.tries)} ${each.tries === 1 ? "try" : "tries"}`;
+    setText(text, `${each.state} since ${moment(each.at, view.now)}; ${each.sink}: ${each.problem}, ${tries}, ${now}`);
+  });
   alerts.forEach((alert, i) => {
     const [state, rule, text] = nodes[i].children;
     setAttribute(nodes[i], "data-state", alert.state);

@@ -241,6 +241,7 @@ def _gauges(view: View) -> Iterable[tuple[str, str, Number | None]]:
         ("checkpoint_size_bytes", "Size of the last checkpoint.", checkpoint.bytes),
         ("checkpoint_failing", "Whether the last checkpoint failed.", int(bool(checkpoint.error))),
         ("unreadable_partitions", "Partitions of which no record was an event so far.", len(view.unreadable)),
+        ("alerts_undelivered", "Alerts that did not arrive, or were given up within a day.", len(view.undelivered)),
         ("incomplete_partitions", "Partitions whose counts lack records.", len(view.incomplete)),
     )
     return [(name, help_text, value) for name, help_text, value in gauges if value is not None]

@@ -125,6 +125,13 @@ ALERTS = (
         "Counts lack records that were gone before they were read",
     ),
     Alert(
+        "ModelAlertsUndelivered",
+        "stream_metrics_alerts_undelivered > 0",
+        "5m",
+        "critical",
+        "{{ $value }} alerts of the monitor did not arrive at their webhook",
+    ),
+    Alert(
         "ModelCheckpointFails",
         "stream_metrics_checkpoint_failing == 1 or stream_metrics_checkpoint_age_seconds > 120",
         "2m",

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from stream_metrics.monitor.alerting import Alerts as Alerting
 from stream_metrics.monitor.alerts.engine import Engine
 from stream_metrics.monitor.alerts.outbox import MOST, Outbox
-from stream_metrics.monitor.alerts.rules import parse
-from stream_metrics.monitor.config import Alerts, Config, Counting
+from stream_metrics.monitor.alerts.rules import parse, rules_of
+from stream_metrics.monitor.config import Alerts, Config, Counting, Serve
 from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor.serving.prometheus import text
 from stream_metrics.monitor.sources.memory import records
 from stream_metrics.monitor.store import Store, StoreError
 from stream_metrics.monitor.view_types import Alert, DetectorRow, DriftRow, Lag, View
@@ -163,6 +164,28 @@ def test_an_alert_is_told_once_over_restarts(tmp_path) -> None:
     assert alerts.see(monitor.view()) == []
     assert (len(first.told), second.told) == (1, [])
     assert [(alert.state, alert.since) for alert in monitor.view().alerts] == [("firing", NOW)]
+    crash(monitor)
+
+
+def test_what_did_not_arrive_is_in_every_view(tmp_path) -> None:
+    """An alert that a sink could not deliver is shown, exported and a value of rules, also after a restart."""
+    sink = Kept()
+    sink.broken = True
+    monitor, alerts = alerting(tmp_path / "state", sink)
+    bad(monitor)
+    (change,) = alerts.see(monitor.view())
+    alerts.settle()
+    assert monitor.view().undelivered == []
+    sink.outbox.failed(change, "status 404", lambda tries: 1.0, 60.0)
+    alerts.see(monitor.view())
+    monitor.checkpoint()
+    crash(monitor)
+    monitor, alerts = alerting(tmp_path / "state", Kept())
+    view = monitor.view()
+
+    assert [(each.sink, each.tries, each.problem) for each in view.undelivered] == [("kept", 1, "status 404")]
+    assert "stream_metrics_alerts_undelivered 1\n" in text(view, Serve())
+    assert rules_of(["alerts_undelivered > 0"], Counting())[0].read(view) == 1
     crash(monitor)
 
 

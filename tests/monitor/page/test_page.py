@@ -170,6 +170,22 @@ def test_warnings_of_the_window_are_shown(visit):
     assert page.locator("#warnings:visible").count() == 0
 
 
+def test_alerts_that_did_not_arrive_are_shown(visit):
+    """The bar says so, and the list of alerts has them first, with the reason and how it goes on."""
+    view = make_view(2, 2)
+    lost = {"sink": "the webhook at hooks", "rule": "lag > 5", "state": "firing", "at": view["now"] - 60}
+    lost |= {"tries": 3, "problem": "status 404", "given_up": None}
+    view["undelivered"] = [lost, lost | {"given_up": view["now"] - 9, "tries": 1}]
+    page, _ = visit(view)
+    first, second, *rest = cells(page, "#alerts-list li", ":scope > *")
+
+    assert page.inner_text("#bar").startswith("2 alerts not delivered the webhook at hooks: status 404")
+    assert first[:2] == second[:2] == ["not delivered", "lag > 5"]
+    assert first[2].endswith("the webhook at hooks: status 404, 3 tries, trying again")
+    assert "1 try, given up (" in second[2]
+    assert len(rest) == len(view["alerts"])
+
+
 def test_matrix_equals_the_api(visit):
     """Cells are the counts, in order, zeros empty; the largest confusions are those of the matrix."""
     view = make_view(6, 0, drift=0.5)
