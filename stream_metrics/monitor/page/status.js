@@ -1,8 +1,9 @@
 // The one sentence at the top: is the model well? The worst of what is known decides, in this order: no connection,
-// nothing read any more, an alert firing, a source that cannot be read (blind), no data, a checkpoint that failed, partitions without any event, counts
-// that lack records, records rejected, labels of several types, corrections refused, an alert that did not arrive, an alert pending, a rule whose value is unknown. Without rules nothing defines what "well" means, so
-// the page says only that it is live. The sentence is spoken to screen
-// readers when its kind or the alerts change, not whenever a number in it does.
+// nothing read any more, an alert firing, a source that cannot be read (blind), no data, a checkpoint that failed,
+// partitions without any event, counts that lack records, records rejected, labels of several types, predictions lost,
+// corrections refused, classes folded, an alert that did not arrive, an alert pending, a rule whose value is unknown.
+// Without rules nothing defines what "well" means, so the page says only that it is live. The sentence is spoken to
+// screen readers when its kind or the alerts change, not whenever a number in it does.
 
 import { byId, setAttribute, setText, short } from "./dom.js";
 import { count, duration, moment, share, standing, windowName } from "./format.js";
@@ -81,10 +82,10 @@ export function judge(view, feed, now = Date.now()) {
   }
   const folded = foldedClasses(view);
   if (folded !== null) return { kind: "warn", text: "Classes folded", detail: folded };
-  const lost = view.undelivered;
-  if (lost.length > 0) {
-    const detail = `${lost[0].sink}: ${short(lost[0].problem, 200)}; ${rules(lost)}`;
-    return { kind: "warn", text: plural(lost.length, "alert not delivered", "alerts not delivered"), detail };
+  const undelivered = view.undelivered;
+  if (undelivered.length > 0) {
+    const detail = `${undelivered[0].sink}: ${short(undelivered[0].problem, 200)}; ${rules(undelivered)}`;
+    return { kind: "warn", text: plural(undelivered.length, "alert not delivered", "alerts not delivered"), detail };
   }
   if (pending.length > 0)
     return { kind: "warn", text: plural(pending.length, "alert pending", "alerts pending"), detail: rules(pending) };

@@ -40,6 +40,7 @@ def test_offsets_are_those_of_the_store() -> None:
         "group.id": "g",
         "enable.auto.commit": False,
         "auto.offset.reset": "error",
+        "enable.partition.eof": True,
         "sasl.password": "pass word",
     }
     assert first(one()) == "earliest"
