@@ -13,6 +13,7 @@ import math
 import threading
 import time
 from collections.abc import Mapping
+from typing import Any
 
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor.alerts.engine import Change, Engine
@@ -22,6 +23,7 @@ from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.store import StaleOwner, StoreError
 from stream_metrics.monitor.view_types import Undelivered, View
+from stream_metrics.wire import decoded
 
 __all__ = ["Alerts"]
 
@@ -42,13 +44,36 @@ class Alerts:
         self._lock = threading.Lock()
         self._sent, self._settled = 0, -math.inf
         self._seen = 0
-        stored = monitor.attach("alerts", self._checkpoint_data)
+        self._followed: bytes | None = None  # the note of the worker that evaluates, as it was followed last
+        for sink in self._sinks.values():
+            sink.outbox.may = lambda: monitor.may_tell
+        stored = monitor.attach("alerts", self._checkpoint_data, self._restore)
         if stored is not None:
-            self.engine.restore(stored["rules"])
-            for name, sink in self._sinks.items():
-                sink.outbox.restore(stored["outboxes"].get(name, ()))
+            self._restore(stored)
         monitor.add_metrics(self.engine.metrics)
         monitor.show_alerts(self.engine.shown(), self._undelivered())
+
+    def _restore(self, stored: Any) -> None:
+        """Go on from what was stored, None for nothing."""
+        rules, outboxes = ({}, {}) if stored is None else (stored["rules"], stored["outboxes"])
+        with self._lock:
+            self.engine.reset()
+            self.engine.restore(rules)
+            for name, sink in self._sinks.items():
+                sink.outbox.restore(outboxes.get(name, ()))
+            self._sent = self._seen  # what was seen but not stored is seen again
+
+    def _follow(self, view: View) -> list[Change]:
+        """Show the states of rules that another worker evaluates, with the values of this view."""
+        note = self._monitor.note("alerts")
+        if note is not None and note != self._followed:
+            self._restore(decoded(note))
+            self._followed = note
+        with self._lock:
+            self.engine.follow(view)
+        view.alerts, view.undelivered = self.engine.shown(), self._undelivered()
+        self._monitor.show_alerts(view.alerts, view.undelivered)
+        return []
 
     def start(self) -> None:
         """Start the sinks."""
@@ -56,7 +81,12 @@ class Alerts:
             sink.start()
 
     def see(self, view: View) -> list[Change]:
-        """Evaluate the rules over a view, put their states into it, and return what changed."""
+        """Evaluate the rules over a view, put their states into it, and return what changed.
+
+        Of workers that share a store one does so; the others show what it stores.
+        """
+        if not self._monitor.leads():
+            return self._follow(view)
         with self._lock:
             changes = self.engine.evaluate(view, view.now)
             for sink in self._sinks.values():
@@ -74,6 +104,9 @@ class Alerts:
 
         The checkpoints that this makes take at most a tenth of the time, however often rules change.
         """
+        for sink in self._sinks.values():
+            if len(sink.outbox):
+                sink.tell()  # what was left by who evaluated before
         if time.monotonic() - self._settled >= SHARE * self._monitor.checkpoint_seconds:
             self._settle()
 
@@ -88,7 +121,11 @@ class Alerts:
         except StaleOwner:
             raise
         except StoreError as error:
+            if not self._monitor.alone:
+                return
             self._monitor.note_error(error, "alerts are sent without a checkpoint that has them")
+        if not self._monitor.may_tell:
+            return
         self._sent, self._settled = seen, time.monotonic()
         for mark, sink in zip(marks, self._sinks.values(), strict=True):
             sink.outbox.release(mark)

@@ -39,11 +39,13 @@ from stream_metrics.monitor.partition import Partition, by_part
 from stream_metrics.monitor.recent import RecentRejects
 from stream_metrics.monitor.records import Record, Rejected
 from stream_metrics.monitor.reference import ReferenceKeeper
+from stream_metrics.monitor.replicas import Group, Replicas, Report
 from stream_metrics.monitor.store import StaleOwner, StoreError
 from stream_metrics.monitor.store.export import Export, Exported, write_export
+from stream_metrics.monitor.store.rows import Lease
 from stream_metrics.monitor.store.tables import StateStore
 from stream_metrics.monitor.view import operation_view, view
-from stream_metrics.monitor.view_types import Alert, Checkpoint, DeadLetter, SourceState, Undelivered, View
+from stream_metrics.monitor.view_types import Alert, Checkpoint, SourceState, Undelivered, View
 from stream_metrics.monitor.window_reading import read
 from stream_metrics.wire import decoded, encoded
 
@@ -82,6 +84,10 @@ class Monitor:
         self._classes = ClassPool(config.counting.max_classes)
         self._lock = threading.Lock()
         self._keepers: dict[str, Callable[[], object]] = {}
+        self._takers: dict[str, Callable[[Any], object]] = {}
+        self._common: set[str] = set()  # notes that any worker may change
+        self.replicas: Replicas | None = None  # once the store is shared with other workers
+        self._lease: Lease | None = None  # under which notes are written, where it is shared
         self._notes: dict[str, bytes] = {} if store is None else store.notes()
         self._dead_letters: deque[Rejected] = deque(
             [] if store is None else store.letters(DEAD_LETTERS)[::-1], DEAD_LETTERS
@@ -102,16 +108,14 @@ class Monitor:
         self.history = History(("total", *config.counting.windows), config.counting.metrics)
         self._showing = threading.Lock()
         self._kept_history: tuple[float, object] = (-math.inf, None)
-        stored = self.attach("history", lambda: self._kept_history[1])
-        if stored is not None:
-            self.history.restore(stored)
-        alone = store is not None and not config.store.shared
+        self._restore_history(self.attach("history", lambda: self._kept_history[1], self._restore_history))
+        alone = store is not None and not store.shared
         kept = self._notes.get(FLOWS) if alone else None
         self._flows = FlowCounters(None if kept is None else decoded(kept))
         self._keeps_flows = alone
         self._lengths = dict(zip(config.counting.windows, lengths, strict=True))
         self.reference = ReferenceKeeper(self._lengths, config.counting.reference)
-        stored = self.attach("reference", self.reference.to_data)
+        stored = self.attach("reference", self.reference.to_data, self._restore_reference, common=True)
         if stored is not None:
             self.reference.restore(stored)
         self.checkpointed: float | None = None  # when, by the clock
@@ -149,14 +153,89 @@ class Monitor:
         """The partitions assigned."""
         return sorted(self._partitions)
 
-    def attach(self, name: str, keep: Callable[[], object]) -> Any:
+    def attach(
+        self,
+        name: str,
+        keep: Callable[[], object],
+        take: Callable[[Any], object] | None = None,
+        *,
+        common: bool = False,
+    ) -> Any:
         """Keep what `keep` returns, plain data, with every checkpoint; return what was kept before, or None.
 
-        Lists come back as tuples.
+        Lists come back as tuples. Of workers that share a store, the one that evaluates alerts keeps it; `take` is
+        called with what another has kept, or None, once this one has to go on from there. What is `common` any worker
+        keeps that has changed it, and the others take it over at once.
         """
         self._keepers[name] = keep
+        if take is not None:
+            self._takers[name] = take
+        stored = self._kept(name)
+        if common:
+            self._common.add(name)
+            self._notes.setdefault(name, encoded(keep()))  # as long as it is that, there is nothing to write
+        return stored
+
+    def _kept(self, name: str) -> Any:
         stored = self._notes.get(name)
         return None if stored is None else decoded(stored)
+
+    def _restore_history(self, stored: Any) -> None:
+        if stored is not None:
+            self.history.restore(stored)
+
+    def _restore_reference(self, stored: Any) -> None:
+        if stored is not None:
+            self.reference.restore(stored)
+
+    def _take_common(self) -> None:
+        """Take over the notes that another worker has changed, unless this one has and did not store it yet."""
+        for name in self._common if self.replicas is not None else ():
+            stored, known = self.note(name), self._notes.get(name)
+            if stored is not None and stored != known and known == encoded(self._keepers[name]()):
+                self._notes[name] = stored
+                self._takers[name](decoded(stored))
+
+    def share(self) -> None:
+        """Show from now on what all workers count that share the store; nothing happens if none can."""
+        if self.store is None or not self.store.shared or self.replicas is not None:
+            return
+        replicas = Replicas(self.config, self.store, self._report, lambda: list(self._partitions))
+        replicas.start()
+        self.replicas = replicas
+
+    def leads(self) -> bool:
+        """Tell whether this worker evaluates alerts; if it was just elected, it goes on where another stopped."""
+        if self.replicas is None:
+            return True
+        lease, notes = self.replicas.elected()
+        if lease is not None and lease != self._lease:
+            self._notes = dict(notes)
+            for name, take in self._takers.items():
+                take(self._kept(name))
+        self._lease = lease
+        return lease is not None
+
+    @property
+    def may_tell(self) -> bool:
+        """Whether this worker sends alerts: no other one does, or can have begun to."""
+        return self.replicas is None or (self._lease is not None and self.replicas.elected()[0] == self._lease)
+
+    @property
+    def alone(self) -> bool:
+        """Whether no other worker is known that shares the store."""
+        return self.replicas is None or self.replicas.alone
+
+    def note(self, name: str) -> bytes | None:
+        """Return what the worker that evaluates alerts has kept last, as bytes."""
+        return (self._notes if self.replicas is None else self.replicas.elected()[1]).get(name)
+
+    def _report(self) -> Report:
+        """Return what other workers are told of this one."""
+        lag = None if self._lag is None else [(*place, records) for place, records in self._lag.items()]
+        age = None if self.checkpointed is None else max(self.clock() - self.checkpointed, 0.0)
+        rejected = self._recent.share(time.monotonic())
+        return Report(self.partitions, age, lag, self._source_problem, self._per_second(), rejected)
 
     def assign(self, partitions: Iterable[int]) -> dict[tuple[str, int], int]:
         """Take on partitions, and return the next offset of each (topic, partition) that was read before.
@@ -186,7 +265,9 @@ class Monitor:
         """Forget partitions without writing anything: another process owns them."""
         with self._lock:
             for number in set(partitions):
-                self._partitions.pop(number, None)
+                partition = self._partitions.pop(number, None)
+                if partition is not None and self.replicas is not None:
+                    self.replicas.keep(partition)
 
     def step(self, records: Sequence[Record]) -> None:
         """Decode, join and count records that were not read before; make a checkpoint if one is due.
@@ -257,9 +338,10 @@ class Monitor:
 
         Without a store all else is done, since what is packed takes a fifth of the memory.
         """
-        started = time.monotonic()
+        started, lease = time.monotonic(), self._lease
         changed = [each for each in partitions if each.changed and (each.good or not each.read)]
-        notes = {name: encoded(keep()) for name, keep in self._keepers.items()}
+        writes = self._keepers if self.replicas is None or lease is not None else self._common
+        notes = {name: encoded(self._keepers[name]()) for name in writes}
         if self._keeps_flows:
             notes[FLOWS] = encoded(self._flows.content(changed))
         notes = {name: note for name, note in notes.items() if self._notes.get(name) != note}
@@ -267,8 +349,10 @@ class Monitor:
             with self._lock:
                 changes = [partition.change() for partition in changed]
             try:
-                if self.store is not None:
-                    self.store.save(changes, [letter for partition in changed for letter in partition.letters], notes)
+                letters = [letter for partition in changed for letter in partition.letters]
+                if self.store is not None and not self.store.save(changes, letters, notes, lease):
+                    notes = {}
+                    self._deposed(lease)
             except StaleOwner as stale:
                 self.lost([stale.part])
                 self._save([partition for partition in partitions if partition.number != stale.part])
@@ -288,8 +372,15 @@ class Monitor:
         self._spent = self.checkpoint_seconds = self._ended - started
         self.checkpointed = None if self.store is None else self.clock()
 
+    def _deposed(self, lease: Lease | None) -> None:
+        """Leave alerts to another worker, which has been elected since."""
+        if self._lease == lease:
+            self._lease = None
+        if self.replicas is not None and lease is not None:
+            self.replicas.lose(lease)
+
     def export(self) -> None:
-        """Write the states of all partitions to the file `export` of the configuration, whole or not at all."""
+        """Write the states of the partitions of this worker to the file `export`, whole or not at all."""
         self._exported = time.monotonic()
         with self._lock:
             partitions = [each for _, each in sorted(self._partitions.items())]
@@ -323,20 +414,21 @@ class Monitor:
     def view(self) -> View:
         """Return everything that is shown; states are copied under the lock, and read outside."""
         with self._lock:
-            partitions = [partition for _, partition in sorted(self._partitions.items())]
+            group = self._group()
+            partitions, now = group.partitions, self.clock()
             counts = [each.counts for each in partitions] or [Counts(self.config.counting, self.config.join.due)]
-            now = self.clock()
-            at = self._reading_time(partitions, now)
+            at = self._reading_time(group, now)
             readings = read(counts, at)
-            operation = operation_view(partitions, self._lag)
+            operation = operation_view(partitions, group.lag)
             operation.flows = self._flows.view(partitions if self.store is None else ())
-            operation.source = self._source_state(partitions, now, at)
-            operation.records.rejected_share = self._recent.share(time.monotonic())
-            operation.dead_letters = [DeadLetter(*letter) for letter in reversed(self._dead_letters)]
+            operation.source = self._source_state(group, now, at)
+            operation.records.rejected_share = group.rejected_share(self._recent.share(time.monotonic()))
+            group.mark(operation)
         operation.started, operation.alerts = self.started, self._alerts
         operation.undelivered = self._undelivered
         with self._showing:
-            operation.records.per_second = self._per_second()
+            self._take_common()
+            operation.records.per_second = self._per_second() + group.others_per_second
             if operation.event_time is not None:
                 operation.lag.seconds = max(now - operation.event_time, 0.0)
             age = None if self.checkpointed is None else now - self.checkpointed
@@ -350,9 +442,13 @@ class Monitor:
                 self._kept_history = now, self.history.to_data()
         return shown
 
-    def _reading_time(self, partitions: Sequence[Partition], now: float) -> float | None:
-        lag = None if self._lag is None else sum(self._lag.values())
-        return reading_time((each.arrivals for each in partitions), now, lag, self._source_ended)
+    def _group(self) -> Group:
+        """Return what all workers have; only under the lock."""
+        return Group(self.replicas, self._partitions, self._lag, self._dead_letters, self._source_problem)
+
+    def _reading_time(self, group: Group, now: float) -> float | None:
+        lag = None if group.lag is None else sum(group.lag.values())
+        return reading_time((each.arrivals for each in group.partitions), now, lag, self._source_ended)
 
     def _compare(self, shown: View) -> None:
         """Set the headline of each window against the same window one length ago, and against the reference."""
@@ -368,17 +464,17 @@ class Monitor:
     def take_reference(self, window: str) -> None:
         """Compare with this window, as it is now, from now on; ValueError if it has no samples."""
         with self._lock:
-            partitions = list(self._partitions.values())
-            at = self._reading_time(partitions, self.clock())
-            readings = read([each.counts for each in partitions], at)
+            group = self._group()
+            at = self._reading_time(group, self.clock())
+            readings = read([each.counts for each in group.partitions], at)
         with self._showing:
             self.reference.take(window, readings, at)
 
-    def _source_state(self, partitions: Sequence[Partition], now: float, at: float | None) -> SourceState:
+    def _source_state(self, group: Group, now: float, at: float | None) -> SourceState:
         """Return how the source does."""
-        last = max((each.arrivals.last for each in partitions if each.arrivals.last is not None), default=None)
+        last = max((each.arrivals.last for each in group.partitions if each.arrivals.last is not None), default=None)
         silence = None if last is None else max(now - last, 0.0)
-        if self._source_problem is not None:
+        if group.problem is not None:
             state = "away"
         elif self._source_ended:
             state = "ended"
@@ -386,7 +482,7 @@ class Monitor:
             state = "waiting"
         else:
             state = "silent" if silence >= self._idle else "live"
-        return SourceState(state, self._source_problem, silence, self._idle, at)
+        return SourceState(state, group.problem, silence, self._idle, at)
 
     def _per_second(self) -> float:
         then, read_then = self._rate[0]
@@ -401,4 +497,6 @@ class Monitor:
             if self.config.store.export:
                 self.export()
         finally:
+            if self.replicas is not None:
+                self.replicas.close()
             self.store.close()

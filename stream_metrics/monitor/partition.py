@@ -147,9 +147,26 @@ class Partition:
 
     def load(self, row: Row) -> None:
         """Load a stored row; ``StoreError`` if its format is newer or its parts do not fit together."""
+        sizes = self.load_counts(row)
+        if sizes is None:
+            return
+        if row.restored:
+            lost = self.joiner.expire_all()
+            self.mark_incomplete(f"restored from an export: {lost.pending} predictions that waited for labels are gone")
+        loaded, (waiting, done) = (len(self.joiner.waiting), len(self.joiner.done)), sizes
+        if loaded != sizes and not row.restored:
+            raise StoreError(
+                f"Expected {waiting} waiting and {done} joined entries in partition {self.number}, but got {loaded}"
+            )
+
+    def load_counts(self, row: Row) -> tuple[int, int] | None:
+        """Load a stored row as far as it goes: without its logs, that is all but the entries of the join.
+
+        Returns how many entries wait and how many are joined, None if the row is empty.
+        """
         self._epoch, self.next, self._previous = row.epoch, dict(row.next), offsets(row.next)
         if not row.state:
-            return
+            return None
         stored = decoded(row.state)
         if stored[0] != FORMAT:
             raise StoreError(f"Expected partition {self.number} in format {FORMAT}, but it is stored in {stored[0]}")
@@ -165,14 +182,7 @@ class Partition:
         recent = self.joiner.votes.content() or [t for t in (self.event_time,) if t is not None]
         if recent:
             self.arrivals.note(recent, row.written)
-        if row.restored:
-            lost = self.joiner.expire_all()
-            self.mark_incomplete(f"restored from an export: {lost.pending} predictions that waited for labels are gone")
-        sizes = len(self.joiner.waiting), len(self.joiner.done)
-        if sizes != (waiting, done) and not row.restored:
-            raise StoreError(
-                f"Expected {waiting} waiting and {done} joined entries in partition {self.number}, but got {sizes}"
-            )
+        return waiting, done
 
 
 def validate(config: Config) -> None:

@@ -118,16 +118,20 @@ class Runner:
         return time.monotonic() - self._polled < STALE
 
     def ready(self) -> bool:
-        """Whether it also has partitions to read, and the source reports no problem."""
+        """Whether it counts what it is given, and what it serves is of the whole model as far as it is known.
+
+        A worker that waits for partitions is ready: it takes them over when they come. So is one whose source cannot be
+        read, which the page, the metrics and the rules show: to take all workers out of service would hide it.
+        """
         return self.not_ready() is None
 
     def not_ready(self) -> str | None:
         """Return why it is not ready, None if it is."""
         if not self.alive():
             return f"the source was not read for {STALE:.0f} s"
-        if not self.monitor.partitions:
-            return "no partitions are assigned"
-        return self._problem()
+        if self.monitor.replicas is not None and not self.monitor.replicas.synced:
+            return f"what other workers count was not read yet: {self.monitor.replicas.problem}"
+        return None
 
     def run(self) -> None:
         """Run until the source ends or `stop` is called, then write a last checkpoint and close everything.
@@ -141,6 +145,7 @@ class Runner:
             self.source.start(self.monitor)
             if self.once and (problem := self._problem()) is not None:
                 raise SourceError(problem)
+            self.monitor.share()
             self._polled = time.monotonic()  # alive and ready as soon as the address is reported
             self.alerts.start()
             self._look()
@@ -241,7 +246,7 @@ class Runner:
     def _settle(self) -> None:
         """Make the last view, while the partitions are still ours."""
         self._report()
-        if self.monitor.partitions:
+        if self.monitor.partitions or self.monitor.replicas is not None:
             self.counts = self.monitor.counts()
             self._look()
 

@@ -43,6 +43,7 @@ __all__ = [
     "PartitionRow",
     "Records",
     "Reference",
+    "ReplicaRow",
     "SourceState",
     "Undelivered",
     "VERSION",
@@ -302,11 +303,34 @@ class Checkpoint(Struct):
 
 
 class PartitionRow(Struct):
-    """One partition: the next offset of each topic, and how many records are still to be read."""
+    """One partition: the next offset of each topic, and how many records are still to be read.
+
+    `owner` is None for those of the worker that shows it. Those of others are as of their last checkpoints, `age`
+    seconds ago; "" is the owner of one that no worker has now.
+    """
 
     partition: int
     next: dict[str, int]
     lag: int | None
+    owner: str | None = None
+    age: float | None = None
+
+
+class ReplicaRow(Struct):
+    """A worker of the group that shares the store: "live", or "silent" if it has not reported for long.
+
+    `this` is whether it is the one that shows this, `alerts` whether it evaluates the rules. `age` is the time since
+    its report, `lag` how many records it has still to read, `problem` why it cannot read any.
+    """
+
+    worker: str
+    state: str
+    this: bool
+    alerts: bool
+    age: float
+    partitions: list[int]
+    lag: int | None
+    problem: str | None
 
 
 class Alert(Struct, omit_defaults=True):
@@ -416,7 +440,7 @@ class View(Struct, kw_only=True):
     `flows` are the counters of the exporter, `undelivered` alerts that did not arrive.
     `reference` is the period that windows are compared with, if there is one.
     `unreadable` says of which partitions no record was an event so far, `incomplete` what counts lack.
-    `workers` is of collectors only.
+    `replicas` are the workers that share the store, none if it is not shared; `workers` is of collectors only.
     """
 
     version: int = VERSION
@@ -437,6 +461,7 @@ class View(Struct, kw_only=True):
     lag: Lag = msgspec.field(default_factory=Lag)
     checkpoint: Checkpoint = msgspec.field(default_factory=Checkpoint)
     partitions: list[PartitionRow] = []
+    replicas: list[ReplicaRow] = []
     unreadable: list[str] = []
     incomplete: list[str] = []
     alerts: list[Alert] = []

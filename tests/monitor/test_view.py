@@ -30,7 +30,7 @@ from stream_metrics.snapshots.snapshot import Snapshot
 
 TOP = {
     "version", "title", "now", "started", "event_time", "windows", "headline", "by_window", "history", "join", "delays",
-    "records", "lag", "checkpoint", "partitions", "incomplete", "alerts", "changes", "dead_letters",
+    "records", "lag", "checkpoint", "partitions", "replicas", "incomplete", "alerts", "changes", "dead_letters",
     "workers", "source", "unreadable", "flows", "reference", "undelivered",
 }  # fmt: skip
 WINDOW = {
@@ -271,7 +271,7 @@ def test_operation_is_sent_as_it_is() -> None:
 
     assert sent["join"]["pending"] == 3
     assert sent["lag"] == {"records": None, "seconds": None}
-    assert sent["partitions"] == [{"partition": 0, "next": {"topic": 17}, "lag": None}]
+    assert sent["partitions"] == [{"partition": 0, "next": {"topic": 17}, "lag": None, "owner": None, "age": None}]
     assert sent["delays"] == {"le": [1, 10], "counts": [5, 9, 3], "sum": 1.5}
     assert sent["dead_letters"][0]["detail"] == "\ud800"
     assert (sent["started"], sent["now"]) == (1.0, 200.0)

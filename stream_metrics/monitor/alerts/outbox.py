@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,7 @@ __all__ = ["MOST", "Outbox"]
 
 LOG = logging.getLogger("stream_metrics.monitor")
 MOST = 1000  # beyond, the oldest are given up
+AGAIN = 0.1  # seconds until it is asked again who delivers
 DEAD, SHOWN = 100, 86_400.0  # dead letters, and for how many seconds they are shown
 TOO_MANY = f"more than {MOST} alerts waited"
 
@@ -49,6 +51,8 @@ class Outbox:
         self._added = self._free = 0  # how many were added, and how many of these may be delivered
         self._changed = threading.Condition()
         self._closed = False
+        self._told: deque[str] = deque(maxlen=MOST)  # ids of what this process delivered
+        self.may: Callable[[], bool] = lambda: True  # whether this process is the one that delivers
 
     def __len__(self) -> int:
         with self._changed:
@@ -85,11 +89,12 @@ class Outbox:
                 now = time.monotonic()
                 next_ones = self._next_ones()
                 ready = next((item for item in next_ones if item.due <= now), None)
-                if ready is not None:
+                may = ready is None or self.may()
+                if ready is not None and may:
                     return ready.change
                 if until is not None and now >= until:
                     return None
-                ends = [item.due for item in next_ones] + ([] if until is None else [until])
+                ends = [item.due if may else now + AGAIN for item in next_ones] + ([] if until is None else [until])
                 self._changed.wait(min(ends) - now if ends else None)
         return None
 
@@ -104,6 +109,7 @@ class Outbox:
     def delivered(self, change: Change) -> None:
         """Forget a change."""
         with self._changed:
+            self._told.append(change.id)
             self._items = [item for item in self._items if item.change != change]
             self._changed.notify_all()
 
@@ -177,7 +183,10 @@ class Outbox:
             return {"waiting": waiting, "dead": [[*each[0], *each[1:]] for each in self._dead if each[3] >= since]}
 
     def restore(self, data: Any) -> None:
-        """Take over what `state` returned, to be delivered; ValueError if it is no such data."""
+        """Have what `state` returned, to be delivered, but what this process delivered already.
+
+        ValueError if it is no such data.
+        """
         try:
             waiting, dead = (data["waiting"], data["dead"]) if isinstance(data, dict) else (data, ())
             items = [(_change(row[:7]), *_attempts(*row[7:])) for row in waiting]
@@ -185,7 +194,9 @@ class Outbox:
         except (IndexError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"Expected what `state` returned, but got other data: {error}") from None
         with self._changed:
+            self._items.clear()
             self._dead = buried
+            items = [item for item in items if item[0].id not in self._told]
         self.add(change for change, *_ in items)
         with self._changed:
             restored = self._items[len(self._items) - min(len(items), MOST) :]

@@ -71,6 +71,7 @@ class PostgresStore(StateStore):
     """
 
     shared = True
+    NOW = "extract(epoch from clock_timestamp())::float8"
 
     def __init__(self, path: str, worker: str | None = None) -> None:
         super().__init__(worker)
@@ -137,7 +138,8 @@ class PostgresStore(StateStore):
             self._connection = self._connected()
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
+        """Write all that is run inside, or nothing."""
         with self._named_errors():
             self._reach()
             with self._begun():

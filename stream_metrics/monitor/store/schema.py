@@ -4,7 +4,8 @@
 those that have changed; `log` what came to and left the join with each checkpoint, with crc;
 `pending` what waits but has outgrown the memory; `dead_letters` the last records that were rejected; `notes` plain data
 of others, such as the state of alerts. Where workers share a store, `workers` has what each last said of itself, and
-`leases` who alone may do what. `owner` is the worker that claimed a partition; `revision` numbers its checkpoints, and
+`leases` who alone may do what. `owner` is the worker that claimed a partition; `saved` is when its last
+checkpoint was written, by the clock of the store; `revision` numbers its checkpoints, and
 `parts` says of each with which one it was written, so that readers fetch what is new.
 
 Each text of `VERSIONS` takes a store from the version before to its own. They are written for SQLite; `for_postgres`
@@ -38,6 +39,7 @@ create table notes (name text primary key, body blob not null, crc integer not n
     """
 alter table state add column owner text not null default '';
 alter table state add column revision integer not null default 0;
+alter table state add column saved real not null default 0;
 alter table parts add column revision integer not null default 0;
 create index parts_revision on parts (part, revision);
 create table workers (name text primary key, seen real not null, report blob not null);

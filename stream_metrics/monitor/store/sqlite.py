@@ -34,6 +34,8 @@ class Store(StateStore):
     Raises ``StoreError`` if it is damaged, foreign, of a newer schema, or written by another process.
     """
 
+    NOW = "(julianday('now') - 2440587.5) * 86400.0"
+
     def __init__(self, path: str, shared: bool = False, worker: str | None = None) -> None:
         super().__init__(worker)
         self.path = self.name = str(path)
@@ -91,7 +93,8 @@ class Store(StateStore):
         self._connection.executemany(statement, rows)
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
+        """Write all that is run inside, or nothing."""
         with self._named_errors(), self._lock.turn():
             self._check_there()
             with self._begun("begin immediate"):

@@ -14,7 +14,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from stream_metrics.monitor.records import Rejected
 from stream_metrics.monitor.store.rows import (
@@ -36,8 +36,8 @@ from stream_metrics.wire import decoded
 __all__ = ["StateStore", "worker_name"]
 
 STATE = "part, epoch, next, state, crc, restored, written"
-SET_STATE = """update state set next = ?, state = ?, crc = ?, restored = 0, written = ?, revision = revision + 1
-               where part = ? and epoch = ? and next = ?"""
+SET_STATE = """update state set next = ?, state = ?, crc = ?, restored = 0, written = ?, revision = revision + 1,
+               saved = {now} where part = ? and epoch = ? and next = ?"""
 PUT_PART = """insert into parts (part, name, body, crc, revision)
               values (?, ?, ?, ?, (select revision from state where part = ?)) on conflict (part, name) do update
               set body = excluded.body, crc = excluded.crc, revision = excluded.revision"""
@@ -64,6 +64,7 @@ class StateStore(ABC):
 
     name: str
     shared: bool
+    NOW: ClassVar[str]  # the clock of the store, in seconds since 1970, as a part of statements
 
     def __init__(self, worker: str | None = None) -> None:
         self.worker = worker_name() if worker is None else worker
@@ -78,7 +79,7 @@ class StateStore(ABC):
         """Execute a statement for each row of values."""
 
     @abstractmethod
-    def _transaction(self) -> AbstractContextManager[None]:
+    def transaction(self) -> AbstractContextManager[None]:
         """Write all that is run inside, or nothing."""
 
     @abstractmethod
@@ -97,9 +98,14 @@ class StateStore(ABC):
     def close(self) -> None:
         """Close the connection, and release what it holds."""
 
+    def run(self, statement: str, *values: object) -> Any:
+        """Execute a statement, inside `transaction` or `reading` or alone."""
+        with self._named_errors():
+            return self._run(statement, *values)
+
     def claim(self, part: int) -> Row:
         """Become the owner of a partition and return its stored state; ``StoreError`` if that is damaged."""
-        with self._transaction():
+        with self.transaction():
             empty = offsets({}), b""
             values = part, 0, *empty, checksum(*empty), 0, 0.0
             self._run(f"{PUT_STATE} on conflict (part) do nothing", *values)
@@ -149,7 +155,7 @@ class StateStore(ABC):
 
         With a `lease`, notes are written only if it still is this worker's, and the result is whether it is.
         """
-        with self._transaction():
+        with self.transaction():
             for change in changes:
                 self._swap(change)
                 self._write_parts(change)
@@ -167,7 +173,8 @@ class StateStore(ABC):
 
     def _swap(self, change: Change) -> None:
         data = change.next, change.state, checksum(change.next, change.state), change.written
-        if self._run(SET_STATE, *data, change.part, change.epoch, change.previous).rowcount != 1:
+        statement, key = SET_STATE.replace("{now}", self.NOW), (change.part, change.epoch, change.previous)
+        if self._run(statement, *data, *key).rowcount != 1:
             raise self._stale(change.part)
 
     def _stale(self, part: int) -> StaleOwner:
@@ -238,7 +245,7 @@ class StateStore(ABC):
 
     def fill(self, rows: Iterable[tuple[int, Mapping[str, int], bytes, Mapping[str, bytes]]]) -> None:
         """Write partitions (number, next offsets, state, parts) of an export into a new store."""
-        with self._transaction():
+        with self.transaction():
             for part, following, state, parts in rows:
                 data = offsets(following), state
                 self._run(PUT_STATE, part, 0, *data, checksum(*data), 1, time.time())

@@ -1,0 +1,312 @@
+"""What the other workers of a group have counted, and which worker evaluates the alerts.
+
+Workers that share a store have some partitions each. A thread of each reads twice a second what the others have stored,
+so that any of them can show the whole model: its own partitions as they are, those of others as of their last
+checkpoints. It also reports this worker, and asks for the lease "alerts". Who has that evaluates the rules, writes the
+notes of the store, which are the state of alerts and the trend lines, and sends alerts; it stops to when the lease may
+have run out. Who gets it next goes on from the notes.
+
+If the store cannot be reached, nobody can be elected. The last holder then goes on for as long as it knows of no other
+worker; with others about, it stops, since another may be elected where the store can be reached.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from stream_metrics.monitor.config import Config
+from stream_metrics.monitor.partition import Partition
+from stream_metrics.monitor.records import Rejected
+from stream_metrics.monitor.store import StoreError
+from stream_metrics.monitor.store.rows import Lease
+from stream_metrics.monitor.store.sharing import Fetched, Reported, Shared
+from stream_metrics.monitor.store.tables import StateStore
+from stream_metrics.monitor.view_types import DeadLetter, ReplicaRow, View
+
+__all__ = ["Group", "Other", "Replicas", "Report"]
+
+LOG = logging.getLogger("stream_metrics.monitor")
+EVERY = 0.5  # seconds between two readings, or more: at most a tenth of the time
+SHARE = 9
+LEASE = 1.5  # seconds; a new holder is elected so long, and a reading, after one has died
+SILENT = 10.0  # seconds without a report, after which a worker is shown as silent
+ALERTS = "alerts"
+LETTERS = 100
+
+
+@dataclass
+class Report:
+    """What a worker says of itself; `age` is that of its last checkpoint in seconds, `lag` has (topic, part, records).
+
+    `lag` is None if it is unknown.
+    """
+
+    partitions: list[int]
+    age: float | None
+    lag: list[tuple[str, int, int]] | None
+    problem: str | None
+    per_second: float
+    rejected_share: float | None = None
+
+    def content(self) -> list[object]:
+        """Return it as plain data."""
+        lag = None if self.lag is None else [list(each) for each in self.lag]
+        return [self.partitions, self.age, lag, self.problem, self.per_second, self.rejected_share]
+
+    @classmethod
+    def of(cls, content: Any) -> Report:
+        """Return what `content` returned."""
+        partitions, age, lag, *others = content[:6]
+        return cls(list(partitions), age, None if lag is None else [tuple(each) for each in lag], *others)
+
+
+@dataclass
+class Other:
+    """A partition of another worker, as of a checkpoint `age` seconds ago; "" is the owner if it has none."""
+
+    partition: Partition
+    owner: str
+    age: float
+
+
+@dataclass
+class _Reading:
+    """What was read at one moment."""
+
+    at: float  # by time.monotonic
+    workers: list[Reported] = field(default_factory=list)
+    holder: str | None = None
+    fetched: dict[int, Fetched] = field(default_factory=dict)
+    notes: dict[str, bytes] = field(default_factory=dict)
+    letters: list[Rejected] = field(default_factory=list)
+
+
+class Replicas:
+    """The workers that share a store; `report` returns that of this one, `mine` the partitions that it has."""
+
+    def __init__(
+        self, config: Config, store: StateStore, report: Callable[[], Report], mine: Callable[[], Collection[int]]
+    ) -> None:
+        self.worker = store.worker
+        self._config, self._report, self._mine = config, report, mine
+        self._shared = Shared(store)
+        self._lock = threading.Lock()
+        self._reading = _Reading(-math.inf)
+        self._partitions: dict[int, Partition] = {}
+        self._lease: Lease | None = None
+        self._valid = -math.inf  # until when the lease is, by time.monotonic
+        self._problem: str | None = None
+        self._ended = threading.Event()
+        self._wanted = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="replicas", daemon=True)
+
+    def start(self) -> None:
+        """Read once, so that the first view is whole, and go on in a thread."""
+        self._read()
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread, and leave the lease to another worker."""
+        self._ended.set()
+        self._wanted.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        try:
+            self._shared.leave(ALERTS)
+        except StoreError as error:
+            LOG.warning("other workers wait until the lease of this one has run out: %s", error)
+        finally:
+            self._shared.close()
+
+    def refresh(self) -> None:
+        """Have the store read soon."""
+        self._wanted.set()
+
+    def keep(self, partition: Partition) -> None:
+        """Show a partition that was given back as it is, until it is read from the store."""
+        with self._lock:
+            self._partitions[partition.number] = partition
+            now = time.monotonic() - self._reading.at
+            self._reading.fetched[partition.number] = Fetched("", -now, (0, 0), None)
+        self.refresh()
+
+    @property
+    def synced(self) -> bool:
+        """Whether all partitions of others are known."""
+        return self._reading.at > -math.inf
+
+    @property
+    def problem(self) -> str | None:
+        """Why the store could not be read the last time, None if it could."""
+        return self._problem
+
+    @property
+    def alone(self) -> bool:
+        """Whether no other worker was known when the store was read last."""
+        return all(each.worker == self.worker for each in self._reading.workers)
+
+    def elected(self) -> tuple[Lease | None, dict[str, bytes]]:
+        """Return the lease of this worker, None if another may have it, and the notes as they were when it was read."""
+        with self._lock:
+            valid = (self._problem is not None and self.alone) or time.monotonic() < self._valid
+            return self._lease if valid else None, self._reading.notes
+
+    def lose(self, lease: Lease) -> None:
+        """Note that a lease was found to be another worker's."""
+        with self._lock:
+            if self._lease == lease:
+                self._lease = None
+        self.refresh()
+
+    def letters(self) -> list[Rejected]:
+        """Return the last records that any worker rejected, as they were read last, the newest first."""
+        return self._reading.letters
+
+    def others(self, mine: Collection[int]) -> list[Other]:
+        """Return the partitions of others."""
+        with self._lock:
+            reading, now = self._reading, time.monotonic()
+            reports = {each.worker: each for each in reading.workers}
+            return [
+                Other(self._partitions[number], each.owner, _age(each, reports.get(each.owner)) + now - reading.at)
+                for number, each in sorted(reading.fetched.items())
+                if number not in mine
+            ]
+
+    def reports(self) -> list[Report]:
+        """Return what the other workers that are not silent last reported."""
+        return [Report.of(each.report) for each in self._others() if each.age < SILENT]
+
+    def _others(self) -> list[Reported]:
+        with self._lock:
+            reading, now = self._reading, time.monotonic()
+            return [
+                each._replace(age=each.age + now - reading.at)
+                for each in reading.workers
+                if each.worker != self.worker
+            ]
+
+    def view(self) -> list[ReplicaRow]:
+        """Return the rows of a view, this worker's first."""
+        leads, mine = self.elected()[0] is not None, self._report()
+        rows = [_row(self.worker, 0.0, mine, this=True, alerts=leads)]
+        holder = None if leads else self._reading.holder
+        for each in self._others():
+            rows.append(_row(each.worker, each.age, Report.of(each.report), this=False, alerts=each.worker == holder))
+        return rows
+
+    def _run(self) -> None:
+        spent = 0.0
+        while not self._ended.is_set():
+            self._wanted.wait(max(EVERY, min(SHARE * spent, LEASE / 3)))
+            self._wanted.clear()
+            if not self._ended.is_set():
+                before = time.thread_time()
+                self._read()
+                spent = time.thread_time() - before
+
+    def _read(self) -> None:
+        try:
+            asked = time.monotonic()
+            lease = self._shared.report(self._report().content(), ALERTS, LEASE)
+            gained = lease is not None and lease != self._lease
+            mine = set(self._mine())
+            workers, holder, fetched = self._shared.fetch(mine)
+            partitions = {number: self._loaded(number, each) for number, each in fetched.items()}
+            reading = _Reading(asked, workers, holder, fetched, self._shared.notes(), self._shared.letters())
+            with self._lock:
+                for number in mine - set(self._mine()) - fetched.keys():  # given back meanwhile: see `keep`
+                    if number in self._reading.fetched:
+                        fetched[number], partitions[number] = self._reading.fetched[number], self._partitions[number]
+                self._reading, self._partitions = reading, partitions
+                self._lease, self._valid = lease, asked + LEASE
+            if gained:
+                LOG.info("this worker evaluates the alerts from now on")
+            self._problem = None
+        except StoreError as error:
+            if self._problem is None:
+                LOG.warning("what other workers count cannot be read: %s", error)
+            self._problem = str(error)
+
+    def _loaded(self, number: int, each: Fetched) -> Partition:
+        if each.row is None:
+            return self._partitions[number]
+        partition = Partition(number, self._config)
+        partition.load_counts(each.row)
+        return partition
+
+
+def _age(fetched: Fetched, owner: Reported | None) -> float:
+    """Return how old the counts of a partition were when they were read: its owner may have had nothing to write."""
+    if owner is None:
+        return fetched.age
+    age = Report.of(owner.report).age
+    return fetched.age if age is None else min(fetched.age, owner.age + age)
+
+
+def _row(worker: str, age: float, report: Report, this: bool, alerts: bool) -> ReplicaRow:
+    lag = None if report.lag is None else sum(records for _, _, records in report.lag)
+    state = "live" if age < SILENT else "silent"
+    return ReplicaRow(worker, state, this, alerts, age, report.partitions, lag, report.problem)
+
+
+class Group:
+    """What all workers of a group have at one moment: partitions, lag, dead letters, and why they cannot read.
+
+    Without `replicas` it is what this worker has.
+    """
+
+    def __init__(
+        self,
+        replicas: Replicas | None,
+        mine: Mapping[int, Partition],
+        lag: Mapping[tuple[str, int], int] | None,
+        letters: Sequence[Rejected],
+        problem: str | None,
+    ) -> None:
+        self._replicas, self._letters = replicas, letters
+        self._others = [] if replicas is None else replicas.others(mine)
+        reports = [] if replicas is None else replicas.reports()
+        numbered = {**mine, **{other.partition.number: other.partition for other in self._others}}
+        self.partitions = [partition for _, partition in sorted(numbered.items())]
+        self.lag = _merged_lag(lag, mine, reports)
+        self.problem = "; ".join(dict.fromkeys(filter(None, [problem, *(each.problem for each in reports)]))) or None
+        self._rejected = [report.rejected_share for report in reports if report.rejected_share is not None]
+        self.others_per_second = sum(report.per_second for report in reports)
+
+    def rejected_share(self, mine: float | None) -> float | None:
+        """Return the largest share of recent records that a worker rejected."""
+        return max([*self._rejected, *([] if mine is None else [mine])], default=None)
+
+    def mark(self, operation: View) -> None:
+        """Say in a view whose partitions are whose, and add the dead letters of all."""
+        others = {other.partition.number: other for other in self._others}
+        for row in operation.partitions:
+            if row.partition in others:
+                row.owner, row.age = others[row.partition].owner, others[row.partition].age
+        letters = {letter[:3]: letter for letter in reversed(self._letters)}
+        if self._replicas is not None:
+            operation.replicas = self._replicas.view()
+            letters |= {letter[:3]: letter for letter in self._replicas.letters() if letter[:3] not in letters}
+        operation.dead_letters = [DeadLetter(*letter) for letter in islice(letters.values(), LETTERS)]
+
+
+def _merged_lag(
+    mine: Mapping[tuple[str, int], int] | None, partitions: Collection[int], reports: Sequence[Report]
+) -> dict[tuple[str, int], int] | None:
+    """Return how many records are to be read by (topic, partition); None if a worker that has partitions is unsure."""
+    if mine is None and (partitions or not reports):
+        return None
+    lag = dict(mine or {})
+    for report in reports:
+        if report.lag is None and report.partitions:
+            return None
+        lag |= {(topic, part): records for topic, part, records in report.lag or ()}
+    return lag

@@ -1,0 +1,123 @@
+"""What workers that share a store read of each other, and how one of them is elected.
+
+A worker reports itself every so often. What others have counted is read as of their last checkpoints, and of that only
+what is new. A lease is granted by the clock of the store, to one worker at a time, and its epoch rises with each
+holder: what is written under it is written only if the epoch is still the same, in the same transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from stream_metrics.monitor.records import Rejected
+from stream_metrics.monitor.store.rows import Lease, Row
+from stream_metrics.monitor.store.tables import STATE, StateStore
+from stream_metrics.wire import decoded, encoded
+
+__all__ = ["Fetched", "Reported", "Shared"]
+
+FORGET = 3600.0  # seconds without a report, after which a worker is no longer listed
+LETTERS = 100
+GRANT = """insert into leases (name, holder, epoch, ends) values (?, ?, 1, {now} + ?) on conflict (name) do update
+           set epoch = leases.epoch + case when leases.holder = excluded.holder then 0 else 1 end,
+               holder = excluded.holder, ends = excluded.ends
+           where leases.holder = excluded.holder or leases.ends < {now}"""
+REPORT = """insert into workers (name, seen, report) values (?, {now}, ?)
+            on conflict (name) do update set seen = excluded.seen, report = excluded.report"""
+
+
+class Reported(NamedTuple):
+    """What a worker last reported, and how many seconds ago."""
+
+    worker: str
+    age: float
+    report: Any
+
+
+class Fetched(NamedTuple):
+    """The counts of a partition as of a checkpoint: by whom, how many seconds ago, and its number."""
+
+    owner: str
+    age: float
+    revision: tuple[int, int]  # epoch and revision of the row
+    row: Row | None  # None if it was read before
+
+
+class Shared:
+    """A store that others use at the same time, over a connection of its own; for one thread."""
+
+    def __init__(self, store: StateStore) -> None:
+        self.worker = store.worker
+        self._store = store.another()
+        self._bodies: dict[int, dict[str, bytes]] = {}  # the parts of each partition, as they were read
+        self._revisions: dict[int, tuple[int, int]] = {}
+
+    def report(self, report: object, lease: str, seconds: float) -> Lease | None:
+        """Report this worker, and return the lease of a name if it is granted or kept for so many seconds."""
+        with self._store.transaction():
+            self._run(REPORT, self.worker, encoded(report))
+            self._run("delete from workers where seen < {now} - ?", FORGET)
+            self._run(GRANT, lease, self.worker, seconds)
+            holder, epoch = self._run("select holder, epoch from leases where name = ?", lease).fetchone()
+        return Lease(lease, epoch) if holder == self.worker else None
+
+    def leave(self, lease: str) -> None:
+        """Give up the lease, and be listed no longer."""
+        with self._store.transaction():
+            self._run("update leases set ends = 0 where name = ? and holder = ?", lease, self.worker)
+            self._run("delete from workers where name = ?", self.worker)
+
+    def workers(self) -> list[Reported]:
+        """Return what the workers last reported."""
+        rows = self._run("select name, {now} - seen, report from workers order by name").fetchall()
+        return [Reported(name, max(age, 0.0), decoded(report)) for name, age, report in rows]
+
+    def holder(self, lease: str) -> str | None:
+        """Return who has a lease, None if it has run out."""
+        row = self._run("select holder from leases where name = ? and ends >= {now}", lease).fetchone()
+        return None if row is None else str(row[0])
+
+    def fetch(self, mine: Iterable[int]) -> tuple[list[Reported], str | None, dict[int, Fetched]]:
+        """Return the workers, who has the lease "alerts", and all partitions but `mine`, from one moment.
+
+        Only what is new of a partition is read. ``StoreError`` if any of it is damaged.
+        """
+        mine = set(mine)
+        with self._store.reading():
+            workers, holder = self.workers(), self.holder("alerts")
+            columns = "part, epoch, revision, owner, {now} - saved"
+            fetched = {
+                part: self._fetched(part, owner, max(age, 0.0), (epoch, revision))
+                for part, epoch, revision, owner, age in self._run(f"select {columns} from state").fetchall()
+                if part not in mine
+            }
+        self._revisions = {part: each.revision for part, each in fetched.items()}
+        return workers, holder, fetched
+
+    def _fetched(self, part: int, owner: str, age: float, revision: tuple[int, int]) -> Fetched:
+        if self._revisions.get(part) == revision:
+            return Fetched(owner, age, revision, None)
+        state = self._run(f"select {STATE} from state where part = ?", part).fetchone()
+        after = self._revisions[part][1] if part in self._revisions else -1
+        new = self._run("select name, body, crc from parts where part = ? and revision > ?", part, after).fetchall()
+        names = {name for (name,) in self._run("select name from parts where part = ?", part).fetchall()}
+        row = self._store.checked_row(state, new)
+        known = {} if after < 0 else self._bodies.get(part, {})
+        self._bodies[part] = {name: body for name, body in (known | row.parts).items() if name in names}
+        return Fetched(owner, age, revision, row._replace(parts=self._bodies[part]))
+
+    def notes(self) -> dict[str, bytes]:
+        """Return the notes as they are now."""
+        return self._store.notes()
+
+    def letters(self) -> list[Rejected]:
+        """Return the last records that any worker rejected, the newest first."""
+        return self._store.letters(LETTERS)
+
+    def _run(self, statement: str, *values: object) -> Any:
+        return self._store.run(statement.replace("{now}", self._store.NOW), *values)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._store.close()
