@@ -176,7 +176,8 @@ class Partition:
         )
         self.counts.watch = self.changes.watch
         self.changes.load(*changes)
-        self._parts = self.counts.parts()
+        parts = self.counts.parts()
+        self._parts = {name: parts[name] if parts.get(name) == body else body for name, body in row.parts.items()}
         self.rejected, self.incomplete = dict(rejected), list(incomplete)
         self.joiner.load(content, row.waiting, row.done, row.ids)
         recent = self.joiner.votes.content() or [t for t in (self.event_time,) if t is not None]

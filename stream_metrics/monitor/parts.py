@@ -4,8 +4,11 @@
     about                the configuration, the latest time of each window, coverage
     total, groups        the states of all time
     window/NAME/PANE     a pane of a window, PANE being its number since 1970
-    groups/NAME/PANE     a pane of the groups of a window
+    by_group/NAME/PANE   a pane of the groups of a window
     classes              the classes that are counted apart, if some are not
+
+Earlier versions wrote `groups/NAME/PANE`, with at most 12 panes to a window. Such a pane is read as the one in which it
+begins, so until the last of them has left the window groups lack up to a twelfth of it, as they did then.
 
 All parts together, format 1, are
 
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["config_fingerprint", "load_parts", "pack", "unpack", "written"]
 
 MAGIC, VERSION, HEADER = b"SMMC", 1, 9
+EARLIER_PANES = 12
 
 
 def config_fingerprint(counts: Counts) -> dict[str, object]:
@@ -66,7 +70,16 @@ def written(counts: Counts) -> dict[str, bytes]:
 
 def _holders(counts: Counts, name: str) -> list[tuple[str, AnyPanes]]:
     """Return the panes of a window, with the word that the names of their parts start with."""
-    return [("window", counts.windows[name]), ("groups", counts.groups[name])]
+    return [("window", counts.windows[name]), ("by_group", counts.groups[name])]
+
+
+def _earlier_groups(counts: Counts, name: str, seen: int | None, parts: Mapping[str, bytes]) -> dict[int, bytes]:
+    """Return the panes of groups that an earlier version wrote, by the numbers that they have now."""
+    window, earlier = counts.windows[name], _panes(parts, f"groups/{name}/")
+    length = window.length * window.panes // window.fewer(EARLIER_PANES)
+    gone = None if seen is None else seen // window.length - window.panes
+    panes = {number * length // window.length: data for number, data in earlier.items()}
+    return {number: data for number, data in panes.items() if gone is None or number > gone}
 
 
 def load_parts(counts: Counts, parts: Mapping[str, bytes]) -> None:
@@ -83,9 +96,11 @@ def load_parts(counts: Counts, parts: Mapping[str, bytes]) -> None:
         counts.classes.fill(classes, (*counts.total.state.labels, *(() if scored is None else scored.ranks.labels)))
         known = 3 + ("classes" in parts)
         for name, time in zip(counts.windows, seen, strict=True):
+            earlier = _earlier_groups(counts, name, time, parts)
+            known += len(_panes(parts, f"groups/{name}/"))
             for kind, holder in _holders(counts, name):
                 panes = _panes(parts, f"{kind}/{name}/")
-                holder.fill(time, panes)
+                holder.fill(time, panes if kind == "window" else earlier | panes)
                 known += len(panes)
         if known < len(parts):
             raise DecodeError(f"Expected the parts of these windows, but got {sorted(parts)[:20]}")

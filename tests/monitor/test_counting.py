@@ -201,15 +201,15 @@ def test_other_configurations_are_refused(other: Counting) -> None:
     assert counts.to_bytes() == before
 
 
-def test_groups_cover_a_window_less_a_twelfth() -> None:
-    """Groups have at most 12 panes, so up to a twelfth of the window is missing from them, and never more."""
+def test_groups_cover_the_stretch_of_their_window() -> None:
+    """At every time, groups add up to the samples of the window that have one."""
     config = Counting(windows=("60s",), panes=60)
     counts = fed(config, [pair(predicted_at=float(t), labelled_at=float(t), group="de") for t in range(100, 200)])
 
     for later in range(30):
         found = read([counts], 199.0 + later)["60s"]
         assert found.state.n == 60 - later
-        assert 55 - later <= found.groups.n <= 60 - later
+        assert found.groups.n == found.state.n
 
 
 def test_counts_that_were_read_and_copied_go_on_alike() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from support.pair_streams import SOFT, fed
+from support.pair_streams import SOFT, earlier_parts, fed
 
 from stream_metrics.errors import DecodeError
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.counting import Counts, Pair
 from stream_metrics.monitor.parts import pack
+from stream_metrics.monitor.window_reading import read
 
 PAIRS = [Pair("a", "b", {"a": 0.4, "b": 0.6}, 1, "de", float(t), t + 1.5, ("t", 0, t)) for t in range(90, 100)]
 
@@ -74,6 +75,22 @@ def test_another_due_loses_coverage_only() -> None:
     assert found.total == counts.total
     assert found.coverage["4s"].read(10**11).due == 0
     assert counts.coverage["4s"].read(10**11).due == 3
+
+
+def test_groups_of_earlier_versions_are_read() -> None:
+    """Their few panes are those in which they began: up to a twelfth of the window is missing until they have left."""
+    config = Counting(windows=("1m",), panes=60)
+    rows = [Pair("a", "a", None, 1, "de", float(t), float(t), ("t", 0, t)) for t in range(100, 333)]
+    counts = Counts.from_parts(config, earlier_parts(fed(config, rows[:110])))
+
+    for row in rows[110:]:
+        missing = read([counts])["1m"].state.n - read([counts])["1m"].groups.n
+        assert 0 <= missing < (5 if row.origin[2] < 270 else 1)
+        counts.add([row])
+    expected = fed(config, rows).parts()
+    assert {name: data for name, data in counts.parts().items() if name != "about"} == {
+        name: data for name, data in expected.items() if name != "about"
+    }
 
 
 @pytest.mark.parametrize(

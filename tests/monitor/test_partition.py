@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sqlite3
 import time
 import tracemalloc
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Any
 
 import pytest
 from support.monitor_events import CONFIG, NOW, START, events, offline, records
+from support.pair_streams import earlier_parts
 
 from stream_metrics.monitor.config import Config, Counting, Join
+from stream_metrics.monitor.counting import Counts
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.store import Store, StoreError
@@ -62,6 +65,31 @@ def test_a_newer_format_is_refused_with_both_numbers(tmp_path: Path, monkeypatch
     with pytest.raises(StoreError, match="Expected partition 0 in format 1, but it is stored in 2"):
         again.assign([0])
     again.close()
+
+
+def test_parts_of_an_earlier_version_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups that were written with other names are read, written as now, and no longer there twice."""
+    path, config = str(tmp_path / "state"), dataclasses.replace(CONFIG, counting=Counting(windows=("5m",), panes=60))
+    every = [{"id": at, "time": START + at, "truth": "cat", "prediction": "cat", "group": "de"} for at in range(60)]
+    with monkeypatch.context() as patch:
+        parts = Counts.parts
+        patch.setattr(Counts, "parts", lambda self: earlier_parts(self, parts))
+        monitor = Monitor(config, Store(path), lambda: NOW)
+        monitor.assign([0])
+        monitor.step(records(every[:40]))
+        monitor.close()
+    for _ in range(2):
+        monitor = Monitor(config, Store(path), lambda: NOW)
+        monitor.assign([0])
+        monitor.step(records(every))
+        counts = monitor.counts()
+        monitor.close()
+        with sqlite3.connect(path) as connection:
+            names = {name for (name,) in connection.execute("select name from parts")}
+        assert names == set(counts.parts())
+        assert any(name.startswith("by_group/") for name in names)
+        assert not any(name.startswith("groups/") for name in names)
+        assert counts.total_groups.n == counts.total.n > 0
 
 
 def test_entries_that_are_missing_are_noticed(tmp_path: Path) -> None:

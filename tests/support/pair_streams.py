@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
 
 import stream_metrics as sm
 from stream_metrics import testing
+from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.counting import Counts, Pair
@@ -134,3 +135,15 @@ def fed(config: Counting, drawn: Sequence[Pair], chunks: Sequence[int] = ()) -> 
         counts.predictions([pair.predicted_at for pair in drawn[at : at + size]])
         at += size
     return counts
+
+
+def earlier_parts(counts: Counts, parts: Callable[[Counts], dict[str, bytes]] = Counts.parts) -> dict[str, bytes]:
+    """Return counts of one window as earlier versions wrote them: groups in 12 panes of five times the length."""
+    (window,) = counts.windows.values()
+    coarse: dict[int, ByGroup] = {}
+    for number, data in counts.groups[window.period].written().items():
+        state = ByGroup.from_bytes(data)
+        coarse[number // 5] = coarse[number // 5].merge(state) if number // 5 in coarse else state
+    newest = (window.seen or 0) // window.length // 5
+    groups = {f"groups/{window.period}/{at}": state.to_bytes() for at, state in coarse.items() if at > newest - 12}
+    return groups | {name: data for name, data in parts(counts).items() if not name.startswith("by_group/")}
