@@ -30,38 +30,45 @@ Without a limit groups are kept for ever. Two limits, which may be combined with
   micro-batches without rows, so a query that is to end, as with `availableNow`, also needs the option
   `spark.sql.streaming.noDataMicroBatches.enabled` to be false.
 
-Spark passes states to Python through pandas, which has local times without a zone: in the hour that comes twice in
-autumn two keys would become one. So a row with its key is passed as the bytes of an Arrow stream.
+Two operators of Spark can store the states, with the same results:
+
+- `applyInPandasWithState`, the default, runs with PySpark 3.5 and with every store of states.
+- `operator="transformWithState"` needs PySpark 4, protobuf, and `spark.sql.streaming.stateStore.providerClass` to be
+  `org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider`. A `ttl` is then the time to live of the
+  stored value, and the end of a window a timer.
+
+A checkpoint belongs to the operator that wrote it: Spark refuses to start a query with the checkpoint of the other one.
+To change the operator, begin with a new checkpoint.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Literal, TypeAlias, get_args
 
-from stream_metrics.containers.aggregate import merge
 from stream_metrics.integrations.tables import Fields, empty_copy
 from stream_metrics.labels import Label
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.wire import from_bytes
 
 try:
     import pandas as pd  # type: ignore[import-untyped]
-    import pyarrow as pa
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
-    from pyspark.sql.types import BinaryType, LongType, StructField, StructType
+    from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
 
     from stream_metrics.integrations.spark_columns import ColumnRef, select
-    from stream_metrics.integrations.spark_workers import Batches
+    from stream_metrics.integrations.spark_stream_rows import Limit, Total, pack, pack_by_text, shown, unpack
 except ImportError as error:
     raise ImportError('Expected PySpark, pandas and PyArrow: pip install "stream-metrics[spark]"') from error
 
 __all__ = ["accumulate_stream"]
 
+Operator: TypeAlias = Literal["applyInPandasWithState", "transformWithState"]
+
 FIELDS = Fields()
 ROW = StructField("row", BinaryType())
+COLLATIONS = "__COLLATIONS"  # in the metadata of text whose equality is not that of its bytes
 WATERMARK = "spark.watermarkDelayMs"  # in the metadata of a column with a watermark
 
 
@@ -74,6 +81,7 @@ def accumulate_stream(
     classes: Iterable[Label] | None = None,
     output_mode: Literal["update", "append"] = "update",
     ttl: float | None = None,
+    operator: Operator = "applyInPandasWithState",
 ) -> DataFrame:
     """Return a streaming data frame of `keys`, `n` and `state`, for an output in the same `output_mode`.
 
@@ -94,6 +102,8 @@ def accumulate_stream(
         window, so that no more rows of it will be counted.
     ttl : float, optional
         Seconds without rows after which Spark drops the state of a group. By default groups stay.
+    operator : {"applyInPandasWithState", "transformWithState"}, default "applyInPandasWithState"
+        The operator of Spark that stores the states. A checkpoint belongs to one of them.
 
     Returns
     -------
@@ -115,6 +125,9 @@ def accumulate_stream(
     selected = select(df, keys, fields, classes)
     if not selected.keys:
         raise ValueError("Expected `keys` to be one column or more, but got none")
+    for field in selected.named_keys:
+        if COLLATIONS in field.json():
+            raise ValueError(f"Expected `keys` of a stream to be compared by their bytes, but {field.name!r} is not")
     parts = selected.counted(empty_copy(prototype))
     *columns, state = parts.schema
     times = [field.name for field in columns if WATERMARK in field.metadata]
@@ -123,91 +136,74 @@ def accumulate_stream(
             f"Expected `output_mode` to be 'update', or 'append' with a window of a column with a watermark among the "
             f"keys, but got {output_mode!r}"
         )
+    if operator not in get_args(Operator):
+        raise ValueError(f"Expected `operator` to be one of {get_args(Operator)}, but got {operator!r}")
     if ttl is not None and (times or not ttl > 0):
         raise ValueError(f"Expected `ttl` to be seconds above 0, and no watermark on a key, but got {ttl!r}")
     limit = Limit(times[0] if times else None, output_mode == "append", None if ttl is None else int(ttl * 1000))
-    timeout = GroupStateTimeout.EventTimeTimeout if times else GroupStateTimeout.ProcessingTimeTimeout
-    packed = parts.mapInArrow(_pack, StructType([*columns, ROW]))
-    update = packed.groupBy(*selected.keys).applyInPandasWithState(
+    if operator == "transformWithState":
+        groups = _by_transform(parts, limit, output_mode)
+    else:
+        groups = _by_group_state(parts, selected.keys, limit, output_mode)
+    written = groups.mapInArrow(unpack, StructType([*columns, StructField("n", LongType()), state]))
+    return selected.restored(written, ["n", "state"])
+
+
+def _by_group_state(parts: DataFrame, keys: list[str], limit: Limit, output_mode: str) -> DataFrame:
+    """Return the rows of groups, as bytes, from `applyInPandasWithState`."""
+    *columns, state = parts.schema
+    timeouts = GroupStateTimeout
+    timeout = timeouts.NoTimeout if limit.ttl is None else timeouts.ProcessingTimeTimeout
+    packed = parts.mapInArrow(pack, StructType([*columns, ROW]))
+    return packed.groupBy(*keys).applyInPandasWithState(
         partial(_update, limit),
         StructType([ROW]),
         StructType([state]),
         output_mode,
-        timeout if times or ttl is not None else GroupStateTimeout.NoTimeout,
+        timeout if limit.time is None else timeouts.EventTimeTimeout,
     )
-    shown = update.mapInArrow(_unpack, StructType([*columns, StructField("n", LongType()), state]))
-    return selected.restored(shown, ["n", "state"])
 
 
-class Limit(NamedTuple):
-    """When a group is dropped, the watermark passing a key or after milliseconds, and whether it is written then."""
+def _by_transform(parts: DataFrame, limit: Limit, output_mode: str) -> DataFrame:
+    """Return the rows of groups, as bytes, from `transformWithState`."""
+    try:
+        import pyspark.sql.streaming.proto.StateMessage_pb2  # noqa: F401  # which workers import
 
-    time: str | None
-    at_end: bool
-    ttl: int | None
-
-
-def _pack(batches: Batches) -> Batches:
-    """Yield for each row its key, and the whole row as bytes."""
-    for batch in batches:
-        rows = [_written(batch.slice(at, 1)) for at in range(batch.num_rows)]
-        columns = {name: batch.column(name) for name in batch.schema.names[:-1]}
-        yield pa.RecordBatch.from_pydict({**columns, "row": pa.array(rows, pa.binary())})
+        from stream_metrics.integrations.spark_transform import GroupProcessor
+    except ImportError as error:
+        raise ImportError('Expected PySpark 4 and protobuf for operator="transformWithState"') from error
+    times = [field for field in parts.schema if field.name == limit.time]
+    # Python sends a key back to Spark, which a local time would not survive
+    key = StructField("key", StringType())
+    packed = parts.mapInArrow(partial(pack_by_text, [field.name for field in times]), StructType([key, *times, ROW]))
+    time_mode = "EventTime" if times else "None" if limit.ttl is None else "ProcessingTime"
+    return packed.groupBy("key").transformWithStateInPandas(
+        GroupProcessor(limit), StructType([ROW]), output_mode, time_mode
+    )
 
 
 def _update(
     limit: Limit, key: tuple[object, ...], frames: Iterator[pd.DataFrame], stored: GroupState
 ) -> Iterator[pd.DataFrame]:
-    """Merge new states of a group into the one that Spark holds, and yield its row, or drop a group that has ended."""
+    """Count rows of a group, and yield its row, or drop a group that has ended."""
     if stored.hasTimedOut:
-        if limit.at_end:
-            yield pd.DataFrame({"row": [_with_n(_table(bytes(stored.get[0])))]})
-        stored.remove()
+        yield from _ended(limit, stored)
         return
-    rows = [_table(data) for frame in frames for data in frame["row"]]
-    # the new states come first, so that the prototype of today says what is shown
-    states = [row["state"][0].as_py() for row in rows]
-    if stored.exists:
-        before = bytes(stored.get[0])
-        states.append(_table(before)["state"][0].as_py() if limit.at_end else before)
-    merged = pa.array([merge(states).to_bytes()], pa.binary())
-    total = rows[0].drop_columns("state").append_column("state", merged)
-    stored.update((_written(total) if limit.at_end else merged[0].as_py(),))
-    if limit.time is not None:
-        stored.setTimeoutTimestamp(_end(total[limit.time]))
-    elif limit.ttl is not None:
+    total = Total.of(limit, frames, bytes(stored.get[0]) if stored.exists else None)
+    # rows are late by the watermark of the micro-batch before, but groups end by that of this
+    is_over = total.end is not None and total.end <= stored.getCurrentWatermarkMs()
+    stored.update((total.stored,))
+    if limit.ttl is not None:
         stored.setTimeoutDuration(limit.ttl)
-    if not limit.at_end:
-        yield pd.DataFrame({"row": [_with_n(total)]})
+    elif total.end is not None and not is_over:
+        stored.setTimeoutTimestamp(total.end)
+    yield from total.frames
+    if is_over:
+        yield from _ended(limit, stored)
 
 
-def _end(times: pa.ChunkedArray) -> int:
-    """Return the time of a key, or the end of the window that it is, in milliseconds."""
-    time = times.chunk(0).field("end") if pa.types.is_struct(times.type) else times.chunk(0)
-    return int(time.cast(pa.int64())[0].as_py()) // 1000
-
-
-def _with_n(row: pa.Table) -> bytes:
-    """Return a row with the number of samples of its state, as bytes."""
-    state = row["state"][0].as_py()
-    columns = row.drop_columns("state").append_column("n", pa.array([from_bytes(state).n], pa.int64()))
-    return _written(columns.append_column("state", row["state"]))
-
-
-def _unpack(batches: Batches) -> Batches:
-    """Yield rows of keys, counts and states."""
-    for batch in batches:
-        if batch.num_rows:
-            tables = [_table(data.as_py()) for data in batch.column("row")]
-            yield from pa.concat_tables(tables).combine_chunks().to_batches()
-
-
-def _written(row: pa.Table | pa.RecordBatch) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, row.schema) as stream:
-        stream.write(row)
-    return bytes(sink.getvalue())
-
-
-def _table(data: bytes) -> pa.Table:
-    return pa.ipc.open_stream(data).read_all()
+def _ended(limit: Limit, stored: GroupState) -> Iterator[pd.DataFrame]:
+    """Drop a group; yield its row if it is written only now."""
+    if limit.at_end:
+        yield shown(stored.get[0])
+    stored.remove()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import random
@@ -14,18 +15,22 @@ import pytest
 pytest.importorskip("pyspark", reason="needs PySpark")
 pa = pytest.importorskip("pyarrow", reason="needs PyArrow")
 
+import pyspark  # noqa: E402
 from pyspark.errors import StreamingQueryException  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402
 
 import stream_metrics as sm  # noqa: E402
-from stream_metrics.integrations import spark_streaming  # noqa: E402
+from stream_metrics.integrations import spark_stream_rows, spark_streaming  # noqa: E402
+from stream_metrics.integrations.spark_stream_rows import Limit, pack  # noqa: E402
 from stream_metrics.integrations.spark_streaming import accumulate_stream  # noqa: E402
 from stream_metrics.integrations.tables import Fields  # noqa: E402
 
 SCHEMA = "site long, at timestamp, truth string, guess string, p map<string, double>"
 SITES = (2**62 + 1, -1, None)
+FOUR = pyspark.__version__ >= "4"
 TIMES = {"2026-10-25T00:30:00Z": 1_792_888_200, "2026-10-25T01:30:00Z": 1_792_891_800}  # both half past two in Paris
 FIELDS = Fields("truth", "guess", "p")
+NO_DATA = "spark.sql.streaming.noDataMicroBatches.enabled"
 
 Rows = list[dict[str, Any]]
 
@@ -58,8 +63,8 @@ def expected(rows: Rows, prototype: Any) -> dict[Any, tuple[int, bytes]]:
 class Stream:
     """A folder of files that is read as a stream, one file a micro-batch, and what has come out by site and time."""
 
-    def __init__(self, spark: Any, folder: Path) -> None:
-        self.spark, self.folder = spark, folder
+    def __init__(self, spark: Any, folder: Path, operator: Any) -> None:
+        self.spark, self.folder, self.operator = spark, folder, operator
         (folder / "samples").mkdir()
         self.latest: dict[Any, tuple[int, bytes]] = {}
         self.batches: list[int] = []
@@ -74,7 +79,7 @@ class Stream:
         reader = self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
         rows = reader.json(str(self.folder / "samples"))
         rows = rows if step is None else rows.mapInArrow(step, rows.schema)
-        states = accumulate_stream(rows, ["site", "at"], prototype, FIELDS)
+        states = accumulate_stream(rows, ["site", "at"], prototype, FIELDS, operator=self.operator)
         writer = states.writeStream.outputMode("update").option("checkpointLocation", str(self.folder / "checkpoint"))
         query = writer.trigger(availableNow=True).foreachBatch(self._take).start()
         try:
@@ -88,10 +93,26 @@ class Stream:
             self.latest[row.site, row.at] = row.n, bytes(row.state)
 
 
+@pytest.fixture(
+    params=[
+        "applyInPandasWithState",
+        pytest.param("transformWithState", marks=pytest.mark.skipif(not FOUR, reason="needs PySpark 4")),
+    ]
+)
+def operator(request: pytest.FixtureRequest, spark: Any) -> Iterator[str]:
+    """Each operator of Spark that stores states, with a store that it runs with."""
+    name = "spark.sql.streaming.stateStore.providerClass"
+    if request.param == "transformWithState":
+        pytest.importorskip("google.protobuf", reason="needs protobuf")
+        spark.conf.set(name, "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider")
+    yield request.param
+    spark.conf.unset(name)
+
+
 @pytest.fixture
-def stream(spark: Any, tmp_path: Path) -> Stream:
+def stream(spark: Any, tmp_path: Path, operator: str) -> Stream:
     """A stream without files."""
-    return Stream(spark, tmp_path)
+    return Stream(spark, tmp_path, operator)
 
 
 def test_a_query_goes_on_counting_after_a_restart(stream: Stream) -> None:
@@ -138,8 +159,23 @@ def test_a_micro_batch_that_fails_is_counted_once(stream: Stream, tmp_path: Path
     assert stream.latest == expected(first + second, prototype)
 
 
-def test_the_example_of_the_adapter_runs(spark: Any, stream: Stream, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.skipif(not FOUR, reason="needs PySpark 4")
+def test_a_checkpoint_of_the_other_operator_is_refused(stream: Stream, operator: str) -> None:
+    """A query does not begin to count from nothing because its operator has changed."""
+    others = {"applyInPandasWithState": "transformWithState", "transformWithState": "applyInPandasWithState"}
+    stream.write("1", samples(6))
+    stream.run(sm.MetricSet(scores=True))
+    before, stream.operator = dict(stream.latest), others[operator]
+    stream.write("2", samples(7))
+
+    with pytest.raises(StreamingQueryException, match="operator name does not match with the operator in state"):
+        stream.run(sm.MetricSet(scores=True))
+    assert stream.latest == before
+
+
+def test_the_example_of_the_adapter_runs(spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The script in the docstring runs as it stands, but for its paths."""
+    stream = Stream(spark, tmp_path, None)
     stream.write("1", [{"country": "fr", "truth": "cat", "guess": guess} for guess in ("cat", "dog")])
     lines = [line[4:] for line in str(spark_streaming.__doc__).splitlines() if line.startswith("    ")]
     script = "\n".join(lines).replace('"samples/', f'"{stream.folder}/samples/')
@@ -176,13 +212,13 @@ class Stored:
         self.duration = milliseconds
 
 
-FOR_EVER = spark_streaming.Limit(None, False, None)
+FOR_EVER = Limit(None, False, None)
 
 
 def restarted(stored: sm.MetricSet, fresh: sm.MetricSet) -> sm.MetricSet:
     """Return what Spark keeps of a group after the first micro-batch of a query that was restarted."""
     part = pa.record_batch({"site": [1], "state": [fresh.to_bytes()]})
-    frames = [batch.to_pandas() for batch in spark_streaming._pack(iter([part]))]
+    frames = [batch.to_pandas() for batch in pack(iter([part]))]
     group = Stored(stored.to_bytes())
     list(spark_streaming._update(FOR_EVER, (1,), iter(frames), group))
     assert group.get is not None
@@ -208,16 +244,16 @@ def test_a_restart_that_counts_something_else_fails() -> None:
 
 def test_a_group_without_rows_is_dropped() -> None:
     """Each row sets the time anew; after it the state is gone, and the next row begins with an empty one."""
-    limit = spark_streaming.Limit(None, False, 5000)
+    limit = Limit(None, False, 5000)
     state = sm.MetricSet()
     state.update("cat", "cat")
     part = pa.record_batch({"site": [1], "state": [state.to_bytes()]})
 
     def frames() -> Iterator[Any]:
-        return iter([batch.to_pandas() for batch in spark_streaming._pack(iter([part]))])
+        return iter([batch.to_pandas() for batch in pack(iter([part]))])
 
     def counts(frame: Any) -> int:
-        return int(spark_streaming._table(frame["row"][0])["n"][0].as_py())
+        return int(spark_stream_rows._read(frame["row"][0])["n"][0].as_py())
 
     stored = Stored()
     first, second = (next(spark_streaming._update(limit, (1,), frames(), stored)) for _ in range(2))
@@ -241,10 +277,11 @@ HOURS = [
 
 
 @pytest.mark.parametrize(("mode", "ttl"), [("append", None), ("update", None), ("update", 3600)])
-def test_windows_of_event_time_end_at_the_watermark(spark: Any, tmp_path: Path, mode: Any, ttl: float | None) -> None:
+def test_windows_of_event_time_end_at_the_watermark(
+    spark: Any, tmp_path: Path, operator: Any, mode: Any, ttl: float | None
+) -> None:
     """Complete windows are written once, in the mode "append"; late rows are not counted, unless the limit is a ttl."""
-    no_data = "spark.sql.streaming.noDataMicroBatches.enabled"
-    spark.conf.set(no_data, str(ttl is None).lower())  # with a ttl they would go on for ever
+    spark.conf.set(NO_DATA, str(ttl is None).lower())  # with a ttl they would go on for ever
     (tmp_path / "in").mkdir()
     out: list[tuple[int, int, int]] = []
     for number, rows in enumerate(HOURS):
@@ -254,9 +291,8 @@ def test_windows_of_event_time_end_at_the_watermark(spark: Any, tmp_path: Path, 
         (tmp_path / "in" / f"{number}.json").write_text("\n".join(lines))
         stream = spark.readStream.schema("at timestamp, truth string, guess string").json(str(tmp_path / "in"))
         stream = stream if ttl else stream.withWatermark("at", "30 minutes")
-        states = accumulate_stream(
-            stream, F.window("at", "1 hour"), sm.MetricSet(), Fields("truth", "guess"), output_mode=mode, ttl=ttl
-        )
+        limits = {"output_mode": mode, "ttl": ttl, "operator": operator}
+        states = accumulate_stream(stream, F.window("at", "1 hour"), sm.MetricSet(), Fields("truth", "guess"), **limits)
 
         def take(batch: Any, number: int) -> None:
             for row in batch.selectExpr("extract(hour FROM window.start) - 1 AS hour", "n", "state").collect():
@@ -265,7 +301,7 @@ def test_windows_of_event_time_end_at_the_watermark(spark: Any, tmp_path: Path, 
         writer = states.writeStream.outputMode(mode).option("checkpointLocation", str(tmp_path / "checkpoint"))
         writer.trigger(availableNow=True).foreachBatch(take).start().awaitTermination()
 
-    spark.conf.unset(no_data)
+    spark.conf.unset(NO_DATA)
     sizes = {hour: [n for h, n, _ in out if h == hour] for hour in (10, 11, 12, 14, 16)}
     assert all(n == counted for _, n, counted in out)
     if mode == "append":
@@ -276,12 +312,82 @@ def test_windows_of_event_time_end_at_the_watermark(spark: Any, tmp_path: Path, 
         assert sizes == {10: [2], 11: [1], 12: [1], 14: [1], 16: [1]}
 
 
+def test_stored_groups_go_with_their_limit(spark: Any, tmp_path: Path, operator: Any) -> None:
+    """A group whose time to live is over is not stored, and begins again with its next row."""
+    days = [["a", "b"], ["c"], ["a"]]
+    rows = [[{"key": key, "y_true": "cat", "y_pred": "cat"} for key in day] for day in days]
+
+    batches = micro_batches(spark, tmp_path, rows, "key", ttl=0.001, operator=operator)
+
+    assert batches == [([("a", 1), ("b", 1)], 2), ([("c", 1)], 1), ([("a", 1)], 1)]
+
+
+@pytest.mark.parametrize("mode", ["append", "update"])
+def test_windows_between_two_watermarks(spark: Any, tmp_path: Path, operator: Any, mode: Any) -> None:
+    """Rows are late by the watermark of the micro-batch before, but windows end by that of this: such rows count."""
+    hours = [[12], [10], [10], [9, 14], [15]]
+    rows = [
+        [{"at": f"2026-01-05T{hour:02}:30:00Z", "y_true": "cat", "y_pred": "cat"} for hour in batch] for batch in hours
+    ]
+
+    batches = micro_batches(spark, tmp_path, rows, F.window("at", "1 hour"), output_mode=mode, operator=operator)
+
+    shown = {
+        "append": [[], [(10, 1)], [], [], [(12, 1)]],
+        "update": [[(12, 1)], [(10, 1)], [], [(14, 1)], [(15, 1)]],
+    }
+    stored = [1, 1, 1, 2, 2]
+    assert batches == list(zip(shown[mode], stored, strict=True))
+
+
+def micro_batches(spark: Any, folder: Path, batches: list[Rows], key: Any, **limits: Any) -> list[tuple[Any, int]]:
+    """Return for each micro-batch of one query what it writes, and how many groups are stored after it."""
+    (folder / "in").mkdir()
+    for number, rows in enumerate(batches):
+        path = folder / "in" / f"{number}.json"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        os.utime(path, (number, number))  # files are read in the order of their times
+    reader = spark.readStream.schema("key string, at timestamp, y_true string, y_pred string")
+    stream = reader.option("maxFilesPerTrigger", 1).json(str(folder / "in"))
+    if not isinstance(key, str):
+        stream = stream.withWatermark("at", "10 minutes")
+    out: list[Any] = []
+
+    def take(batch: Any, number: int) -> None:
+        rows = batch.collect()
+        out.append(
+            sorted(
+                (row[0] if isinstance(key, str) else row[0].start.astimezone(datetime.UTC).hour, row.n) for row in rows
+            )
+        )
+
+    spark.conf.set(NO_DATA, "false")
+    states = accumulate_stream(stream, key, sm.MetricSet(), **limits)
+    writer = states.writeStream.outputMode(limits.get("output_mode", "update"))
+    writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
+    query = writer.trigger(availableNow=True).foreachBatch(take).start()
+    query.awaitTermination()
+    spark.conf.unset(NO_DATA)
+    return list(zip(out, [p["stateOperators"][0]["numRowsTotal"] for p in query.recentProgress], strict=True))
+
+
+@pytest.mark.skipif(not FOUR, reason="needs PySpark 4")
+def test_keys_that_stores_cannot_compare_are_refused(spark: Any) -> None:
+    """Text of any case, also inside a struct, would be counted by its bytes."""
+    df = spark.createDataFrame([], "key string, y_true string, y_pred string")
+
+    for key in ("collate(key, 'UTF8_LCASE')", "struct(array(collate(key, 'UNICODE_CI')))"):
+        with pytest.raises(ValueError, match="Expected `keys` of a stream to be compared by their bytes, but 'k'"):
+            accumulate_stream(df, F.expr(key).alias("k"), sm.MetricSet())
+
+
 @pytest.mark.parametrize(
     ("named", "reason"),
     [
         ({"keys": []}, "Expected `keys` to be one column or more"),
         ({"output_mode": "append"}, "Expected `output_mode` to be 'update', or 'append' with a window"),
         ({"output_mode": "complete"}, "but got 'complete'"),
+        ({"operator": "mapGroupsWithState"}, "Expected `operator` to be one of"),
         ({"ttl": 0}, "Expected `ttl` to be seconds above 0"),
     ],
 )
