@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from support.prometheus_text import unlabelled
 
 import stream_metrics as sm
 from stream_metrics.collector import routes as module
@@ -198,7 +199,7 @@ def test_the_view(serve: Callable[..., Service]) -> None:
     assert view["dead_letters"][0]["reason"] == "decode"
     assert view["checkpoint"]["error"] is None
     time.sleep(0.3)
-    text = ask(service, "GET", "/metrics")[1]
+    text = unlabelled(ask(service, "GET", "/metrics")[1])
     for line in (
         'stream_metrics_workers{state="live"} 0',
         'stream_metrics_workers{state="silent"} 2',

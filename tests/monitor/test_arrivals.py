@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.prometheus_text import unlabelled
 
 from stream_metrics.monitor import config
 from stream_metrics.monitor.alerting import Alerts
@@ -162,7 +163,7 @@ def test_a_source_that_is_away_is_in_view_metrics_and_rules() -> None:
     monitor.report_source("broker: connection refused")
     clock.now += 60
     view, states = looked(monitor, alerts)
-    metrics = text(view, config.Serve())
+    metrics = unlabelled(text(view, config.Serve()))
 
     assert (view.source.state, view.source.problem) == ("away", "broker: connection refused")
     assert view.lag.records is None

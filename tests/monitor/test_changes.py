@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from support.monitor_events import CONFIG, NOW, START, events, offline, records
+from support.prometheus_text import unlabelled
 
 from stream_metrics.monitor.alerting import Alerts as Alerting
 from stream_metrics.monitor.config import Alerts, Config, Counting, Serve
@@ -206,5 +207,5 @@ def test_the_evidence_is_shown() -> None:
     assert early.alerts[0].note == "learning what is normal: 100 of 150 outcomes"
     assert f"({early.alerts[0].note})" in summary(early, 200)
     assert f"evidence {number(round(evidence))} of 1 000" == late.alerts[0].note
-    assert f'stream_metrics_change_evidence{{rule="{ACCURACY}"}} ' in text(late, Serve())
+    assert f'stream_metrics_change_evidence{{rule="{ACCURACY}"}} ' in unlabelled(text(late, Serve()))
     assert "stream_metrics_change_evidence" not in text(offline(records(events(20))).view(), Serve())

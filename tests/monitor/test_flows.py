@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.prometheus_text import unlabelled
 
 from stream_metrics.monitor.config import Config, Counting, Serve
 from stream_metrics.monitor.config import Store as StoreConfig
@@ -26,7 +27,7 @@ COUNTERS = ("_total", "_bucket", "_sum", "_count")
 
 def samples(monitor: Monitor) -> dict[str, float]:
     """The samples of an export by series."""
-    lines = (line for line in text(monitor.view(), Serve()).splitlines() if not line.startswith("#"))
+    lines = (line for line in unlabelled(text(monitor.view(), Serve())).splitlines() if not line.startswith("#"))
     return {series: float(value) for series, _, value in (line.rpartition(" ") for line in lines)}
 
 

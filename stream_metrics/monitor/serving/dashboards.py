@@ -4,8 +4,8 @@
     directory/grafana/provisioning/dashboards/stream-metrics.yaml
     directory/prometheus/stream-metrics.rules.yaml
 
-The dashboard names no data source, so it goes into any Grafana: by provisioning, or by hand. Its structure follows
-Grafana's documentation and its queries run in Prometheus; import into Grafana itself has not been tried.
+The dashboard names no data source, so it goes into any Grafana: by provisioning, or by hand. Its structure is that of
+Grafana's published schema and its queries run in Prometheus; import into Grafana itself has not been tried.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ __all__ = ["dashboard", "export"]
 SCHEMA = 39
 WIDTH, HEIGHT, COLUMNS = 8, 8, 24  # of a panel, and of the grid
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
-ONE = 'instance=~"$instance"'
+OF_MODEL = 'model=~"$model"'
+ONE = f'{OF_MODEL},instance=~"$instance"'
 CLASS = 'class=~"$class"'
 IN_WINDOW = f'{ONE},window=~"$window"'
 
@@ -51,7 +52,7 @@ def export(directory: str | os.PathLike[str], config: Config) -> list[Path]:
     texts = {
         boards / "stream-metrics.json": json.dumps(dashboard(config), indent=2) + "\n",
         root / "grafana" / "provisioning" / "dashboards" / "stream-metrics.yaml": _provisioning(boards),
-        root / "prometheus" / "stream-metrics.rules.yaml": rules_file(config.counting.windows),
+        root / "prometheus" / "stream-metrics.rules.yaml": rules_file(config),
     }
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -81,9 +82,10 @@ def dashboard(config: Config) -> dict[str, object]:
 
 def _variables(config: Config) -> list[dict[str, object]]:
     source: dict[str, object] = {"name": "datasource", "label": "Data source", "type": "datasource"}
-    window = (*config.counting.windows, "total")[0]
+    window, title = (*config.counting.windows, "total")[0], config.counting.title
     return [
         source | {"query": "prometheus"},
+        _variable("model", "monitor_info", "Model", "") | {"current": {"text": [title], "value": [title]}},
         _variable("instance", "monitor_info", "Monitor"),
         _variable("window", "window_predictions", "Window") | {"current": {"text": [window], "value": [window]}},
         _variable("class", "class_support", "Class"),
@@ -91,14 +93,13 @@ def _variables(config: Config) -> list[dict[str, object]]:
     ]
 
 
-def _variable(name: str, metric: str, label: str) -> dict[str, object]:
-    query = f"label_values({PREFIX}{metric}, {name})"
+def _variable(name: str, metric: str, label: str, where: str = OF_MODEL) -> dict[str, object]:
+    query = f"label_values({PREFIX}{metric}{{{where}}}, {name})"
     return {
         "name": name,
         "label": label,
         "type": "query",
         "datasource": SOURCE,
-        "definition": query,
         "query": {"query": query, "refId": name},
         "refresh": 2,
         "multi": True,
@@ -188,7 +189,10 @@ def _panel(at: int, panel: Panel) -> dict[str, object]:
             "defaults": {name: value for name, value in defaults.items() if value is not None},
             "overrides": [],
         },
-        "options": {"legend": {"displayMode": "list", "placement": "bottom"}, "tooltip": {"mode": "multi"}},
+        "options": {
+            "legend": {"displayMode": "list", "placement": "bottom", "showLegend": True, "calcs": []},
+            "tooltip": {"mode": "multi", "sort": "none"},
+        },
         "targets": [
             {"refId": chr(65 + place), "datasource": SOURCE, "expr": expression, "legendFormat": legend}
             for place, (expression, legend) in enumerate(panel.queries)

@@ -6,6 +6,8 @@ They are exact and add up over workers at any moment: accuracy is
 metric is called by its key, with `_ratio` if its range is 0 to 1; what is undefined is NaN. Counters are what only
 grows, as of the last checkpoint: see ``stream_metrics.monitor.flows``.
 
+Every series has the label `model`, the title of the monitor, since one job may watch several models.
+
 There are at most `max_classes` classes and `max_groups` groups, and one more for the rest; of a confusion matrix, which
 must be asked for, 10 classes. Ids are never exported.
 """
@@ -105,7 +107,8 @@ class Exporter:
 
     def text(self, view: View) -> str:
         """Return the text of a view that was noted."""
-        return "".join(_written(family) for family in self.families(view))
+        model = ("model", view.title)
+        return "".join(_written(family, model) for family in self.families(view))
 
     def families(self, view: View) -> Iterator[Family]:
         """Yield what is exported of a view that was noted."""
@@ -247,19 +250,19 @@ def _gauges(view: View) -> Iterable[tuple[str, str, Number | None]]:
     return [(name, help_text, value) for name, help_text, value in gauges if value is not None]
 
 
-def _written(family: Family) -> str:
-    """Return a family as text; nothing for one without samples."""
+def _written(family: Family, model: tuple[str, str]) -> str:
+    """Return a family as text, with a label more; nothing for one without samples."""
     if not family.samples:
         return ""
     name = f"{PREFIX}{family.name}{'_total' if family.kind == 'counter' else ''}"
     lines = [f"# HELP {name} {family.about}", f"# TYPE {name} {family.kind}"]
-    lines += [f"{name}{each.suffix}{_labels(each.labels)} {_number(each.value)}" for each in family.samples]
+    lines += [f"{name}{each.suffix}{_labels((*each.labels, model))} {_number(each.value)}" for each in family.samples]
     return "\n".join(lines) + "\n"
 
 
 def _labels(labels: Labels) -> str:
     inside = ",".join(f'{name}="{label_text(value).translate(ESCAPES)}"' for name, value in labels)
-    return f"{{{inside}}}" if inside else ""
+    return f"{{{inside}}}"
 
 
 def _number(value: Number | None) -> str:

@@ -1,4 +1,4 @@
-"""Recording and alerting rules for Prometheus. The thresholds are examples, to be changed.
+"""Recording and alerting rules for Prometheus, for all models at once. The thresholds are examples, to be changed.
 
 How good a model must be only its owner knows: rules about that are those of the monitor itself, which
 arrive here as `stream_metrics_alert_firing`, but for one, a fall of accuracy below that of the longest window.
@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from stream_metrics.inputs.times import parse_duration
+from stream_metrics.monitor.config import Config
 
-__all__ = ["ALERTS", "RECORDED", "Alert", "Recorded", "accuracy_fell", "rules_file"]
+__all__ = ["RECORDED", "Alert", "Recorded", "alerts_of", "rules_file"]
 
 
 class Recorded(NamedTuple):
@@ -34,25 +35,43 @@ class Alert(NamedTuple):
 
 def _ratio(above: str, below: Sequence[str], *by: str) -> str:
     """Return a ratio of counts of classes in each window, over all workers; nothing where there are none."""
-    labels = ", ".join(("job", "window", *by))
+    labels = ", ".join(("job", "model", "window", *by))
     sums = [f"sum by ({labels}) (stream_metrics_class_{name})" for name in (above, *below)]
     return f"{sums[0]} / ({' + '.join(sums[1:])} > 0)"
 
 
+INFO = "stream_metrics_monitor_info"
+COVERAGE = 'stream_metrics_label_coverage_ratio{window!="total"}'
 RECORDED = (
-    Recorded("job_window:stream_metrics_accuracy:ratio", _ratio("true_positives", ["support"])),
-    Recorded("job_window_class:stream_metrics_recall:ratio", _ratio("true_positives", ["support"], "class")),
+    Recorded("job_model_window:stream_metrics_accuracy:ratio", _ratio("true_positives", ["support"])),
+    Recorded("job_model_window_class:stream_metrics_recall:ratio", _ratio("true_positives", ["support"], "class")),
     Recorded(
-        "job_window_class:stream_metrics_precision:ratio",
+        "job_model_window_class:stream_metrics_precision:ratio",
         _ratio("true_positives", ["true_positives", "false_positives"], "class"),
     ),
-    Recorded("job:stream_metrics_labels_joined:rate5m", "sum by (job) (rate(stream_metrics_labels_joined_total[5m]))"),
+    Recorded(
+        "job_model:stream_metrics_labels_joined:rate5m",
+        "sum by (job, model) (rate(stream_metrics_labels_joined_total[5m]))",
+    ),
 )
 ALERTS = (
     Alert(
         "ModelAlert", "stream_metrics_alert_firing == 1", "0s", "critical", "A rule of the monitor: {{ $labels.rule }}"
     ),
-    Alert("ModelMonitorGone", "absent(stream_metrics_monitor_info)", "5m", "critical", "No monitor is scraped"),
+    Alert(
+        "ModelMonitorGone",
+        f"(count by (job, model) (last_over_time({INFO}[1d])) unless count by (job, model) ({INFO})) or absent({INFO})",
+        "5m",
+        "critical",
+        "No monitor of the model {{ $labels.model }} is scraped",
+    ),
+    Alert(
+        "ModelMonitorDown",
+        f"up == 0 and on (job, instance) last_over_time({INFO}[1d])",
+        "2m",
+        "warning",
+        "The monitor at {{ $labels.instance }} cannot be scraped",
+    ),
     Alert(
         "ModelMonitorBlind",
         "stream_metrics_source_up == 0",
@@ -89,16 +108,9 @@ ALERTS = (
         "{{ $value }} records are still to be read, and there are more and more",
     ),
     Alert(
-        "ModelLabelsMissing",
-        'stream_metrics_label_coverage_ratio{window!="total"} < 0.8',
-        "30m",
-        "warning",
-        "Only {{ $value | humanizePercentage }} of the predictions of {{ $labels.window }} have their label",
-    ),
-    Alert(
         "ModelRecordsRejected",
-        "sum by (job) (rate(stream_metrics_records_rejected_total[5m])) / "
-        "sum by (job) (rate(stream_metrics_records_read_total[5m])) > 0.01",
+        "sum by (job, model) (rate(stream_metrics_records_rejected_total[5m])) / "
+        "sum by (job, model) (rate(stream_metrics_records_read_total[5m])) > 0.01",
         "10m",
         "warning",
         "{{ $value | humanizePercentage }} of the records cannot be used",
@@ -141,20 +153,39 @@ ALERTS = (
 )
 
 
-def accuracy_fell(windows: Sequence[str]) -> list[Alert]:
+def alerts_of(config: Config) -> list[Alert]:
+    """Return all alerts for the windows and the age of labels of a configuration."""
+    return [*ALERTS, _labels_missing(config.join.due), *_accuracy_fell(config.counting.windows)]
+
+
+def _labels_missing(due: str) -> Alert:
+    """Return the alert on labels that do not come.
+
+    How many labels there should be is known of predictions that are `due`. Without such an age, labels may take days,
+    and coverage is compared with that of a week ago.
+    """
+    if parse_duration(due, "due", zero=True):
+        expression = f"{COVERAGE} < 0.8"
+    else:
+        expression = f"{COVERAGE} < 0.5 * ({COVERAGE} offset 1w)"
+    summary = "Only {{ $value | humanizePercentage }} of the predictions of {{ $labels.window }} have their label"
+    return Alert("ModelLabelsMissing", expression, "30m", "warning", summary)
+
+
+def _accuracy_fell(windows: Sequence[str]) -> list[Alert]:
     """Return the alert that compares the shortest window with the longest, or the only one with the total."""
     if not windows:
         return []
     ordered = sorted(windows, key=lambda window: parse_duration(window, "windows"))
     recent, before = ordered[0], ordered[-1] if len(ordered) > 1 else "total"
-    accuracy = "job_window:stream_metrics_accuracy:ratio{{window={}}}"
+    accuracy = "job_model_window:stream_metrics_accuracy:ratio{{window={}}}"
     now, then = (accuracy.format(json.dumps(window)) for window in (recent, before))
     summary = f"Accuracy of {recent} is {{{{ $value | humanizePercentage }}}}, over 5 points below that of {before}"
     return [Alert("ModelAccuracyFell", f"{now} < ignoring (window) {then} - 0.05", "15m", "warning", summary)]
 
 
-def rules_file(windows: Sequence[str]) -> str:
-    """Return the file of rules for the windows of a configuration, YAML."""
+def rules_file(config: Config) -> str:
+    """Return the file of rules for a configuration, YAML."""
     lines = ["# Written by: stream-metrics monitor --export-dashboards", "groups:"]
     recorded = (
         line
@@ -162,8 +193,7 @@ def rules_file(windows: Sequence[str]) -> str:
         for line in (f"      - record: {json.dumps(rule.name)}", f"        expr: {json.dumps(rule.expression)}")
     )
     lines += _group("stream_metrics_recorded", recorded)
-    alerts = (*ALERTS, *accuracy_fell(windows))
-    lines += _group("stream_metrics_alerts", (line for rule in alerts for line in _alert(rule)))
+    lines += _group("stream_metrics_alerts", (line for rule in alerts_of(config) for line in _alert(rule)))
     return "\n".join(lines) + "\n"
 
 

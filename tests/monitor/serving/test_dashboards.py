@@ -21,16 +21,16 @@ import pytest
 from support.page_server import PageServer
 from support.page_views import HEADLINE, empty_view, hostile_view, make_view, plain
 
-from stream_metrics.monitor.config import Config, Counting, Store
+from stream_metrics.monitor.config import Config, Counting, Join, Store
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.serving.dashboards import dashboard, export
-from stream_metrics.monitor.serving.rules import ALERTS, RECORDED, accuracy_fell
+from stream_metrics.monitor.serving.rules import RECORDED, alerts_of
 from stream_metrics.monitor.store import Store as FileStore
 
 CONFIG = Config(counting=Counting(title="animals", scores=True, windows=("1h", "1d"), metrics=(*HEADLINE, "log_loss")))
-FELL = accuracy_fell(CONFIG.counting.windows)
-VARIABLES = {"instance": ".*", "window": ".*", "class": ".*", "group": ".*", "__rate_interval": "5s"}
+ALERTS = alerts_of(CONFIG)
+VARIABLES = {"model": ".*", "instance": ".*", "window": ".*", "class": ".*", "group": ".*", "__rate_interval": "5s"}
 SCRAPE = """
 global: {{scrape_interval: 200ms, evaluation_interval: 200ms}}
 rule_files: [{rules}]
@@ -61,7 +61,7 @@ def test_export_writes_files(tmp_path):
     ]
     assert json.loads(board.read_text()) == dashboard(CONFIG)
     assert json.dumps(str(board.parent)) in provisioning.read_text()
-    assert rules.read_text().count("- alert: ") == len(ALERTS) + 1
+    assert rules.read_text().count("- alert: ") == len(ALERTS)
 
 
 def test_structure_of_the_dashboard():
@@ -92,6 +92,47 @@ def test_structure_of_the_dashboard():
     }
 
 
+TYPED = """
+import type {{ Dashboard }} from "{raw}/dashboard/x/types.gen";
+import type {{ FieldConfig, Options }} from "{raw}/composable/timeseries/panelcfg/x/types.gen";
+type Plain<T> = T extends string ? `${{T}}` : T extends object ? {{ [K in keyof T]: Plain<T[K]> }} : T;
+const board: Plain<Dashboard> = {board};
+const options: Plain<Options>[] = {options};
+const custom: Plain<FieldConfig>[] = {custom};
+"""
+
+
+def type_errors(folder: Path, board: dict[str, Any]) -> list[str]:
+    """What the compiler finds wrong in a dashboard, by the types that Grafana publishes of its schema."""
+    schema = Path(__file__).parents[3] / "build" / "grafana" / "node_modules"
+    if not schema.exists():
+        pytest.skip("needs Grafana's schema: npm install --prefix build/grafana @grafana/schema@13 typescript@5")
+    panels = board["panels"]
+    parts = {
+        "raw": schema / "@grafana/schema/dist/types/raw",
+        "board": json.dumps(board),
+        "options": json.dumps([panel["options"] for panel in panels]),
+        "custom": json.dumps([panel["fieldConfig"]["defaults"]["custom"] for panel in panels]),
+    }
+    (folder / "board.ts").write_text(TYPED.format(**parts))
+    modules = ["--moduleResolution", "bundler", "--module", "esnext", "--target", "es2022"]
+    flags = ["--noEmit", "--strict", "--skipLibCheck", *modules]
+    order = [schema / ".bin" / "tsc", *flags, folder / "board.ts"]
+    done = subprocess.run(order, capture_output=True, text=True, timeout=120, check=False)
+    return [line for line in done.stdout.splitlines() if "error" in line]
+
+
+def test_the_dashboard_has_the_types_of_grafanas_schema(tmp_path):
+    """Every field of the dashboard, its variables and its panels is one of the schema; a wrong one is detected."""
+    wrong = dashboard(CONFIG)
+    wrong["panels"][0]["gridPos"]["h"] = "8"
+    wrong["panels"][1]["options"]["legend"]["placement"] = "below"
+    wrong["templating"]["list"][1]["multiple"] = True
+
+    assert type_errors(tmp_path, dashboard(CONFIG)) == []
+    assert len(type_errors(tmp_path, wrong)) == 3
+
+
 def test_two_models_have_two_dashboards():
     """The uid follows from the title, so that models do not replace each other."""
     one, other = (dashboard(Config(counting=Counting(title=title)))["uid"] for title in ("a", "b"))
@@ -108,7 +149,73 @@ def test_promtool_takes_the_rules(tmp_path):
     done = subprocess.run([promtool, "check", "rules", rules], capture_output=True, text=True, timeout=60, check=False)
 
     assert done.returncode == 0, done.stderr
-    assert f"SUCCESS: {len(ALERTS) + 1 + len(RECORDED)} rules found" in done.stdout
+    assert f"SUCCESS: {len(ALERTS) + len(RECORDED)} rules found" in done.stdout
+
+
+def fired(folder: Path, config: Config, series: dict[str, str], at: str, alerts: list[str], every: str = "5m") -> str:
+    """What Prometheus's own tests of rules find wrong: series in steps of 5 minutes, alerts as `name{labels}`."""
+    promtool, rules = found("promtool"), export(folder, config)[-1]
+    expected = [
+        {
+            "eval_time": at,
+            "alertname": rule.name,
+            "exp_alerts": [
+                {
+                    "exp_labels": {"severity": rule.severity, **dict(re.findall(r'(\w+)="([^"]*)"', alert))},
+                    "exp_annotations": {},
+                }
+                for alert in alerts
+                if alert.partition("{")[0] == rule.name
+            ],
+        }
+        for rule in alerts_of(config)
+    ]
+    text = re.sub(r"annotations: .*", "annotations: {}", rules.read_text())
+    rules.write_text(text)
+    inputs = [{"series": name, "values": values} for name, values in series.items()]
+    tests = [{"interval": "5m", "input_series": inputs, "alert_rule_test": expected}]
+    path = folder / "test.json"
+    path.write_text(json.dumps({"rule_files": [str(rules)], "evaluation_interval": every, "tests": tests}))
+    done = subprocess.run([promtool, "test", "rules", path], capture_output=True, text=True, timeout=60, check=False)
+    return done.stdout + done.stderr if done.returncode else ""
+
+
+def test_a_monitor_that_is_gone_or_down_is_told_of_each(tmp_path):
+    """Of two models of one job, one is gone, and of one the second worker is down; the others go on."""
+    info = 'stream_metrics_monitor_info{{job="j",instance="{}",model="{}",title="{}"}}'
+    series = {
+        info.format("1", "a", "a"): "1+0x120",
+        info.format("2", "a", "a"): "1+0x40 stale",
+        info.format("3", "b", "b"): "1+0x40 stale",
+        'up{job="j",instance="1"}': "1+0x120",
+        'up{job="j",instance="2"}': "1+0x40 0+0x79",
+        'up{job="other",instance="9"}': "0+0x120",
+    }
+    gone, down = 'ModelMonitorGone{job="j",model="b"}', 'ModelMonitorDown{job="j",instance="2"}'
+
+    assert fired(tmp_path, CONFIG, series, "8h", [gone, down]) == ""
+    assert "ModelMonitorDown" in fired(tmp_path, CONFIG, series, "8h", [gone])
+
+
+def test_labels_that_take_days_are_not_missing(tmp_path):
+    """Without `due` coverage is compared with that of a week ago: low as ever is right, half of it is an alarm."""
+    coverage = 'stream_metrics_label_coverage_ratio{{job="j",instance="1",model="{}",window="1d"}}'
+    series = {
+        'stream_metrics_monitor_info{job="j",instance="1",model="a"}': "1+0x2400",
+        coverage.format("slow"): "0.02+0x2400",
+        coverage.format("none"): "0+0x2400",
+        coverage.format("stopped"): "0.9+0x2100 0.3+0x299",
+    }
+    due = Config(counting=CONFIG.counting, join=Join(due="2d"))
+    missing = [f'ModelLabelsMissing{{job="j",instance="1",model="{model}",window="1d"}}' for model in series_of(series)]
+
+    assert fired(tmp_path, CONFIG, series, "195h", missing[2:], "30m") == ""
+    assert fired(tmp_path, due, series, "195h", missing, "30m") == ""
+
+
+def series_of(series: dict[str, str]) -> list[str]:
+    """The models of series of coverage."""
+    return [name.partition('model="')[2].partition('"')[0] for name in series if "coverage" in name]
 
 
 class Prometheus:
@@ -175,7 +282,7 @@ def queries() -> Iterator[str]:
     board = dashboard(CONFIG)
     expressions = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
     for variable in board["templating"]["list"][1:]:
-        expressions.append(re.sub(r"label_values\((\w+), \w+\)", r"\1", variable["definition"]))
+        expressions.append(re.sub(r"label_values\((.+), \w+\)", r"\1", variable["query"]["query"]))
     for expression in expressions:
         yield re.sub(r"\$(\w+)", lambda match: VARIABLES[match[1]], expression)
 
@@ -195,9 +302,7 @@ def test_every_query_in_a_real_prometheus(scraped):
     recorded = [prometheus.wait("query", arrived, query=rule.name)["result"] for rule in RECORDED]
     empty = [query for query in queries() if not prometheus.ask("query", query=query)["result"]]
     names = prometheus.ask("label/__name__/values")
-    wanted = {
-        name for alert in (*ALERTS, *FELL) for name in re.findall(r"[\w:]*stream_metrics_[\w:]+", alert.expression)
-    }
+    wanted = {name for alert in ALERTS for name in re.findall(r"[\w:]*stream_metrics_[\w:]+", alert.expression)}
     fires = prometheus.wait("alerts", lambda data: any(alert["state"] == "firing" for alert in data["alerts"]))
     rules = [rule for group in prometheus.ask("rules")["groups"] for rule in group["rules"]]
 

@@ -26,7 +26,9 @@ def read(written: str) -> dict[tuple[str, ...], float]:
     for line in written.splitlines():
         if not line.startswith("#"):
             name, labels, value = LINE.fullmatch(line).groups()
-            key = name, *re.findall(r'="((?:[^"\\]|\\.)*)"', labels or "")
+            *values, model = re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels)
+            assert model[0] == "model"
+            key = name, *(value for _, value in values)
             assert key not in found
             found[key] = float(value)
     return found
