@@ -89,7 +89,7 @@ def batch_of(owner: L, columns: Mapping[str, object], unit: object, classes: Ite
 
 def merge_folds(owner: MetricBase, other: MetricBase) -> None:
     """Add the folds of another accumulator; the whole ones have been checked, so this does not fail."""
-    alike = owner.has_options_of(other)
+    alike = bool(other.unit_folds) and owner.has_options_of(other)
     for fold, part in other.unit_folds.items():
         mine = owner.unit_folds.get(fold)
         if mine is not None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Mapping
+from itertools import compress
+from operator import attrgetter, is_
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -20,7 +22,14 @@ from stream_metrics.labels.pos_label import check_possible, counted_before, is_d
 from stream_metrics.metrics.base import MetricBase
 from stream_metrics.metrics.folds import batch_of, copied, read_folds, written
 from stream_metrics.metrics.metric import Metric
-from stream_metrics.metrics.needs import differ_by_metrics, in_order, named_states, needed_states, other_states
+from stream_metrics.metrics.needs import (
+    NAMES,
+    differ_by_metrics,
+    in_order,
+    named_states,
+    needed_states,
+    other_states,
+)
 from stream_metrics.snapshots.snapshot import Snapshot, Values
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.limits import Load, sample_cost
@@ -34,6 +43,7 @@ __all__ = ["MetricSet", "states_by_name"]
 
 LARGEST = 2**24  # numbers of buckets and of sampled scores
 COUNTED = ("pos_label", "threshold", "buckets", "sample")  # options of these states
+counted_options = attrgetter(*COUNTED)
 
 
 class MetricSet(SetUpdateBase, MetricBase):
@@ -169,9 +179,9 @@ class MetricSet(SetUpdateBase, MetricBase):
         """What is counted of scores, by name: "ranks", whether with "pairs" of classes, "confidence", "losses"."""
         if self.scored is None:
             return ()
-        states = {"ranks": True, "confidence": self.scored.confidence, "losses": self.scored.losses}
-        names = {name for name, state in states.items() if state is not None}
-        return in_order(names | ({"pairs"} if self.scored.ranks.pairs else set()))
+        scored = self.scored
+        states = True, scored.ranks.pairs, scored.confidence is not None, scored.losses is not None
+        return tuple(compress(NAMES, states))
 
     def _start_scores(self, names: tuple[str, ...]) -> None:
         """Count this of scores from now on, in new states."""
@@ -381,9 +391,10 @@ class MetricSet(SetUpdateBase, MetricBase):
             return
         if self.score_states != other.score_states and not differ_by_metrics(self, other):
             raise other_states(self, other)
-        mine, theirs = ({name: getattr(each, name) for name in COUNTED} for each in (self, other))
-        if repr(mine) != repr(theirs):
-            raise options_differ(mine, theirs, ("buckets", "sample"))
+        mine, theirs = counted_options(self), counted_options(other)
+        if not all(map(is_, mine, theirs)) and repr(mine) != repr(theirs):
+            named = (dict(zip(COUNTED, options, strict=True)) for options in (mine, theirs))
+            raise options_differ(next(named), next(named), ("buckets", "sample"))
 
     def check_merge(self, other: Any) -> None:
         """Raise what `merge` would, before anything is changed."""

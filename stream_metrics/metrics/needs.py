@@ -11,7 +11,7 @@ from stream_metrics.errors import MergeError, options_differ
 if TYPE_CHECKING:
     from stream_metrics.metrics.metric_set import MetricSet
 
-__all__ = ["differ_by_metrics", "in_order", "named_states", "needed_states", "other_states"]
+__all__ = ["NAMES", "differ_by_metrics", "in_order", "named_states", "needed_states", "other_states"]
 
 NAMES = ("ranks", "pairs", "confidence", "losses")  # the states, and whether the first has pairs, in order
 OF_STATES = ("scores", "pairs")  # options that say which states are needed, whatever the metrics are

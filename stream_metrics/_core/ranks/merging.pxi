@@ -94,6 +94,10 @@ cdef int add_types(RankCounters self, Py_ssize_t i, seen) except -1:
 cdef int check_same(RankCounters self, other) except -1:
     if not isinstance(other, RankCounters):
         raise MergeError(f"Expected to merge a RankSketch, but got {type(other).__name__}")
+    cdef RankCounters o = other
+    if (self.buckets == o.buckets and self.sample == o.sample and self.pairs == o.pairs
+            and self.pos_label is o.pos_label):
+        return 0
     mine, theirs = ({name: getattr(each, name) for name in ("buckets", "sample", "pos_label", "pairs")}
                     for each in (self, other))
     if repr(mine) != repr(theirs):
