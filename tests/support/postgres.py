@@ -29,6 +29,12 @@ def owner() -> str | None:
     return "postgres" if "postgres" in names else "nobody"
 
 
+def crash(bin_folder: Path, folder: str) -> None:
+    """Have the server in a folder crash and start again."""
+    command = [str(bin_folder / "pg_ctl"), "-D", f"{folder}/data", "-w", "-m", "immediate", "-l", f"{folder}/log"]
+    subprocess.run([*command, "restart"], check=True, user=owner(), cwd=folder, stdout=subprocess.DEVNULL, timeout=120)
+
+
 @contextmanager
 def server(bin_folder: Path) -> Iterator[str]:
     """Start a server; the value is what `psycopg.connect` takes."""

@@ -20,7 +20,8 @@ from typing import Any, Self, TypeVar
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from stream_metrics.monitor.store.rows import PendingRow, StoreError
+from stream_metrics.monitor.records import Rejected
+from stream_metrics.monitor.store.rows import PendingRow, Row, StoreError
 from stream_metrics.monitor.store.schema import SCHEMA, check_version, for_postgres, statements_after
 from stream_metrics.monitor.store.tables import StateStore
 
@@ -48,11 +49,21 @@ SETTINGS = (
 
 
 def shown_address(path: str) -> str:
-    """Return what may be shown of an address: user, host, port and database, never a password."""
+    """Return what may be shown of an address: user, host, port and database, never a password.
+
+    ``StoreError`` if it is none.
+    """
     try:
         parts = conninfo_to_dict(path)
+        ports = str(parts.get("port") or "").split(",")
+        known = path.partition("?")[0].count("@") <= 1 and all(not port or port.isdecimal() for port in ports)
     except psycopg.Error:
-        raise StoreError("Expected an address such as postgresql://user@host:5432/database, but it is none") from None
+        known = False
+    if not known:  # messages of the client would show what it takes for the port or the host
+        raise StoreError(
+            "Expected an address such as postgresql://user@host:5432/database, with %40 for @ and %3A for : in a "
+            "password, but it is none"
+        ) from None
     user, host, port = (parts.get(name) for name in ("user", "host", "port"))
     place = f"{f'{user}@' if user else ''}{host or ''}{f':{port}' if port else ''}"
     return f"postgresql://{place}/{parts.get('dbname') or ''}"
@@ -80,7 +91,7 @@ class PostgresStore(StateStore):
         with self._named_errors():
             self._connection = self._connected()
             try:
-                self._prepare()
+                self._again(self._prepare)
             except BaseException:
                 self._connection.close()
                 raise
@@ -206,18 +217,33 @@ class PostgresStore(StateStore):
             finally:
                 self._roll_back()
 
-    def _rows(self, statement: str, part: int, *values: object) -> list[PendingRow]:
-        """Return pending rows, also if the server is away for a while: events at hand cannot be counted without."""
+    def _patiently(self, do: Callable[[], T]) -> T:
+        """Return what `do` returns, which can be done twice, also if the server is away for a while."""
         end = time.monotonic() + PATIENCE
         while True:
             try:
                 with self._named_errors():
                     self._reach()
-                return super()._rows(statement, part, *values)
+                return do()
             except StoreError as error:
                 if not isinstance(error.__cause__, psycopg.OperationalError) or time.monotonic() > end:
                     raise
                 time.sleep(NAP)
+
+    def claim(self, part: int) -> Row:
+        """Become the owner of a partition and return its stored state; ``StoreError`` if that is damaged."""
+        return self._patiently(lambda: super(PostgresStore, self).claim(part))
+
+    def letters(self, most: int = 100) -> list[Rejected]:
+        """Return the last records that were rejected, the newest first."""
+        return self._patiently(lambda: super(PostgresStore, self).letters(most))
+
+    def notes(self) -> dict[str, bytes]:
+        """Return what others have put beside the states."""
+        return self._patiently(super().notes)
+
+    def _rows(self, statement: str, part: int, *values: object) -> list[PendingRow]:
+        return self._patiently(lambda: super(PostgresStore, self)._rows(statement, part, *values))
 
     def _ids_query(self, part: int, ids: Sequence[bytes]) -> tuple[Any, ...]:
         return "select row, id, body from pending where part = ? and id = any(?)", part, list(ids)

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import postgres
 from support.monitor_events import CONFIG, NOW, counted, events, lines, offline
 from support.monitor_worker import CRASHED, STALE
-from support.stores import TABLES
+from support.stores import TABLES, new_address
 
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.records import Record
@@ -54,6 +55,10 @@ class Processes:
     def end(self) -> int:
         """Return how the last monitor ended, once it has."""
         return int(self._answer())
+
+    def running(self, child: int) -> bool:
+        """Whether a monitor has not ended; the process that forked it asks later how it did."""
+        return "Z (" not in Path(f"/proc/{child}/status").read_text()
 
     def run(self, **order: Any) -> int:
         """Have a monitor forked, and return how it ended."""
@@ -177,6 +182,48 @@ def test_a_zombie_wakes_up(processes: Processes, order: dict[str, Any]) -> None:
     os.kill(child, signal.SIGCONT)
     assert processes.start(end=child) == STALE
     check(order["state"])
+
+
+@pytest.fixture
+def database_order(postgres_server: str, tmp_path: Path) -> dict[str, Any]:
+    """What every monitor of a test is told, with a database."""
+    (tmp_path / "events.jsonl").write_bytes(DATA)
+    return {"state": new_address(postgres_server), "file": str(tmp_path / "events.jsonl")}
+
+
+def test_connections_that_break_at_any_moment(
+    processes: Processes, database_order: dict[str, Any], postgres_server: str
+) -> None:
+    """The server ends them, also while a checkpoint is committed: none is lost, and none is written twice."""
+    import psycopg
+
+    ends, broken = "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()", 0
+    chance, child = random.Random(1), 0
+    with psycopg.connect(f"host={postgres_server} user=test dbname=postgres", autocommit=True) as connection:
+        child = processes.start(**database_order, pause=0.01, wait=False)
+        while processes.running(child):
+            broken += len(connection.execute(f"{ends} and application_name like 'stream%'").fetchall())
+            time.sleep(chance.uniform(0.0, 0.1))
+
+    assert processes.start(end=child) == 0
+    assert broken > 5
+    assert processes.run(**database_order) == 0
+    check(database_order["state"])
+
+
+def test_a_server_that_crashes_is_waited_for(
+    processes: Processes, database_order: dict[str, Any], postgres_server: str
+) -> None:
+    """It is started again three times while a monitor counts; nothing is lost, and nothing counted twice."""
+    folder = postgres.binaries()
+    assert folder is not None
+    child = processes.start(**database_order, pause=0.03, wait=False)
+    for _ in range(3):
+        time.sleep(0.3)
+        postgres.crash(folder, postgres_server)
+
+    assert processes.start(end=child) == 0
+    check(database_order["state"])
 
 
 def test_a_limit_on_files_is_said_and_survived(processes: Processes, file_order: dict[str, Any]) -> None:
