@@ -99,7 +99,9 @@ class Counting:
 class Store:
     """Where states and offsets are kept: one SQLite file, or a PostgreSQL database."""
 
-    path: str = _key("monitor.sqlite", "a state file or postgresql:// address; read once, a source has one on request")
+    path: str = _key(
+        "monitor.sqlite", "a state file or postgresql:// address; read once, a source has one on request", shown=False
+    )
     every_seconds: float = _key(1.0, "seconds between two checkpoints; these take at most a tenth of the time")
     every_events: int = _key(10_000, "records between two checkpoints")
     shared: bool = _key(False, "several workers of a group keep their partitions in this file")

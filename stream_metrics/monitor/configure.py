@@ -17,7 +17,15 @@ from typing import Any, NamedTuple, get_type_hints
 
 from stream_metrics.errors import with_article
 from stream_metrics.monitor.config import Config
-from stream_metrics.monitor.secrets import ConfigError, has_variable, is_secret, is_secret_option, resolved, written_out
+from stream_metrics.monitor.secrets import (
+    ConfigError,
+    has_password,
+    has_variable,
+    is_secret,
+    is_secret_option,
+    resolved,
+    written_out,
+)
 
 __all__ = ["ConfigError", "Key", "configured", "example", "keys", "load", "tables_of"]
 
@@ -186,6 +194,8 @@ def example(config: Config | None = None) -> str:
 
 def _line(key: Key, value: Any) -> str:
     """Return the line of a key, without what must not be shown."""
+    if has_password(value):
+        return f"# {key.name} is set, but not shown, since it has a password"
     if not is_secret(key.table, key.name):
         return f"{key.name} = {_toml(value)}"
     if isinstance(value, dict):

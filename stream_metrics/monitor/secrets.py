@@ -16,12 +16,23 @@ from typing import Any
 
 from stream_metrics.errors import StreamMetricsError
 
-__all__ = ["FILE", "SECRET", "ConfigError", "has_variable", "is_secret", "is_secret_option", "resolved", "written_out"]
+__all__ = [
+    "FILE",
+    "SECRET",
+    "ConfigError",
+    "has_password",
+    "has_variable",
+    "is_secret",
+    "is_secret_option",
+    "resolved",
+    "written_out",
+]
 
 FILE = "_file"
 SECRET = {("source", "options"), ("serve", "token"), ("alerts", "webhook"), ("alerts", "authorization")}
 OPTIONS = ("password", "secret", "token", "key.pem", "sasl.oauthbearer.config", "assertion", "jaas", "credential")
 VARIABLE = re.compile(r"\$\$\{|\$\{([^}]*)\}")
+PASSWORD = re.compile(r"\w+://(?:[^/?]*:[^/?]*@|.*[?&]password=)")
 LARGEST = 1 << 16  # bytes of a file with a secret
 Tables = Mapping[str, Mapping[str, Any]]
 
@@ -43,6 +54,11 @@ def is_secret_option(name: str) -> bool:
 def written_out(value: object) -> bool:
     """Return whether a secret is given as itself, and not as a variable."""
     return isinstance(value, str) and value != "" and not has_variable(value)
+
+
+def has_password(value: object) -> bool:
+    """Return whether a text is the address of a database with a password that is written out."""
+    return written_out(value) and PASSWORD.match(str(value)) is not None
 
 
 def has_variable(value: object) -> bool:

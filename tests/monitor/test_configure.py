@@ -123,3 +123,21 @@ def test_errors_name_the_file(tmp_path) -> None:
     path.write_text('[counting]\ntitle = "\u00e9"\n', "utf-8")
     assert load(str(path)).counting.title == "\u00e9"
     assert tables_of(str(path)) == {"counting": {"title": "\u00e9"}}
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("postgresql://me:hunter2@db/models", False),
+        ("postgresql://me@db/models?password=hunter2", False),
+        ("postgresql://me:${PASSWORD}@db/models", True),
+        ("postgresql://me@db:5432/models?options=-csearch_path%3Dfraud", True),
+        ("/var/lib/a:b@c/monitor.sqlite", True),
+    ],
+)
+def test_the_password_of_a_database_is_not_shown(path: str, shown: bool) -> None:
+    """Neither in what --print-config prints, nor in the text of the object."""
+    config = configured({"store": {"path": path}})
+
+    assert (path in example(config)) == shown
+    assert "hunter2" not in example(config) + repr(config)
