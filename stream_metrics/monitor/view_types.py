@@ -17,6 +17,7 @@ from stream_metrics.labels.json_names import json_data
 from stream_metrics.monitor.delays import Delays
 
 __all__ = [
+    "GAP_SAMPLES",
     "Alert",
     "Bounds",
     "Checkpoint",
@@ -55,6 +56,7 @@ __all__ = [
 ]
 
 VERSION = 1
+GAP_SAMPLES = 30  # of a group, from which it is compared with others
 Number: TypeAlias = int | float
 Bounds: TypeAlias = tuple[float, float]  # low and high
 Lines: TypeAlias = dict[str, list[float | None]]  # `t`, `n` and metrics, one number for each point in time
@@ -134,7 +136,7 @@ class Curves(Struct):
 
 
 class GroupRow(Struct):
-    """One group: the number of samples, and the headline metrics."""
+    """One group: the number of samples, and the headline metrics; macro means are over the classes it truly has."""
 
     group: str
     n: int
@@ -142,11 +144,15 @@ class GroupRow(Struct):
 
 
 class Gap(Struct):
-    """The largest difference between two groups, and which groups these are."""
+    """The largest difference between two groups of 30 samples or more, and which groups these are.
+
+    `interval` is that of the difference of these two, None if the metric has none; it allows for the choice of them.
+    """
 
     size: float
     lowest: str
     highest: str
+    interval: Bounds | None = None
 
 
 class Groups(Struct):

@@ -9,7 +9,6 @@ Size is bounded: 200 classes and 50 in the matrix, those with the most samples; 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.errors import quantity
-from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.evaluation.warnings import matrix_mismatch
 from stream_metrics.labels import Label
 from stream_metrics.labels.json_names import json_number
@@ -26,6 +24,7 @@ from stream_metrics.monitor.class_limit import ANOTHER, OTHER
 from stream_metrics.monitor.coverage import Covered
 from stream_metrics.monitor.curves import curves
 from stream_metrics.monitor.delays import DELAYS, delay_quantile
+from stream_metrics.monitor.group_view import groups_view
 from stream_metrics.monitor.intervals import (
     class_intervals,
     class_label_bounds,
@@ -39,17 +38,14 @@ from stream_metrics.monitor.view_types import (
     ClassRow,
     DelayQuantiles,
     Ends,
-    Gap,
-    GroupRow,
-    Groups,
     LabelCoverage,
     Matrix,
     Number,
     WindowView,
 )
 from stream_metrics.monitor.window_reading import Reading
+from stream_metrics.monitor.window_values import value
 from stream_metrics.report.headlines import MONITOR_VIEW, MONITOR_VIEW_OF_SCORES
-from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["snapshot_view", "values_and_intervals", "window_view"]
@@ -145,18 +141,10 @@ def snapshot_view(
         classes_omitted=len(most) - len(shown),
         matrix=_matrix(snapshot, np.sort(most[:MOST_CELLS]), list(names.values())),
         curves=curves(snapshot, names),
-        groups=_groups(by_group, folded, tuple(dict.fromkeys((*headline, *extra_metrics)))),
+        groups=groups_view(by_group, folded, tuple(dict.fromkeys((*headline, *extra_metrics))), valid),
         coverage=LabelCoverage(labelled / due if due else None, labelled, due),
         delay=DelayQuantiles(*(delay_quantile(delays, share) for share in SHARES)),
     )
-
-
-def value(snapshot: Snapshot, key: str) -> Number | None:
-    """Return one value; None if it is 0/0, infinite, or cannot be read from what was counted."""
-    try:
-        return json_number(number_of(snapshot.evaluation, key))
-    except (KeyError, ValueError):
-        return None
 
 
 def _folded(snapshot: Snapshot) -> Number:
@@ -225,30 +213,3 @@ def _matrix(snapshot: Snapshot, shown: NDArray[np.intp], names: Sequence[str]) -
     table[place[rows[inside]], place[columns[inside]]] = counts[inside]
     labels = [names[at] for at in shown.tolist()]
     return Matrix(labels, table.tolist(), len(names) - len(shown))
-
-
-def _groups(snapshots: Mapping[Label, Snapshot], folded: int, headline: Sequence[str]) -> Groups:
-    """Return the headline metrics of every group, worst first by the first of them that groups have."""
-    together = GroupSnapshot(snapshots, None, None)
-    keys = [key for key in headline if CATALOG[key].state == "counts"]
-    names = dict(zip(snapshots, names_of(tuple(snapshots)), strict=True))
-    rows = [
-        GroupRow(names[group], view.n, {key: value(view, key) for key in headline})
-        for group, view in snapshots.items()
-    ]
-    gaps = {}
-    for key in keys:
-        gap = together.gap(key)
-        if math.isfinite(gap.size):
-            gaps[key] = Gap(gap.size, names[gap.lowest], names[gap.highest])
-    first = next((key for key in keys if CATALOG[key].direction is not None), None)
-    if first is not None:
-        rows.sort(key=lambda row: _badness(row.metrics[first], CATALOG[first].direction))
-    return Groups(rows, gaps, folded)
-
-
-def _badness(number: float | None, better: str | None) -> float:
-    """Return what puts the worst first, and what has no value last."""
-    if number is None:
-        return math.inf
-    return number if better == "higher" else -number

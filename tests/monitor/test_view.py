@@ -87,7 +87,7 @@ def test_every_key_of_the_contract_is_there() -> None:
                 assert set(row) == {"group", "n", "metrics"}
                 assert set(row["metrics"]) == set(SOFT.metrics)
             for gap in window["groups"]["gaps"].values():
-                assert set(gap) == {"size", "lowest", "highest"}
+                assert set(gap) == {"size", "lowest", "highest", "interval"}
             for curve in (*window["curves"]["roc"], *window["curves"]["pr"]):
                 assert set(curve) == {"label", "x", "y"}
 
@@ -160,7 +160,7 @@ def test_a_single_score_is_one_curve() -> None:
 
 
 def test_groups_come_worst_first() -> None:
-    """By the first headline metric that groups have, those without a value last; gaps name the groups."""
+    """By the first headline metric that groups have, those without a value last; groups so small have no gap."""
     rows = [
         Pair(truth, "a", MISSING, 1, group, 100.0, 101.0, ("t", 0, at))
         for at, (group, truth) in enumerate(
@@ -174,7 +174,7 @@ def test_groups_come_worst_first() -> None:
     assert [row["group"] for row in found["rows"]] == ["fr", "de", "it", "us", "5"]
     assert [row["metrics"]["accuracy"] for row in found["rows"]] == [0.0, 0.5, 1.0, 1.0, None]
     assert found["rows"][0]["metrics"]["roc_auc_ovr"] is None
-    assert found["gaps"] == {"accuracy": {"size": 1.0, "lowest": "fr", "highest": "it"}}
+    assert found["gaps"] == {}
     lossy = Counting(metrics=("zero_one_loss",))
     assert shown(fed(lossy, rows))["by_window"]["1h"]["groups"]["rows"][0]["group"] == "fr"
 

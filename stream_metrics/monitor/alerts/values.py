@@ -2,7 +2,8 @@
 
     balanced_accuracy[1h]          a metric of a window; without one, of the total
     recall["cat"][1h]              of a class: precision, recall, f1, roc_auc, support or predicted
-    max_gap(recall, country)[1d]   the largest difference between two groups; the second name is for the reader
+    max_gap(recall, country)[1d]   the largest difference between two groups of 30 samples, or `with n >=` as many, and
+                                   more; means are over the classes of a group; the second name is for the reader
     n[1h]  abstained[1h]  classes_folded[1h]  coverage[1h]  delay_p50[1h]  delay_p90[1h]  delay_p99[1h]
     source_up  silence  lag  lag_seconds  checkpoint_age  rejected  unreadable  incomplete  pending  records_per_second
     expired_early  forgotten  corrections_refused  labels_unmatched  rejected_share  rejected_decode (or another
@@ -29,7 +30,7 @@ from functools import partial
 
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.monitor.records import REASONS
-from stream_metrics.monitor.view_types import GroupRow, View, WindowView
+from stream_metrics.monitor.view_types import GAP_SAMPLES, GroupRow, View, WindowView
 
 __all__ = ["CLASS", "METRICS", "OPERATION", "TOTAL", "WINDOW", "Value", "suggestion"]
 
@@ -91,7 +92,8 @@ class Value:
     def read(self, view: View, least: int = 0) -> float | None:
         """Return the number; None if it is not known, or of fewer than `least` samples.
 
-        The samples of a class are those that are truly of it; of groups, only those with enough are compared.
+        The samples of a class are those that are truly of it; of groups, only those with enough are compared, by
+        default 30.
         """
         if self.window is None:
             return OPERATION[self.name](view)
@@ -109,7 +111,7 @@ class Value:
         if part is None:
             return "the source cannot be read" if view.source.state == "away" else "not known yet"
         if self.gap:
-            enough = sum(row.n >= max(least, 1) for row in part.groups.rows)
+            enough = sum(row.n >= (least or GAP_SAMPLES) for row in part.groups.rows)
             return f"{enough} of the two groups that a gap needs have samples enough"
         if self.label is not None and all(row.label != self.label for row in part.classes):
             return f"no class {self.label!r} so far"
@@ -130,7 +132,7 @@ class Value:
         return (getattr(part, self.name) if self.name in WINDOW else part.metrics.get(self.metric or "")), part.n
 
     def _gap(self, rows: Sequence[GroupRow], least: int) -> float | None:
-        values = [row.metrics.get(self.metric or "") for row in rows if row.n >= least]
+        values = [row.metrics.get(self.metric or "") for row in rows if row.n >= (least or GAP_SAMPLES)]
         known = [value for value in values if value is not None]
         return max(known) - min(known) if len(known) > 1 else None
 

@@ -72,10 +72,10 @@ const groups = new Table(byId("groups-table"), {
 });
 const gaps = new Table(byId("gaps-table"), {
   caption: "Table of gaps between groups",
-  empty: "No gaps: they need two groups.",
+  empty: "No gaps: they need two groups of 30 samples.",
   columns: [
     { key: "key", name: "Metric", kind: "text", value: (row) => metricName(row.key) },
-    { key: "size", name: "Gap", kind: "metric", down: true, bar: true, value: (row) => row.size },
+    { key: "size", name: "Gap", kind: "metric", down: true, bar: true, value: (row) => row.size, interval: (row) => row.interval },
     { key: "lowest", name: "Lowest", kind: "label", value: (row) => row.lowest ?? "" },
     { key: "highest", name: "Highest", kind: "label", value: (row) => row.highest ?? "" },
   ],
