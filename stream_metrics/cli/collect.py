@@ -49,6 +49,16 @@ def add(commands: options.Commands) -> None:
         help="where workers report and the page is; port 0 takes a free one (default: %(default)s)",
     )
     parser.add_argument("--token-file", metavar="FILE", help="file with the token of workers and readers")
+    parser.add_argument(
+        "--names",
+        metavar="N1,N2",
+        type=_names,
+        default=[],
+        help="names of this server in addresses, such as of a proxy",
+    )
+    parser.add_argument(
+        "--health", metavar="HOST:PORT", default="", help="where /healthz and /readyz are answered to everybody"
+    )
     parser.add_argument("--title", default="workers", help="title of the page (default: %(default)s)")
     options.add_keys(parser, "the metrics of the headline")
     parser.add_argument(
@@ -75,7 +85,13 @@ def execute(arguments: argparse.Namespace) -> int:
 def _execute(arguments: argparse.Namespace, lines: logs.Lines) -> int:
     from stream_metrics.collector.client import read_token
     from stream_metrics.collector.collector import Options
-    from stream_metrics.collector.service import Service
+
+    try:
+        from stream_metrics.collector.service import Service
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f'collect needs {str(error.name).partition(".")[0]}: pip install "stream-metrics[monitor]"'
+        ) from None
 
     host, port = _address(arguments.listen)
     expected = [*arguments.expect, *_lines(arguments.expect_file)]
@@ -89,6 +105,8 @@ def _execute(arguments: argparse.Namespace, lines: logs.Lines) -> int:
             title=arguments.title,
             expected=expected,
             options=times,
+            names=arguments.names,
+            health=arguments.health,
             **more,
         )
     stop = threading.Event()

@@ -60,7 +60,7 @@ class Watch:
                 source,
                 self.monitor,
                 alerts,
-                _server() if page else None,
+                _server(self._lines, stay) if page else None,
                 stay=stay,
                 once=once,
                 started=self._started,
@@ -115,9 +115,61 @@ class Watch:
             raise CliError(f"Expected events, but none of the {number(read)} records of the source holds one; {why}")
 
 
+<<<<<<< HEAD
 def _server() -> Any:
     from stream_metrics.monitor.serving.server import Server  # http.server and ssl take longer than all else
 
+=======
+class _Lines:
+    """What goes to stderr; while the terminal shows a view, the last lines are kept, and said afterwards."""
+
+    def __init__(self) -> None:
+        self.recent: deque[str] = deque(maxlen=LINES)
+        self._quiet = False
+
+    def say(self, text: str) -> None:
+        self.recent.append(text)
+        if not self._quiet:
+            with suppress(OSError):  # a closed stderr must not stop the thread that logs
+                print(f"stream-metrics: {text}", file=sys.stderr, flush=True)
+
+    def _emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        self.say(record.getMessage() + ("" if error is None else f": {error!r}"))
+
+    @contextmanager
+    def logged(self, quiet: bool) -> Iterator[None]:
+        """Say what is logged inside."""
+        handler = logging.Handler()
+        handler.emit = self._emit  # type: ignore[method-assign]
+        self._quiet = quiet
+        before, spreads = LOG.level, LOG.propagate
+        LOG.addHandler(handler)
+        LOG.setLevel(before or logging.INFO)
+        LOG.propagate = False
+        try:
+            yield
+        finally:
+            LOG.removeHandler(handler)
+            LOG.setLevel(before)
+            LOG.propagate = spreads
+            if quiet:
+                self._quiet = False
+                for text in list(self.recent):
+                    self.say(text)
+
+
+def _server(lines: _Lines, stay: bool) -> Any:
+    """Return what makes a server; None without the extra, which is said, unless nothing else is left to do."""
+    try:
+        from stream_metrics.monitor.serving.server import Server  # takes longer than all else
+    except ModuleNotFoundError as error:
+        message = f'the page needs {str(error.name).partition(".")[0]}: pip install "stream-metrics[monitor]"'
+        if stay:
+            raise UsageError(message) from None
+        lines.say(message)
+        return None
+>>>>>>> ac48a9e (Serve the page with Starlette on uvicorn)
     return Server
 
 

@@ -8,8 +8,7 @@ The body of a report is the bytes of a state. 200 is for states that are counted
 are fenced; 422 for a state that is damaged or does not merge, and for an epoch that no collector can have given out;
 503 for a state that was not stored and should be sent again.
 
-The server is that of the monitor, with its page, stream of views and exporter. Its stream of views writes to sockets
-itself, so it cannot be mounted in another server.
+The server is that of the monitor, with its page, stream of views and exporter.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from stream_metrics.collector.client import LONGEST_NAME
 from stream_metrics.collector.collector import Collector, Report, Unavailable
 from stream_metrics.containers.workers import PutResult
 from stream_metrics.errors import MergeError, StreamMetricsError
-from stream_metrics.monitor.serving.handler import Posted, Reply, Routes
+from stream_metrics.monitor.serving.routes import Posted, Reply, Routes
 
 __all__ = ["LARGEST", "routes"]
 

@@ -39,8 +39,10 @@ class Service:
         metrics: Sequence[str] = MONITOR,
         expected: Sequence[str] = (),
         options: Options = DEFAULTS,
+        names: Sequence[str] = (),
+        health: str = "",
     ) -> None:
-        config = Serve(host=host, port=port, token=token)
+        config = Serve(host=host, port=port, token=token, names=tuple(names), health=health)
         Gate(config)  # raises before a file is made
         keys = [find(key).key for key in metrics]
         self._collector = Collector(Store(path), options)

@@ -117,6 +117,8 @@ class Serve:
     socket: str = _key("", "a Unix socket instead")
     token: str = _key("", 'needed for a host beyond loopback; better from a file, or "${VAR}"', shown=False)
     token_file: str = _key("", "a file that has the token")
+    names: tuple[str, ...] = _key((), "names of this server in addresses beside its host, such as that of a proxy")
+    health: str = _key("", "HOST:PORT of /healthz and /readyz alone, for everybody, such as 0.0.0.0:8766")
     max_classes: int = _key(50, "maximum classes in Prometheus; all others are one")
     max_groups: int = _key(50, "maximum groups in Prometheus; all others are one")
     matrix: bool = _key(False, "export the whole confusion matrix, up to 10 classes")

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -224,7 +225,7 @@ def test_a_file_that_is_read_once_needs_no_port(cli, monkeypatch, arguments, pag
         asked.append("page")
         raise OSError(98, "Address already in use")
 
-    monkeypatch.setattr(monitor_watch, "_server", lambda: server)
+    monkeypatch.setattr(monitor_watch, "_server", lambda *_: server)
 
     result = cli("monitor", *arguments, stdin=(json.dumps(EVENTS[0]) + "\n").encode())
 
@@ -416,3 +417,32 @@ def test_the_terminal_view_in_a_terminal(folder) -> None:
     begins, ends = drawn.index(b"\x1b[?1049h"), drawn.index(b"\x1b[?1049l")
     assert b"classes (" in drawn[begins:ends]
     assert b"100 samples, 2 classes" in drawn[ends:]
+
+
+WITHOUT = """
+import sys
+for name in ("starlette", "uvicorn", "prometheus_client"):
+    sys.modules[name] = None
+from stream_metrics.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "counts"),
+    [
+        (("monitor", "events.jsonl", "--serve-port", "0"), 0, True),
+        (("monitor", "events.jsonl"), 0, True),
+        (("monitor", "events.jsonl", "--stay"), 2, False),
+        (("collect", "--store", "agg.sqlite"), 2, False),
+    ],
+)
+def test_without_the_extra_only_the_page_is_missing(folder, arguments, status, counts) -> None:
+    """What is counted is printed all the same, and one line says what the page needs; a collector is nothing else."""
+    command = [sys.executable, "-c", WITHOUT, *arguments]
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+
+    assert result.returncode == status
+    assert ("joined" in result.stdout) == counts
+    if arguments != ("monitor", "events.jsonl"):
+        assert re.fullmatch(r'.*needs starlette: pip install "stream-metrics\[monitor\]".*\n', result.stderr)

@@ -42,7 +42,7 @@ def get(server: PageServer, path: str, method: str = "GET") -> tuple[http.client
 def listen(server: PageServer, receive: int | None = None) -> socket.socket:
     """Open a stream of events."""
     connection = connect(server, receive)
-    connection.sendall(b"GET /events HTTP/1.1\r\n" + HOST + b"\r\n")
+    connection.sendall(b"GET /events HTTP/1.0\r\n" + HOST + b"\r\n")  # 1.1 has the stream in chunks
     return connection
 
 

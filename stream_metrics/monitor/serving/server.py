@@ -6,20 +6,27 @@
     server.publish()            # after every step: views are made when they are due, in another thread
     server.close()
 
-Only the standard library is needed. A view is made by `view`, outside of the thread that counts, at most four times a
-second for all streams together, and at most as often again for requests.
+It is a Starlette application on uvicorn, in a thread with a loop of its own. A view is made by `view`, outside of the
+thread that counts, at most four times a second for all streams together, and at most as often again for requests.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import socket
+import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 
 from stream_metrics.monitor.config import Serve
-from stream_metrics.monitor.serving.handler import Handler, Routes, Site
-from stream_metrics.monitor.serving.listener import Listener
+from stream_metrics.monitor.serving.app import Health, Site, health_app, site_app
+from stream_metrics.monitor.serving.connections import Limits, Uvicorn
 from stream_metrics.monitor.serving.prometheus import Exporter
+from stream_metrics.monitor.serving.routes import Routes
 from stream_metrics.monitor.serving.security import Gate
+from stream_metrics.monitor.serving.sockets import Listening, listen_to, split_address
 from stream_metrics.monitor.serving.streams import StreamOptions, Streams
 from stream_metrics.monitor.serving.view_cache import ViewCache
 from stream_metrics.monitor.view_types import View
@@ -28,6 +35,8 @@ __all__ = ["Server"]
 
 TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
 NO_ROUTES = Routes()
+THREADS = 32  # for requests that may take long
+ENDS = 2.0  # seconds for the thread of the loop to end
 
 
 class Server:
@@ -51,41 +60,79 @@ class Server:
     ) -> None:
         if not config.socket and not 0 <= config.port <= 65535:
             raise ValueError(f"Expected `port` to be from 0 to 65535, where 0 is any, but got {config.port!r}")
+        if config.health:
+            split_address(config.health)
         self._config, self._gate = config, Gate(config)
         self._latest = ViewCache(view, Exporter(config))
-        self._alive, self._ready, self._not_ready, self._routes = alive, ready, not_ready, routes
-        self._stream_options = streams
-        self._streams: Streams | None = None
-        self._listener: Listener | None = None
+        self._streams = Streams(self._latest, streams)
+        self._health, self._routes = Health(alive, ready, not_ready), routes
+        self._listening: Listening | None = None
+        self._health_socket: socket.socket | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._ending: asyncio.Event
+        self._running = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="stream-metrics-server", daemon=True)
 
     def start(self) -> str:
-        """Serve, in threads, and return the address; ``OSError`` if it is taken, ``RuntimeError`` a second time."""
-        if self._listener is not None:
+        """Serve, in a thread, and return the address; ``OSError`` if it is taken, ``RuntimeError`` a second time."""
+        if self._listening is not None:
             raise RuntimeError("Expected a server that was not started yet")
-        streams = Streams(self._latest, self._stream_options)
-        health = self._alive, self._ready, self._routes, self._not_ready
-        site = Site(_pages(), self._gate, self._latest, streams, *health)
+        listening = Listening(self._config)
         try:
-            self._listener = Listener(self._config, type("SiteHandler", (Handler,), {"site": site}))
+            self._health_socket = listen_to(self._config.health) if self._config.health else None
         except OSError:
-            streams.close()
+            listening.close()
             raise
-        self._streams = streams
-        streams.start()
-        self._listener.start()
-        return self._listener.url
+        self._listening = listening
+        self._thread.start()
+        self._running.wait()
+        return listening.url
+
+    @property
+    def health_address(self) -> tuple[str, int] | None:
+        """Where health alone is served."""
+        return None if self._health_socket is None else self._health_socket.getsockname()[:2]
 
     def publish(self) -> None:
         """Say that a new view can be made; returns at once."""
         self._latest.expire()
-        if self._streams is not None:
-            self._streams.publish()
+        self._streams.publish()
 
     def close(self) -> None:
         """End all connections and stop, in less than a second; nothing happens a second time."""
-        if self._streams is not None and self._listener is not None:
-            self._streams.close()
-            self._listener.close()
+        if self._listening is None:
+            return
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._ending.set)
+        self._thread.join(ENDS)
+        self._listening.close()
+
+    def _run(self) -> None:
+        executor = ThreadPoolExecutor(THREADS, thread_name_prefix="stream-metrics-request")
+        try:
+            asyncio.run(self._serve(executor))
+        finally:
+            self._running.set()
+            executor.shutdown(wait=False, cancel_futures=True)
+
+    async def _serve(self, executor: ThreadPoolExecutor) -> None:
+        assert self._listening is not None
+        self._ending, self._loop = asyncio.Event(), asyncio.get_running_loop()
+        site = Site(_pages(), self._gate, self._latest, self._streams, self._health, self._routes, executor)
+        limits = Limits(lambda: self._streams.options.patience, lambda: self._streams.number)
+        servers = [(Uvicorn(site_app(site), limits), self._listening.socket)]
+        if self._health_socket is not None:
+            limits = Limits(lambda: self._streams.options.patience)
+            servers.append((Uvicorn(health_app(self._health), limits), self._health_socket))
+        serving = [asyncio.create_task(server.serve(sockets=[bound])) for server, bound in servers]
+        streaming = asyncio.create_task(self._streams.run(executor))
+        self._running.set()
+        await self._ending.wait()
+        self._streams.close()
+        for server, _ in servers:
+            server.stop()
+        await asyncio.wait([*serving, streaming], timeout=ENDS)
 
 
 def _pages() -> Mapping[str, tuple[str, bytes]]:

@@ -1,10 +1,11 @@
-"""Streams of events: one thread sends each new view to all clients, and waits for none of them.
+"""Streams of events: each new view is sent to all clients, and none of them waits for another.
 
 Each client has one message under way. When that is sent, the newest view follows, so a slow client misses views and
-delays neither others nor the monitor. A message that takes longer than `patience` ends the stream. So at most that many
-seconds of views are in memory, however many clients do not read, and the system's buffer for each of them is bounded as
-well. (A thread for each client was slower: beside a busy thread each has to wait for the interpreter's lock several
-times for each view.)
+delays neither others nor the monitor. A message is encoded and compressed once for all, and given to a connection in
+pieces, so a client that does not read takes up no more than one piece; after some seconds its connection is closed.
+
+Compressed messages are parts of one endless gzip stream: each is compressed by itself and ends at a whole byte, so all
+clients get the same bytes.
 
 Views come at most four times a second, and less often, down to one in 0.6 seconds, so that making them takes a quarter
 of the time. Without news one comes every few seconds, since ages and delays grow. Without clients one is made every
@@ -13,17 +14,26 @@ other second, for the trend lines.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-import selectors
-import socket
-import threading
 import time
-from collections import deque
+import zlib
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from stream_metrics.monitor.serving.view_cache import Unavailable, ViewCache
 
 __all__ = ["StreamOptions", "Streams"]
+
+PIECE = 1 << 15  # bytes
+HEAD = b"retry: 1000\n\n"
+GZIP = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"  # the head of a gzip stream
+LEVEL = 5
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 @dataclass
@@ -36,161 +46,145 @@ class StreamOptions:
     share: float = 4  # views start this many times as far apart as one takes
     idle: float = 2.0  # between two views that no client waits for
     heartbeat: float = 5.0  # without news after which a view is sent nevertheless
-    patience: float = 15.0  # that a message may take
-    buffer: int = 1 << 18  # bytes that the system may hold for a client
+    patience: float = 15.0  # that a client may not read
 
 
 class _Client:
-    def __init__(self, connection: socket.socket, left: bytes) -> None:
-        self.connection = connection
-        self.left = memoryview(left)  # of the message that is being sent
-        self.since = time.monotonic()  # when that message was begun
+    def __init__(self, packed: bool) -> None:
+        self.packed = packed  # whether it takes gzip
         self.number = 0  # of the last view that was begun
-        self.waits = False  # until the connection takes more bytes
+        self.news = asyncio.Event()
+        self.gone = False
+
+    def leave(self, _: object) -> None:
+        self.gone = True
+        self.news.set()
 
 
 class Streams:
-    """The clients of `/events`, and the thread that serves them."""
+    """The clients of `/events`; all but `publish` is for the thread of the loop."""
 
     def __init__(self, latest: ViewCache, options: StreamOptions | None = None) -> None:
-        self._options = options or StreamOptions()
+        self.options = options or StreamOptions()
         self._latest = latest
-        self._selector = selectors.DefaultSelector()
-        self._wake, self._waker = socket.socketpair()
-        self._wake.setblocking(False)
-        self._waker.setblocking(False)
-        self._selector.register(self._wake, selectors.EVENT_READ)
-        self._new: deque[_Client] = deque()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._wake = asyncio.Event()
         self._clients: set[_Client] = set()
-        self._message, self._number = b"", 0
+        self._messages, self._number = (b"", b""), 0
         self._published = self._closing = False
         self._made = float("-inf")  # when the last view was begun
-        self._thread = threading.Thread(target=self._run, name="stream-metrics-events", daemon=True)
 
-    def start(self) -> None:
-        """Begin to send."""
-        self._thread.start()
+    @property
+    def number(self) -> int:
+        """How many clients there are."""
+        return len(self._clients)
 
     @property
     def full(self) -> bool:
         """Whether there are as many clients as there may be."""
-        return len(self._clients) + len(self._new) >= self._options.max_clients
+        return len(self._clients) >= self.options.max_clients
 
     def publish(self) -> None:
-        """Say that there is a new view."""
+        """Say that there is a new view; from any thread."""
         if not self._published:
             self._published = True
-            self._rouse()
+            if self._loop is not None:
+                with contextlib.suppress(RuntimeError):  # the loop has ended
+                    self._loop.call_soon_threadsafe(self._wake.set)
 
-    def add(self, connection: socket.socket, head: bytes) -> None:
-        """Take over a connection: `head` is sent first, then views."""
-        connection.setblocking(False)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._options.buffer)
-        self._new.append(_Client(connection, head))
-        self._rouse()
-        if self._closing:
-            connection.close()
+    async def run(self, executor: Executor) -> None:
+        """Make views when they are due."""
+        self._loop = asyncio.get_running_loop()
+        while not self._closing:
+            due = self._due()
+            with contextlib.suppress(TimeoutError):
+                left = None if due == float("inf") else due - time.monotonic()
+                if left is None or left > 0:
+                    await asyncio.wait_for(self._wake.wait(), left)
+            self._wake.clear()
+            if time.monotonic() >= self._due() and not self._closing:
+                await self._renew(executor)
+
+    def _due(self) -> float:
+        """Return when the next view is to be made."""
+        options = self.options
+        if any(not client.number for client in self._clients):
+            return self._made + options.pause
+        if self._published:
+            if not self._clients:
+                return self._made + options.idle
+            pause = min(options.share * self._latest.seconds, options.longest_pause)
+            return self._made + max(options.pause, pause)
+        return self._made + options.heartbeat if self._clients else float("inf")
+
+    async def _renew(self, executor: Executor) -> None:
+        self._made, self._published = time.monotonic(), False
+        packs = any(client.packed for client in self._clients)
+        make = partial(self._encoded, packs) if self._clients else self._latest.renew
+        try:
+            made = await asyncio.get_running_loop().run_in_executor(executor, make)
+        except Unavailable:
+            return
+        if made is None:  # for nobody
+            return
+        self._messages = made
+        self._number += 1
+        for client in self._clients:
+            client.news.set()
+
+    def _encoded(self, packs: bool) -> tuple[bytes, bytes]:
+        message = b"data: " + self._latest.body(0.0) + b"\n\n"
+        return message, _packed(message) if packs else b""
+
+    async def serve(self, packed: bool, receive: Receive, send: Send) -> None:
+        """Send views to a client until it leaves or the server ends."""
+        client = _Client(packed)
+        leaving = asyncio.ensure_future(_left(receive))
+        leaving.add_done_callback(client.leave)
+        self._clients.add(client)
+        self._wake.set()
+        try:
+            head = GZIP + _packed(HEAD) if packed else HEAD
+            await send({"type": "http.response.body", "body": head, "more_body": True})
+            while not client.gone and not self._closing:
+                client.news.clear()
+                message = self._messages[packed]
+                if client.number == self._number or not message:
+                    await client.news.wait()
+                    continue
+                client.number = self._number
+                for piece in _pieces(message):
+                    if client.gone or self._closing:
+                        break
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+            if not client.gone:
+                await send({"type": "http.response.body", "body": b""})
+        finally:
+            self._clients.discard(client)
+            leaving.cancel()
 
     def close(self) -> None:
         """End every stream."""
         self._closing = True
-        self._rouse()
-        if self._thread.ident is not None:
-            self._thread.join(0.5)
-        for client in [*self._clients, *self._new]:
-            client.connection.close()
-        if not self._thread.is_alive():
-            self._selector.close()
-            self._wake.close()
-            self._waker.close()
+        self._wake.set()
+        for client in self._clients:
+            client.news.set()
 
-    def _rouse(self) -> None:
-        with contextlib.suppress(OSError):  # full: it will wake up anyway
-            self._waker.send(b".")
 
-    def _run(self) -> None:
-        while not self._closing:
-            for key, _ in self._selector.select(self._timeout()):
-                if key.data is None:
-                    with contextlib.suppress(BlockingIOError):
-                        self._wake.recv(4096)
-                else:
-                    self._heard(key.data)
-            while self._new:
-                client = self._new.popleft()
-                self._clients.add(client)
-                self._selector.register(client.connection, selectors.EVENT_READ, client)
-                self._send(client)
-            if time.monotonic() >= self._due():
-                self._renew()
-            self._drop_late()
+async def _left(receive: Receive) -> None:
+    """Wait until a client has left."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
-    def _due(self) -> float:
-        """Return when the next view is to be made."""
-        if any(not client.number for client in self._clients):
-            return self._made + self._options.pause
-        if self._published:
-            if not self._clients:
-                return self._made + self._options.idle
-            pause = min(self._options.share * self._latest.seconds, self._options.longest_pause)
-            return self._made + max(self._options.pause, pause)
-        return self._made + self._options.heartbeat if self._clients else float("inf")
 
-    def _timeout(self) -> float | None:
-        late = [client.since + self._options.patience for client in self._clients if client.left]
-        due = min([self._due(), *late])
-        return None if due == float("inf") else max(0.0, due - time.monotonic())
+def _packed(message: bytes) -> bytes:
+    """Return a message as a part of a gzip stream that depends on no other part."""
+    packer = zlib.compressobj(LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
+    return packer.compress(message) + packer.flush(zlib.Z_FULL_FLUSH)
 
-    def _renew(self) -> None:
-        self._made, self._published = time.monotonic(), False
-        try:
-            if not self._clients:
-                self._latest.renew()
-                return
-            self._message = b"data: " + self._latest.body(0.0) + b"\n\n"
-        except Unavailable:
-            return
-        self._number += 1
-        for client in list(self._clients):
-            if not client.left:
-                self._send(client)
 
-    def _heard(self, client: _Client) -> None:
-        """Handle a client that sent something, closed the connection, or can take more bytes."""
-        try:
-            if not client.connection.recv(4096):
-                self._drop(client)
-                return
-        except BlockingIOError:
-            pass
-        except OSError:
-            self._drop(client)
-            return
-        self._send(client)
-
-    def _send(self, client: _Client) -> None:
-        """Send what goes without waiting; what was published meanwhile follows."""
-        try:
-            while client.left or client.number < self._number:
-                if not client.left:
-                    client.left, client.since, client.number = memoryview(self._message), time.monotonic(), self._number
-                client.left = client.left[client.connection.send(client.left) :]
-        except BlockingIOError:
-            pass
-        except OSError:
-            self._drop(client)
-            return
-        if client.waits != bool(client.left):
-            client.waits = bool(client.left)
-            wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if client.waits else 0)
-            self._selector.modify(client.connection, wanted, client)
-
-    def _drop_late(self) -> None:
-        before = time.monotonic() - self._options.patience
-        for client in [client for client in self._clients if client.left and client.since <= before]:
-            self._drop(client)
-
-    def _drop(self, client: _Client) -> None:
-        self._clients.discard(client)
-        self._selector.unregister(client.connection)
-        client.connection.close()
+def _pieces(message: bytes) -> Iterator[memoryview]:
+    """Yield a message in pieces, which are no copies."""
+    view = memoryview(message)
+    for start in range(0, len(message), PIECE):
+        yield view[start : start + PIECE]

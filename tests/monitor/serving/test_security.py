@@ -6,11 +6,11 @@ import contextlib
 import http.client
 import re
 from collections.abc import Iterator
-from email.message import Message
 from importlib.resources import files
 from typing import Any
 
 import pytest
+from starlette.datastructures import Headers
 from support.page_server import PageServer
 from support.page_views import make_view
 
@@ -20,6 +20,7 @@ from stream_metrics.monitor.serving.security import Gate, is_loopback
 VIEW = make_view(2, 0)
 TOKEN = "a b&c=d\N{SNOWMAN}"
 QUOTED = "a%20b%26c%3Dd%E2%98%83"
+NAMES = ["monitor.example.com", "M.example:443", "localhost", "example.com", "x.monitor.example.com"]
 PATHS = ["/", "/static/app.js", "/api/snapshot", "/events", "/metrics", "/healthz", "/readyz", "/nothing"]
 
 
@@ -44,12 +45,15 @@ def ask(server: PageServer, path: str = "/healthz", **headers: str) -> http.clie
         return client.getresponse()
 
 
-def message(**headers: str) -> Message:
+def message(**headers: str) -> Headers:
     """The headers of a request."""
-    found = Message()
-    for name, value in headers.items():
-        found[name.replace("_", "-")] = value
-    return found
+    return Headers({name.replace("_", "-"): value for name, value in headers.items()})
+
+
+def refusal(gate: Gate, path: str = "/", method: str = "GET", **headers: str) -> int | None:
+    """The status with which a gate refuses a request, None if it does not."""
+    refused = gate.refusal(message(**headers), method, path, "")
+    return None if refused is None else refused[0]
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.168.1.7", "example.com", "127.0.0.1.example.com"])
@@ -59,13 +63,13 @@ def test_beyond_loopback_a_token_is_needed(host):
         PageServer(VIEW, host=host)
 
     assert not is_loopback(host)
-    assert Gate(Serve(host=host, token="secret")).refusal(message(Host="x"), "/", "") is not None
+    assert refusal(Gate(Serve(host=host, token="secret")), Host="x") is not None
 
 
 def test_loopback_and_unix_sockets_need_none():
     """This machine only, by whatever address, and a Unix socket, need no token."""
     for config in (Serve(host="127.0.0.2"), Serve(host="::1"), Serve(host="localhost"), Serve(host="", socket="x")):
-        assert Gate(config).refusal(message(Host="localhost"), "/", "") is None
+        assert refusal(Gate(config), Host="localhost") is None
 
 
 @pytest.mark.parametrize(
@@ -95,10 +99,18 @@ def test_a_configured_name_is_answered():
     named, everywhere = Gate(Serve(host="models.example", token="t")), Gate(Serve(host="0.0.0.0", token="t"))
     bearing = {"Authorization": "Bearer t"}
 
-    assert named.refusal(message(Host="models.example:80", **bearing), "/", "") is None
-    assert named.refusal(message(Host="other.example", **bearing), "/", "")[0] == 403
-    assert everywhere.refusal(message(Host="any.example", **bearing), "/", "") is None
-    assert everywhere.refusal(message(Host="any.example"), "/", "")[0] == 401
+    assert refusal(named, Host="models.example:80", **bearing) is None
+    assert refusal(named, Host="other.example", **bearing) == 403
+    assert refusal(everywhere, Host="any.example", **bearing) is None
+    assert refusal(everywhere, Host="any.example") == 401
+
+
+def test_public_names_are_answered():
+    """Behind a proxy the server has the names that are configured, and no other, wherever it listens."""
+    for host in ("127.0.0.1", "0.0.0.0"):
+        gate = Gate(Serve(host=host, token="t", names=("Monitor.example.com", "m.example.")))
+        answered = [refusal(gate, Host=name, Authorization="Bearer t") for name in NAMES]
+        assert answered == [None, None, None, 403, 403]
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -118,12 +130,84 @@ def test_the_page_turns_its_token_into_a_cookie(closed_server):
     given = ask(closed_server, f"/?token={QUOTED}").getheader("Set-Cookie")
     name_and_value, *flags = given.split("; ")
 
-    assert flags == ["Path=/", "HttpOnly", "SameSite=Strict"]
+    assert flags == ["Path=/", "HttpOnly", "SameSite=Lax"]
     assert re.fullmatch(r"stream_metrics_0=[0-9a-f]{64}", name_and_value)
     assert ask(closed_server, "/api/snapshot", Cookie=f"other=1; {name_and_value}").status == 200
     assert ask(closed_server, "/?token=wrong").status == 401
     assert ask(closed_server, f"/?token={QUOTED}&token=x").status == 401
     assert ask(closed_server, "/", Cookie=name_and_value).getheader("Set-Cookie") is None
+    behind_a_proxy = ask(closed_server, f"/?token={QUOTED}", X_Forwarded_Proto="https").getheader("Set-Cookie")
+    assert behind_a_proxy == f"{given}; Secure"
+
+
+def test_a_link_of_another_site_finds_the_session(closed_server):
+    """A person who follows a link from a chat to the page sees it, if there is a session, and else a form."""
+    cookie = ask(closed_server, f"/?token={QUOTED}").getheader("Set-Cookie").partition(";")[0]
+    link = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate", "Accept": "text/html,*/*"}
+
+    assert ask(closed_server, "/", Cookie=cookie, **link).status == 200
+    answer = ask(closed_server, "/", **link)
+    assert (answer.status, answer.getheader("Content-Type")) == (401, "text/html; charset=utf-8")
+    assert "form-action 'self'" in answer.getheader("Content-Security-Policy")
+    assert "unsafe" not in answer.getheader("Content-Security-Policy")
+    assert ask(closed_server, "/api/snapshot", **link).getheader("Content-Type") == "text/plain; charset=utf-8"
+
+
+def login(server: PageServer, body: str, **headers: str) -> http.client.HTTPResponse:
+    """Send the form."""
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)) as client:
+        kind = {"Content-Type": "application/x-www-form-urlencoded"}
+        client.request(
+            "POST", "/login", body, kind | {name.replace("_", "-"): value for name, value in headers.items()}
+        )
+        return client.getresponse()
+
+
+def test_the_form_changes_the_token_for_the_cookie(closed_server, open_server):
+    """The right token gives the cookie and the page; a wrong one, or a form of another site, does not."""
+    own = {"Origin": f"http://127.0.0.1:{closed_server.port}", "Sec_Fetch_Site": "same-origin"}
+    answer = login(closed_server, f"token={QUOTED}", **own)
+    cookie = answer.getheader("Set-Cookie").partition(";")[0]
+
+    assert (answer.status, answer.getheader("Location")) == (303, "/")
+    assert ask(closed_server, "/api/snapshot", Cookie=cookie).status == 200
+    assert login(closed_server, "token=wrong", **own).status == 401
+    assert login(closed_server, f"token={QUOTED}&token={QUOTED}", **own).status == 401
+    assert login(closed_server, "&".join(f"a{at}=1" for at in range(50)), **own).status == 401
+    assert login(closed_server, "token=" + "x" * 20_000, **own).status == 413
+    assert login(closed_server, f"token={QUOTED}", Origin="https://evil.example").status == 403
+    assert login(closed_server, f"token={QUOTED}", Sec_Fetch_Site="cross-site").status == 403
+    assert login(closed_server, f"token={QUOTED}", Host="evil.example").status == 403
+    assert ask(closed_server, "/login").status == 405
+    assert login(open_server, "token=").status == 401
+
+
+def test_health_has_a_listener_of_its_own():
+    """It needs no token and no name, and says yes or no, and nothing else; the page's clients cannot fill it."""
+    view = make_view(2, 0)
+    with contextlib.closing(PageServer(view, host="0.0.0.0", token=TOKEN, health="127.0.0.1:0")) as server:
+        host, port = server.server.health_address
+        said = {}
+        for healthy in (True, False):
+            server.healthy = healthy
+            for path in ("/healthz", "/readyz", "/", "/metrics", "/api/snapshot", "/events"):
+                with contextlib.closing(http.client.HTTPConnection(host, port, timeout=10)) as client:
+                    client.request("GET", path, headers={"Host": "10.1.2.3:8766"})
+                    answer = client.getresponse()
+                    said[healthy, path] = answer.status, answer.read()
+
+    assert said[True, "/healthz"] == (200, b"ok\n")
+    assert said[True, "/readyz"] == (200, b"ready\n")
+    assert said[False, "/healthz"] == (503, b"stale\n")
+    assert said[False, "/readyz"] == (503, b"not ready\n")
+    assert {said[True, path][0] for path in ("/", "/metrics", "/api/snapshot", "/events")} == {404}
+
+
+@pytest.mark.parametrize("address", ["8766", "h:x", "h:70000", ":"])
+def test_an_address_of_health_that_is_none(address):
+    """It is refused before anything is served."""
+    with pytest.raises(ValueError, match="Expected HOST:PORT"):
+        PageServer(VIEW, health=address)
 
 
 @pytest.mark.parametrize("path", [*PATHS, "/?token=x"])
