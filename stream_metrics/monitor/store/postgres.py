@@ -32,6 +32,7 @@ PATIENCE = 20.0  # seconds, for a server that is away
 NAP = 0.1
 OLDEST = 130_000  # the version of the server
 LOCK = 0x534D4F4E  # of those who create or change tables
+LARGE = ("state", "state"), ("parts", "body"), ("log", "body")
 DEFAULTS = {
     "target_session_attrs": "read-write",
     "connect_timeout": "5",
@@ -123,6 +124,9 @@ class PostgresStore(StateStore):
             check_version(self.name, version)
             for statement in statements_after(version):
                 self._connection.execute(for_postgres(statement).encode())
+            if not version:
+                for table, column in LARGE:  # the server would take longer to compress them than to write them
+                    self._connection.execute(f"alter table {table} alter column {column} set storage external".encode())
             if version != SCHEMA:
                 self._run("delete from monitor_schema")
                 self._run("insert into monitor_schema values (?)", SCHEMA)
