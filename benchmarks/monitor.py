@@ -7,6 +7,9 @@ windows of an hour and a day, checkpoints at the default pace. The peer reads th
 the same library, and does nothing else. The clock counts processor time of this process, and the garbage collector is
 on, as it is in production; the best of some rounds counts, in which the contenders take turns.
 
+With psycopg and the programs of a PostgreSQL server the same is done with a database on this machine, and compared with
+the file. The server has processors of its own where there are several; its work is in the time on the wall only.
+
 `python benchmarks/monitor.py day [events]` reads as many events (20 million) as if they came in 24 hours, says how much
 memory there was on the way, and is flat if the last quarters had no more than the second.
 """
@@ -30,7 +33,9 @@ from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.sources.file import FileSource
 from stream_metrics.monitor.sources.lines import BLOCK, Lines
-from stream_metrics.monitor.store import Store
+from stream_metrics.monitor.store.opening import open_store
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
 EVENTS, ROUNDS, RATE = 400_000, 5, 10_000.0
 WAITING = 1_000_000
@@ -42,7 +47,8 @@ def lines() -> Iterator[Line]:
     """Yield what is measured."""
     with tempfile.TemporaryDirectory() as folder:
         yield from throughput(Path(folder))
-        yield from recovery(Path(folder))
+        yield from recovery(Path(folder) / "waiting", "the state file")
+        yield from database(Path(folder))
 
 
 def throughput(folder: Path) -> Iterator[Line]:
@@ -90,10 +96,10 @@ def parsed(path: Path) -> int:
     return n
 
 
-def watched(path: Path, config: Config) -> Monitor:
-    """Read a file into a new state file, to the last checkpoint."""
+def watched(path: Path, config: Config, store: str | None = None) -> Monitor:
+    """Read a file into a new state file, or another new store, to the last checkpoint."""
     with tempfile.TemporaryDirectory() as folder:
-        monitor, source = Monitor(config, Store(str(Path(folder) / "state"))), FileSource(str(path))
+        monitor, source = Monitor(config, open_store(store or str(Path(folder) / "state"))), FileSource(str(path))
         source.start(monitor)
         while not source.ended:
             monitor.step(source.poll(0))
@@ -110,31 +116,59 @@ def records(events: Iterable[bytes], lines: Lines) -> Iterator[list[Record]]:
         yield lines.add(block)
 
 
-def recovery(folder: Path) -> Iterator[Line]:
+def database(folder: Path) -> Iterator[Line]:
+    """Yield what a PostgreSQL database takes, beside the file, if there is a server."""
+    try:
+        import psycopg  # noqa: F401 - to see whether it is there
+        from support import postgres, stores
+    except ImportError:
+        return
+    if postgres.binaries() is None:
+        return
+    config = Config(counting=Counting(scores=True, windows=("1h", "1d")))
+    with stores.server() as server:
+        for name in ("both", "later"):
+            took = {"file": [0.0, 0.0], "database": [0.0, 0.0]}
+            for _ in range(ROUNDS):
+                for case, best in took.items():
+                    store = None if case == "file" else stores.new_address(server)
+                    wall, start = time.perf_counter(), clock()
+                    watched(folder / f"{name}.jsonl", config, store)
+                    times = (clock() - start) / 1e9, time.perf_counter() - wall
+                    best[:] = [min(a or b, b) for a, b in zip(best, times, strict=True)]
+            ratios = [a / b for a, b in zip(*took.values(), strict=True)]
+            rate = EVENTS / took["database"][0] / 1e3
+            figures = f"{rate:.0f} thousand events/s; {100 * ratios[1]:.0f} % by the clock on the wall"
+            what = f"file to checkpointed counts in PostgreSQL, {name}, scores counted, of the rate with a state file"
+            yield Line(what, 100 * ratios[0], "%", target=60.0, at_least=True, figures=figures)
+        yield from recovery(stores.new_address(server), "PostgreSQL")
+
+
+def recovery(store: Path | str, name: str) -> Iterator[Line]:
     """Yield how long a start takes with a million pending predictions, and a checkpoint."""
-    config, path, source = Config(counting=Counting(scores=True)), str(folder / "waiting"), Lines("t", 0)
-    monitor = Monitor(config, Store(path))
+    config, path, source = Config(counting=Counting(scores=True)), str(store), Lines("t", 0)
+    monitor = Monitor(config, open_store(path))
     monitor.assign([0])
     for some in records(pending(WAITING, RATE), source):
         monitor.step(some)
     monitor.close()
     wall, start = time.perf_counter(), clock()
-    monitor = Monitor(config, Store(path))
+    monitor = Monitor(config, open_store(path))
     monitor.assign([0])
     spent, waited = (clock() - start) / 1e9, time.perf_counter() - wall
     assert monitor.stats().pending == WAITING
     yield Line(
-        "open the state file and assign, 1,000,000 predictions pending",
+        f"open {name} and assign, 1,000,000 predictions pending",
         spent,
         "s",
         target=2,
         figures=f"{waited:.2f} s by the clock on the wall",
     )
-    yield checkpoint(monitor, source)
+    yield checkpoint(monitor, source, name)
     monitor.close()
 
 
-def checkpoint(monitor: Monitor, source: Lines) -> Line:
+def checkpoint(monitor: Monitor, source: Lines, name: str) -> Line:
     """Return how long a checkpoint takes after 10,000 labels of predictions of any age, and as many new predictions."""
     old = (line[7:23].decode() for line in islice(pending(WAITING, RATE), 0, WAITING, WAITING // 10_000))
     labels = [f'{{"id":"{key}","time":{START + WAITING / RATE},"y_true":"cat"}}\n'.encode() for key in old]
@@ -147,7 +181,7 @@ def checkpoint(monitor: Monitor, source: Lines) -> Line:
     monitor.checkpoint()
     spent, waited = (clock() - start) / 1e9, time.perf_counter() - wall
     figures = f"{waited * 1e3:.0f} ms by the clock on the wall; {taken * 1e3:.0f} ms to take the events"
-    what = "a checkpoint after labels of 10,000 of them and 10,000 new ones"
+    what = f"a checkpoint in {name} after labels of 10,000 of them and 10,000 new ones"
     return Line(what, spent * 1e3, "ms", figures=figures)
 
 
@@ -165,7 +199,7 @@ def day(events: int) -> int:
     rate, sizes, read = events / DAY, list[float](), 0
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state"
-        monitor = Monitor(config, Store(str(path)), clock=lambda: START + DAY)
+        monitor = Monitor(config, open_store(str(path)), clock=lambda: START + DAY)
         monitor.assign([0])
         for some in records(later(events, rate, delay=600.0, unlabelled=0.02), Lines("t", 0)):
             monitor.step(some)
