@@ -147,6 +147,7 @@ export function showOperation(view) {
       `${duration(checkpoint?.age)}`,
       checkpoint?.age == null ? "none yet" : `ago, ${bytes(checkpoint.bytes)} in ${duration(checkpoint.duration)}`,
     ],
+    ...workersOf(view.replicas ?? []),
     ...(view.workers
       ? []
       : [
@@ -166,14 +167,29 @@ export function showOperation(view) {
       ? [["None", "0"]]
       : reasons.map(([reason, number]) => [reason, count(number), share(number / records.read)]),
   );
-  showPartitions(view.partitions);
+  showPartitions(view.partitions, view.replicas ?? []);
   showLetters(view);
+}
+
+/** The workers that share the store: how many report, and which one evaluates alerts. */
+function workersOf(replicas) {
+  if (replicas.length === 0) return [];
+  const silent = replicas.filter((each) => each.state !== "live").map((each) => each.worker);
+  const alerts = replicas.find((each) => each.alerts);
+  const who = alerts === undefined ? "nobody evaluates alerts" : `${alerts.this ? "this one" : alerts.worker} evaluates alerts`;
+  return [["Workers", count(replicas.length), silent.length === 0 ? who : `${who}; silent: ${silent.join(", ")}`]];
 }
 
 const lastCame = ({ silence, idle }) =>
   silence === null ? "" : `last event ${duration(silence)} ago; silent from ${duration(idle)} on`;
 
-function showPartitions(partitions) {
+/** Whose a partition is: this worker's as it is now, another's as of its last checkpoint. */
+function owned({ owner, age }) {
+  if (owner === null || owner === undefined) return "this one, now";
+  return `${owner === "" ? "none" : owner}, ${duration(age)} ago`;
+}
+
+function showPartitions(partitions, replicas) {
   const topics = [...new Set(partitions.flatMap((part) => Object.keys(part.next)))];
   tables.partitions ??= new Table(byId("partitions-table"), {
     caption: "Table of partitions",
@@ -189,6 +205,7 @@ function showPartitions(partitions) {
       value: (part) => part.next[topic],
     })),
     { key: "lag", name: "Lag", kind: "count", down: true, value: (part) => part.lag },
+    ...(replicas.length === 0 ? [] : [{ key: "owner", name: "Counted by", kind: "label", value: owned }]),
   ]);
 }
 

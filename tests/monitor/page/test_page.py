@@ -186,6 +186,29 @@ def test_alerts_that_did_not_arrive_are_shown(visit):
     assert len(rest) == len(view["alerts"])
 
 
+def test_workers_that_share_a_store_are_shown(visit):
+    """Whose partitions are whose, and how old; who evaluates alerts, and who is silent."""
+    view = make_view(2, 2)
+    row = {"state": "live", "this": False, "alerts": False, "age": 0.4, "partitions": [], "lag": 0, "problem": None}
+    view["replicas"] = [
+        row | {"worker": "pod-a", "this": True},
+        row | {"worker": "pod-b", "alerts": True, "partitions": [1]},
+        row | {"worker": "pod-c", "state": "silent", "age": 45.0},
+    ]
+    view["partitions"][1] |= {"owner": "pod-b", "age": 1.2}
+    view["partitions"][2] |= {"owner": "", "age": 90.0}
+    page, _ = visit(view)
+    running = cells(page, "#running > div", "dt, dd")
+
+    assert ["Workers", "3", "pod-b evaluates alerts; silent: pod-c"] in running
+    assert [row[-1] for row in cells(page, "#partitions-table tbody tr")] == [
+        "this one, now",
+        "pod-b, 1.2 s ago",
+        "none, 90 s ago",
+        "this one, now",
+    ]
+
+
 def test_matrix_equals_the_api(visit):
     """Cells are the counts, in order, zeros empty; the largest confusions are those of the matrix."""
     view = make_view(6, 0, drift=0.5)
