@@ -17,6 +17,7 @@ from stream_metrics.monitor.sources import kafka
 from stream_metrics.monitor.sources.make import make_source
 from stream_metrics.monitor.store import Store
 from stream_metrics.monitor.store.files import read_only
+from stream_metrics.monitor.store.opening import is_address, open_store
 from stream_metrics.monitor.store.rows import EmptyStoreError
 from stream_metrics.wire import decoded
 from support.monitor_events import CONFIG, NOW, START, counted, events, offline, records
@@ -88,14 +89,20 @@ def ends(topic_records: Iterable[Record]) -> dict[tuple[str, int], int]:
 
 def reached(state: str) -> dict[tuple[str, int], int]:
     """Return the next offsets that are stored."""
-    if not os.path.exists(state):
+    query = "select part, next from state"
+    if is_address(state):
+        store = open_store(state)
+        rows = store.run(query).fetchall()
+        store.close()
+    elif not os.path.exists(state):
         return {}
-    try:
-        reader = read_only(state)
-    except EmptyStoreError:  # a worker is about to write it
-        return {}
-    rows = reader.execute("select part, next from state").fetchall()
-    reader.close()
+    else:
+        try:
+            reader = read_only(state)
+        except EmptyStoreError:  # a worker is about to write it
+            return {}
+        rows = reader.execute(query).fetchall()
+        reader.close()
     return {(topic, part): at for part, data in rows for topic, at in dict(decoded(data)).items()}
 
 
@@ -112,7 +119,7 @@ def until(condition: Callable[[], Any], patience: float = 20.0) -> Any:
 
 def check(state: str, topic_records: list[Record], told: config.Config) -> None:
     """All that is stored is what one pass over the records gives, byte for byte."""
-    monitor = Monitor(told, Store(state), lambda: NOW)
+    monitor = Monitor(told, open_store(state), lambda: NOW)
     reached_ends = monitor.assign({record.partition for record in topic_records})
     stored = counted(monitor)
     monitor.close()

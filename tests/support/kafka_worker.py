@@ -21,7 +21,8 @@ from stream_metrics.monitor import config
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.sources import kafka
 from stream_metrics.monitor.sources.kafka_options import SourceError
-from stream_metrics.monitor.store import StaleOwner, Store
+from stream_metrics.monitor.store import StaleOwner
+from stream_metrics.monitor.store.opening import open_store
 from support.kafka_topics import JOINED, KEPT
 from support.monitor_events import NOW
 
@@ -76,10 +77,11 @@ def worker(order: dict[str, Any]) -> int:
     signal.signal(signal.SIGTERM, lambda *_: stopped.append(1))
     kafka.AT_ONCE = order.get("at_once", 200)
     asked = config.Source(kind="kafka", **order["source"])
-    store = Store(order["state"], order.get("shared", False))
+    store = open_store(order["state"], order.get("shared", False))
     monitor, source = Monitor(JOINED if asked.labels else KEPT, store, lambda: NOW), kafka.KafkaSource(asked)
     try:
         source.start(monitor)
+        monitor.share()
         polls = 0
         while not stopped:
             records = source.poll(0.1)
@@ -88,6 +90,7 @@ def worker(order: dict[str, Any]) -> int:
                 os.kill(os.getpid(), signal.SIGSTOP)
             try:
                 monitor.step(records)
+                monitor.leads()
             except StaleOwner as stale:
                 logging.getLogger("worker").warning("stale %d", stale.part)
             time.sleep(order.get("pause", 0.0))

@@ -40,6 +40,12 @@ def order(cluster: Cluster, tmp_path: Path) -> dict[str, Any]:
     return {"state": str(tmp_path / "state"), "log": str(tmp_path / "log"), "source": source}
 
 
+@pytest.fixture
+def shared_order(order: dict[str, Any], store_path: str) -> dict[str, Any]:
+    """The same with a store of each kind that workers share."""
+    return {**order, "state": store_path, "shared": True}
+
+
 def test_twenty_kills_at_random_moments(workers: Workers, cluster: Cluster, order: dict[str, Any]) -> None:
     """SIGKILL whenever, start again in another group, by each protocol: an offline recount gives the same bytes."""
     produce(cluster.servers, MESSY)
@@ -61,9 +67,9 @@ def test_twenty_kills_at_random_moments(workers: Workers, cluster: Cluster, orde
     check(order["state"], MESSY, KEPT)
 
 
-def test_workers_join_and_leave(workers: Workers, cluster: Cluster, order: dict[str, Any]) -> None:
+def test_workers_join_and_leave(workers: Workers, cluster: Cluster, shared_order: dict[str, Any]) -> None:
     """Two topics, a group of up to two workers: they come, leave and are killed; no label misses its prediction."""
-    order |= {"shared": True, "pause": 0.01, "at_once": 100}
+    order = shared_order | {"pause": 0.01, "at_once": 100}
     order["source"] |= {"predictions": "p", "labels": "l"}
     produce(cluster.servers, HALVES[: len(HALVES) // 2])
     chance, there, moments = random.Random(0), [workers.start(**order)], []
@@ -85,9 +91,9 @@ def test_workers_join_and_leave(workers: Workers, cluster: Cluster, order: dict[
     check(order["state"], HALVES, JOINED)
 
 
-def test_a_zombie_is_refused(workers: Workers, cluster: Cluster, order: dict[str, Any]) -> None:
+def test_a_zombie_is_refused(workers: Workers, cluster: Cluster, shared_order: dict[str, Any]) -> None:
     """A worker stops with records in its hands, another one takes over, the first wakes up, is refused, and goes on."""
-    order |= {"shared": True}
+    order = shared_order
     produce(cluster.servers, MESSY)
     zombie = workers.start(**order, stop=8, at_once=100, pause=0.02)
     until(lambda: "T (" in Path(f"/proc/{zombie}/status").read_text())
