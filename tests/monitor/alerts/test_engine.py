@@ -184,7 +184,7 @@ def test_what_did_not_arrive_is_in_every_view(tmp_path) -> None:
     view = monitor.view()
 
     assert [(each.sink, each.tries, each.problem) for each in view.undelivered] == [("kept", 1, "status 404")]
-    assert "stream_metrics_alerts_undelivered 1\n" in text(view, Serve())
+    assert 'stream_metrics_alerts_undelivered{model="model"} 1\n' in text(view, Serve())
     assert rules_of(["alerts_undelivered > 0"], Counting())[0].read(view) == 1
     crash(monitor)
 
@@ -228,8 +228,8 @@ def test_metrics_of_rules_are_in_the_view(tmp_path) -> None:
     alerts = Alerting(config, monitor, {})
     monitor.assign([0])
     events: list[dict[str, Any]] = [
-        {"id": at, "time": NOW, "truth": "ab"[at % 2], "prediction": "a", "group": ("fr", "de")[at == 0]}
-        for at in range(4)
+        {"id": at, "time": NOW, "truth": truth, "prediction": "a", "group": group}
+        for at, (truth, group) in enumerate([("a", "de"), ("b", "fr")] * 30 + [("a", "fr"), ("b", "fr")] * 15)
     ]
     monitor.step(records(events))
 
