@@ -78,6 +78,13 @@ class TwoStackAggregator(Generic[State, Stored]):
         self._top = max(self.frozen, default=None)
         self._stale = bool(self.frozen)
 
+    def take_out(self, pane: int) -> None:
+        """Forget a frozen pane, which the caller has among the others from now on, until the next reading."""
+        if self.frozen.pop(pane, None) is not None:
+            top = self._top
+            self.forget_merges()
+            self._top, self._stale = top, True
+
     def copy(self, form: PaneForm[State, Stored]) -> TwoStackAggregator[State, Stored]:
         """Return an independent copy of an aggregator whose stored forms are immutable."""
         twin = TwoStackAggregator(form)
@@ -144,11 +151,12 @@ class TwoStackAggregator(Generic[State, Stored]):
 
     def drop(self, gone: int) -> None:
         """Forget the panes up to `gone`."""
-        for pane in [pane for pane in self.frozen if pane <= gone]:
+        dropped = [pane for pane in self.frozen if pane <= gone]
+        for pane in dropped:
             del self.frozen[pane]
         at = bisect_right(self._keys, gone)
         del self._keys[:at], self._front[:at]
-        if not self.frozen:
+        if dropped and not self.frozen:
             self.forget_merges()
 
     def with_late(self, panes: Mapping[int, State]) -> dict[int, State]:

@@ -135,16 +135,12 @@ class Panes(Generic[State]):
         return state.merge(self._open[number]) if number in self._open else state
 
     def replace(self, number: int, state: State) -> None:
-        """Let a pane be this state, which is taken over."""
+        """Let a pane be this state, which is taken over; it becomes bytes at the next reading."""
         self._written.pop(number, None)
         self._open.pop(number, None)
-        empty = state == self.inner
-        if self._merges.frozen.pop(number, None) is not None:
-            if not empty:
-                self._merges.frozen[number] = state.to_bytes()
-            self._merges.forget_merges()
-        elif not empty:
+        if state.n or state.abstained or state != self.inner:
             self._open[number] = state
+        self._merges.take_out(number)
 
     def merge(self, other: Self) -> Self:
         """Add the panes of another partition and return self; MergeError if they are configured differently."""
