@@ -15,7 +15,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics._core.confusion.kernels import count_codes, count_integers, encode_bytes, encode_objects
+from stream_metrics._core.confusion.kernels import (
+    codes_that_occur,
+    count_codes,
+    count_integers,
+    encode_bytes,
+    encode_objects,
+)
 from stream_metrics.errors import LabelError, WeightError
 from stream_metrics.inputs import arrow
 from stream_metrics.inputs.chunked import Array, common_edges, concat, split_at
@@ -41,6 +47,7 @@ Namer: TypeAlias = Callable[[Mapping[Any, Any], int], Mapping[Any, Any]]  # the 
 
 SHORTEST = 2**14  # rows of a piece that is worth being counted by itself, on average
 LARGEST = 2**14  # cells of the counts of pieces
+CLOSE = 2**16  # integers stand for themselves if they lie so close together and all of them occur
 
 
 class Categorical(NamedTuple):
@@ -281,10 +288,11 @@ def count_pairs(
             return _from_table(t, p, n, *counted)
     check_column(t, "y_true", False)
     check_column(p, "y_pred", True)
-    t_codes, t_labels = factorize(t)
-    p_codes, p_labels = factorize(p)
+    t_codes, t_low, t_labels = _numbered(t)
+    p_codes, p_low, p_labels = _numbered(p)
     sizes = len(t_labels), len(p_labels)
-    cells, seen, abstained, weighted = count_codes(t_codes, p_codes, *sizes, wholes, parts, samples)
+    codes = _alike(t_codes, p_codes)
+    cells, seen, abstained, weighted = count_codes(*codes, *sizes, wholes, parts, samples, t_low, p_low)
     total = n if samples is None else int(samples.sum())
     return PairCounts(t_labels, p_labels, cells, seen, total - abstained, abstained, weighted)
 
@@ -348,12 +356,24 @@ def _alike(t: Array, p: Array) -> tuple[Array, Array]:
     return t.view(signed), p.view(signed)
 
 
+def _numbered(c: Column) -> tuple[Array, int, list[Label]]:
+    """Return a column as signed integers, the one that stands for the first name, and the names, all of which occur."""
+    if c.names is None and c.n:
+        low, high = int(c.values.min()), int(c.values.max())
+        signed = np.dtype(f"i{c.values.itemsize}")
+        if high - low < min(CLOSE, c.n) and high <= np.iinfo(signed).max:
+            values = c.values.view(signed)
+            if codes_that_occur(values, low, high - low + 1)[:-1].all():
+                return values, low, list(range(low, high + 1))
+    codes, names = factorize(c)
+    return codes, 0, names
+
+
 def factorize(c: Column) -> tuple[Array, list[Label]]:
     """Return a column as int32 codes and the names that occur."""
     if c.names is not None:
         codes = c.values.astype(np.int32, copy=False)
-        occurs = np.zeros(len(c.names) + 1, bool)  # the last place is for code -1
-        occurs[codes] = True
+        occurs = codes_that_occur(codes, 0, len(c.names))
         if occurs[:-1].all():
             return codes, c.names
         renumbered = np.where(occurs, np.cumsum(occurs) - 1, -1).astype(np.int32)

@@ -318,46 +318,172 @@ cdef int raise_outside(Py_ssize_t r) except -1 nogil:
         raise LabelError(subject="the codes", position=r, expected="to stand for labels", but="they stand for none")
 
 
-def count_codes(const int32_t[::1] t, const int32_t[::1] p, Py_ssize_t true_labels, Py_ssize_t predicted_labels,
-                wholes, parts, samples=None):
+cdef int mark_codes(const whole_number *x, Py_ssize_t n, int64_t low, Py_ssize_t names, uint8_t *seen) except -1 nogil:
+    cdef Py_ssize_t r
+    cdef int64_t code
+    for r in range(n):
+        code = <int64_t> x[r] - low
+        if code < -1 or code >= names:
+            raise_outside(r)
+        seen[code if code >= 0 else names] = 1
+    return 0
+
+
+def codes_that_occur(x, int64_t low, Py_ssize_t names):
+    """Return for each code, from 0 to `names` - 1 and at last for -1, whether a column has it: `low` and more."""
+    cdef const int8_t[::1] x1
+    cdef const int16_t[::1] x2
+    cdef const int32_t[::1] x4
+    cdef const int64_t[::1] x8
+    cdef Py_ssize_t n = len(x)
+    occurs = np.zeros(names + 1, bool)
+    cdef uint8_t[::1] seen = occurs.view(np.uint8)
+    if n == 0:
+        return occurs
+    if x.itemsize == 1:
+        x1 = x
+        mark_codes(&x1[0], n, low, names, &seen[0])
+    elif x.itemsize == 2:
+        x2 = x
+        mark_codes(&x2[0], n, low, names, &seen[0])
+    elif x.itemsize == 4:
+        x4 = x
+        mark_codes(&x4[0], n, low, names, &seen[0])
+    else:
+        x8 = x
+        mark_codes(&x8[0], n, low, names, &seen[0])
+    return occurs
+
+
+cdef struct Pair:  # the samples of a pair of codes that have a weight, and the sum of their weights
+    int64_t samples, whole
+    uint64_t part
+
+
+cdef struct Rows:  # what is counted of each row, NULL where it is 1 or 0, and of all
+    Py_ssize_t n, true_labels, predicted_labels
+    int64_t true_low, predicted_low
+    const int64_t *whole
+    const uint64_t *part
+    const int64_t *samples
+    int64_t *counts_t
+    int64_t *counts_p
+    int64_t abstained, other_weights
+
+
+cdef Py_ssize_t MOST_PAIRS = 1 << 20  # 24 MB
+
+
+cdef int count_rows(const whole_number *t, const whole_number *p, Rows *rows, Cells cells,
+                    Pair *counted) except -1 nogil:
+    """Count rows in a table of pairs, which keeps only sums of weights up to date in `cells`, or, if that is NULL, in
+    cells."""
+    cdef Py_ssize_t r
+    cdef int64_t i, j, w = 1, m = 1
+    cdef uint64_t f = 0
+    cdef Pair *pair
+    for r in range(rows.n):
+        i, j = <int64_t> t[r] - rows.true_low, <int64_t> p[r] - rows.predicted_low
+        if i < 0 or i >= rows.true_labels or j >= rows.predicted_labels:
+            raise_outside(r)
+        if rows.samples != NULL:
+            w = m = rows.samples[r]
+        if j < 0:
+            rows.abstained += m
+            continue
+        if rows.whole != NULL:
+            w = rows.whole[r]
+        if rows.part != NULL:
+            f = rows.part[r]
+        rows.other_weights += m * ((w != m) | (f != 0))
+        if (w | <int64_t> f) == 0:
+            continue
+        if not weight_fits(cells, w):
+            cells.check_weight(w)
+        if counted == NULL:
+            cells.add(i, j, w, f)
+            rows.counts_t[i] += m
+            rows.counts_p[j] += m
+            continue
+        pair = counted + i * rows.predicted_labels + j
+        pair.samples += m
+        plus(&pair.whole, &pair.part, w, f)
+        plus(&cells.mass, &cells.mass_part, w, f)
+    return 0
+
+
+def count_codes(t, p, Py_ssize_t true_labels, Py_ssize_t predicted_labels, wholes, parts, samples=None,
+                int64_t true_low=0, int64_t predicted_low=0):
     """Count pairs of codes, with weights or None; each row is one sample, or as many as `samples` says.
 
-    A weight is that of all samples of the row, by default their number. Returns cells as in `commit`, (appearances of
-    true codes, of predicted codes), abstentions, and samples whose weight is not 1.
+    Both columns are arrays of one signed type, in which the lowest code is `low`. A weight is that of all samples of
+    the row, by default their number. Returns cells as in `commit`, (appearances of true codes, of predicted codes),
+    abstentions, and samples whose weight is not 1.
     """
+    cdef const int8_t[::1] t1, p1
+    cdef const int16_t[::1] t2, p2
+    cdef const int32_t[::1] t4, p4
+    cdef const int64_t[::1] t8, p8
     cdef Cells cells = Cells.__new__(Cells)
     cdef const int64_t[::1] whole = wholes, times = samples
     cdef const uint64_t[::1] part = parts
-    cdef Py_ssize_t r, n = t.shape[0]
-    cdef bint weighted = wholes is not None, fractional = parts is not None, repeated = samples is not None
-    cdef int64_t w = 1, m = 1, abstained = 0, other_weights = 0
-    cdef uint64_t f = 0
+    cdef Py_ssize_t pairs = true_labels * predicted_labels
+    cdef Pair *counted = NULL
+    cdef Rows rows
     counts_true = np.zeros(max(true_labels, 1), np.int64)
     counts_predicted = np.zeros(max(predicted_labels, 1), np.int64)
     cdef int64_t[::1] counts_t = counts_true, counts_p = counts_predicted
     cells.reserve(max(true_labels, predicted_labels, 1), True)
     cells.used = max(true_labels, predicted_labels)
-    if fractional:
+    if parts is not None:
         cells.make_fractional()
-    cells.expect(n)
-    with nogil:
-        for r in range(n):
-            if t[r] < 0 or t[r] >= true_labels or p[r] >= predicted_labels:
-                raise_outside(r)
-            if repeated:
-                w = m = times[r]
-            if p[r] < 0:
-                abstained += m
-                continue
-            if weighted:
-                w = whole[r]
-            if fractional:
-                f = part[r]
-            other_weights += m * ((w != m) | (f != 0))
-            if w == 0 and f == 0:
-                continue
-            cells.check_weight(w)
-            cells.add(t[r], p[r], w, f)
-            counts_t[t[r]] += m
-            counts_p[p[r]] += m
-    return cells.export(), (counts_true, counts_predicted), abstained, other_weights
+    memset(&rows, 0, sizeof(Rows))
+    rows.n, rows.true_labels, rows.predicted_labels = len(t), true_labels, predicted_labels
+    rows.true_low, rows.predicted_low = true_low, predicted_low
+    rows.counts_t, rows.counts_p = &counts_t[0], &counts_p[0]
+    if rows.n == 0:
+        return cells.export(), (counts_true, counts_predicted), 0, 0
+    rows.whole = NULL if wholes is None else &whole[0]
+    rows.part = NULL if parts is None else &part[0]
+    rows.samples = NULL if samples is None else &times[0]
+    if pairs > MOST_PAIRS or pairs > max(rows.n, 256):
+        cells.expect(rows.n)
+    else:
+        counted = <Pair *> allocate(max(pairs, 1), sizeof(Pair))
+    try:
+        if t.itemsize == 1:
+            t1, p1 = t, p
+            with nogil:
+                count_rows(&t1[0], &p1[0], &rows, cells, counted)
+        elif t.itemsize == 2:
+            t2, p2 = t, p
+            with nogil:
+                count_rows(&t2[0], &p2[0], &rows, cells, counted)
+        elif t.itemsize == 4:
+            t4, p4 = t, p
+            with nogil:
+                count_rows(&t4[0], &p4[0], &rows, cells, counted)
+        else:
+            t8, p8 = t, p
+            with nogil:
+                count_rows(&t8[0], &p8[0], &rows, cells, counted)
+        if counted != NULL:
+            add_pairs(cells, counted, &rows)
+    finally:
+        PyMem_RawFree(counted)
+    return cells.export(), (counts_true, counts_predicted), rows.abstained, rows.other_weights
+
+
+cdef int add_pairs(Cells cells, const Pair *counted, Rows *rows) except -1:
+    """Add a table of pairs to empty cells and to the appearances."""
+    cdef Py_ssize_t i, j
+    cdef const Pair *pair
+    cells.mass, cells.mass_part = 0, 0
+    for i in range(rows.true_labels):
+        for j in range(rows.predicted_labels):
+            pair = counted + i * rows.predicted_labels + j
+            if pair.samples != 0:
+                cells.add(i, j, pair.whole, pair.part)
+                rows.counts_t[i] += pair.samples
+                rows.counts_p[j] += pair.samples
+    return 0

@@ -78,14 +78,17 @@ def encode_objects(
     may_abstain: bool,
     named: Callable[[Mapping[Any, Any], int], Mapping[Any, Any]] | None = None,
 ) -> tuple[NDArray[np.int32], list[Label]]: ...
+def codes_that_occur(x: NDArray[np.signedinteger], low: int, names: int) -> NDArray[np.bool_]: ...
 def count_codes(
-    t: NDArray[np.int32],
-    p: NDArray[np.int32],
+    t: NDArray[np.signedinteger],
+    p: NDArray[np.signedinteger],
     true_labels: int,
     predicted_labels: int,
     wholes: NDArray[np.int64] | None,
     parts: NDArray[np.uint64] | None,
     samples: NDArray[np.int64] | None = None,
+    true_low: int = 0,
+    predicted_low: int = 0,
 ) -> tuple[_CellArrays, tuple[NDArray[np.int64], NDArray[np.int64]], int, int]: ...
 
 @disjoint_base

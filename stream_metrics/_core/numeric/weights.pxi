@@ -6,7 +6,7 @@ A double of at least 2^-11 is represented exactly; a smaller one is rounded to t
 cimport cython
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
-from libc.math cimport floor, ldexp, rint
+from libc.math cimport ldexp, rint
 from libc.stdint cimport int64_t, uint64_t
 
 from operator import index
@@ -15,19 +15,22 @@ import numpy as np
 
 from stream_metrics.errors import WeightError
 
-cdef double BOUND = 9223372036854774784.0  # the largest double below 2^63
-cdef int64_t LARGEST = 9223372036854774784  # the same
+cdef int64_t LARGEST = 9223372036854774784  # the largest double below 2^63
 cdef double EXACT = 9007199254740992.0  # 2^53
 cdef double ROUNDED_BELOW = 2.0**-11
 
 
 cdef inline bint split_double(double x, int64_t *whole, uint64_t *part) noexcept nogil:
     cdef double rest
-    if not 0.0 <= x < BOUND:
+    cdef int64_t high
+    if not 0.0 <= x < 9223372036854774784.0:  # the largest double below 2^63
         return False
     whole[0] = <int64_t> x
-    rest = ldexp(x - floor(x), 64)
-    part[0] = <uint64_t> (rint(rest) if rest < EXACT else rest)
+    rest = (x - <double> whole[0]) * 4294967296.0  # 32 bits at a time, so that no branch depends on them
+    high = <int64_t> rest
+    rest = (rest - <double> high) * 4294967296.0
+    rest = (rest + 4503599627370496.0) - 4503599627370496.0  # adding 2^52 rounds to a whole number
+    part[0] = (<uint64_t> high << 32) + <uint64_t> <int64_t> rest
     return True
 
 
@@ -154,8 +157,8 @@ def split_weights(weights):
     if isinstance(weights, list):
         return split_objects(weights)
     if weights.dtype == np.int64:
-        bad = np.flatnonzero((weights < 0) | (weights >= BOUND))
-        if len(bad):
+        if n and (weights.min() < 0 or weights.max() >= LARGEST):
+            bad = np.flatnonzero((weights < 0) | (weights >= LARGEST))
             raise refusal(weights[bad[0]].item(), bad[0])
         return weights, None
     real = weights
