@@ -1,7 +1,7 @@
 """Alert rules over views, and the sinks that alerts are sent to.
 
     alerts = Alerts(config, monitor)     # continues from the checkpoint
-    alerts.see(view)                     # in the thread that makes views
+    alerts.look()                        # in the thread that makes views
     alerts.settle()                      # in the thread of the monitor, often
 
 The two threads may be different ones.
@@ -50,6 +50,7 @@ class Alerts:
         stored = monitor.attach("alerts", self._checkpoint_data, self._restore)
         if stored is not None:
             self._restore(stored)
+        self._needs = self.engine.needs
         monitor.add_metrics(self.engine.metrics)
         monitor.show_alerts(self.engine.shown(), self._undelivered())
 
@@ -79,6 +80,10 @@ class Alerts:
         """Start the sinks."""
         for sink in self._sinks.values():
             sink.start()
+
+    def look(self) -> list[Change]:
+        """Evaluate the rules now, over as much of a view as they need, and return what changed."""
+        return self.see(self._monitor.rule_view(self._needs))
 
     def see(self, view: View) -> list[Change]:
         """Evaluate the rules over a view, put their states into it, and return what changed.

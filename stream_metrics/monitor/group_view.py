@@ -21,7 +21,7 @@ from stream_metrics.monitor.view_types import GAP_SAMPLES, Bounds, Gap, GroupRow
 from stream_metrics.monitor.window_values import value
 from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["groups_view"]
+__all__ = ["group_value", "groups_view"]
 
 MEANS = {
     "macro_precision": "precision",
@@ -36,7 +36,7 @@ def groups_view(snapshots: Mapping[Label, Snapshot], folded: int, keys: Sequence
     """Return metrics of every group, the worst first by the first that groups have; `valid` is that of intervals."""
     names = dict(zip(snapshots, names_of(tuple(snapshots)), strict=True))
     of_labels = [key for key in keys if CATALOG[key].state == "counts"]
-    values = {group: {key: _value(view, key) for key in keys} for group, view in snapshots.items()}
+    values = {group: {key: group_value(view, key) for key in keys} for group, view in snapshots.items()}
     rows = [GroupRow(names[group], view.n, values[group]) for group, view in snapshots.items()]
     compared = {group: view for group, view in snapshots.items() if view.n >= GAP_SAMPLES}
     gaps = {}
@@ -57,7 +57,7 @@ def _absent(view: Snapshot) -> bool:
     return not view.evaluation.value_and_undefined("support")[0].all()
 
 
-def _value(view: Snapshot, key: str) -> Number | None:
+def group_value(view: Snapshot, key: str) -> Number | None:
     """Return a metric of a group, means over classes without those that it does not have."""
     if key not in MEANS or not view.n or not _absent(view):
         return value(view, key)

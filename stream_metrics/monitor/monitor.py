@@ -40,13 +40,14 @@ from stream_metrics.monitor.recent import RecentRejects
 from stream_metrics.monitor.records import Record, Rejected
 from stream_metrics.monitor.reference import ReferenceKeeper
 from stream_metrics.monitor.replicas import Group, Replicas, Report
+from stream_metrics.monitor.rule_view import Needs, rule_view
 from stream_metrics.monitor.store import StaleOwner, StoreError
 from stream_metrics.monitor.store.export import Export, Exported, write_export
 from stream_metrics.monitor.store.rows import Lease
 from stream_metrics.monitor.store.tables import StateStore
 from stream_metrics.monitor.view import operation_view, view
 from stream_metrics.monitor.view_types import Alert, Checkpoint, SourceState, Undelivered, View
-from stream_metrics.monitor.window_reading import read
+from stream_metrics.monitor.window_reading import Reading, read
 from stream_metrics.wire import decoded, encoded
 
 __all__ = ["Monitor"]
@@ -413,6 +414,25 @@ class Monitor:
 
     def view(self) -> View:
         """Return everything that is shown; states are copied under the lock, and read outside."""
+        readings, operation, now, at = self._read_counts()
+        with self._showing:
+            self._take_common()
+            self.reference.look(readings, at)
+            shown = view(readings, self.config.counting, operation, now=now, extra_metrics=self._extra_metrics)
+            self._compare(shown)
+            self.history.note(now, shown.by_window)
+            shown.history = self.history.view()
+            if now - self._kept_history[0] >= HISTORY_EVERY:
+                self._kept_history = now, self.history.to_data()
+        return shown
+
+    def rule_view(self, needs: Needs) -> View:
+        """Return what rules need, which costs little; states are copied under the lock, and read outside."""
+        readings, operation, now, _ = self._read_counts()
+        return rule_view(readings, operation, needs, now)
+
+    def _read_counts(self) -> tuple[dict[str, Reading], View, float, float | None]:
+        """Return the windows, the view without them, the time of the clock, and that at which windows are read."""
         with self._lock:
             group = self._group()
             partitions, now = group.partitions, self.clock()
@@ -426,21 +446,12 @@ class Monitor:
             group.mark(operation)
         operation.started, operation.alerts = self.started, self._alerts
         operation.undelivered = self._undelivered
-        with self._showing:
-            self._take_common()
-            operation.records.per_second = self._per_second() + group.others_per_second
-            if operation.event_time is not None:
-                operation.lag.seconds = max(now - operation.event_time, 0.0)
-            age = None if self.checkpointed is None else now - self.checkpointed
-            operation.checkpoint = Checkpoint(age, self.checkpoint_seconds, self.checkpoint_bytes, self.last_error)
-            self.reference.look(readings, at)
-            shown = view(readings, self.config.counting, operation, now=now, extra_metrics=self._extra_metrics)
-            self._compare(shown)
-            self.history.note(now, shown.by_window)
-            shown.history = self.history.view()
-            if now - self._kept_history[0] >= HISTORY_EVERY:
-                self._kept_history = now, self.history.to_data()
-        return shown
+        operation.records.per_second = self._per_second() + group.others_per_second
+        if operation.event_time is not None:
+            operation.lag.seconds = max(now - operation.event_time, 0.0)
+        age = None if self.checkpointed is None else now - self.checkpointed
+        operation.checkpoint = Checkpoint(age, self.checkpoint_seconds, self.checkpoint_bytes, self.last_error)
+        return readings, operation, now, at
 
     def _group(self) -> Group:
         """Return what all workers have; only under the lock."""
@@ -463,10 +474,7 @@ class Monitor:
 
     def take_reference(self, window: str) -> None:
         """Compare with this window, as it is now, from now on; ValueError if it has no samples."""
-        with self._lock:
-            group = self._group()
-            at = self._reading_time(group, self.clock())
-            readings = read([each.counts for each in group.partitions], at)
+        readings, _, _, at = self._read_counts()
         with self._showing:
             self.reference.take(window, readings, at)
 

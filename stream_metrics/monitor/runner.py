@@ -4,10 +4,11 @@
     with stopped_by_signals(runner):
         runner.run()
 
-Records are read, counted and checkpointed in the thread that calls `run`. Views are made in a thread of its own, four
-times a second, once a second while nothing is read, and less often where that would take more than a tenth of the
-time, measured as the processor time of that thread: what a view costs grows with the classes and groups, and counting
-has to wait for it meanwhile. The server and the terminal show the newest view and make none.
+Records are read, counted and checkpointed in the thread that calls `run`. Rules are evaluated and views are made in a
+thread of its own, four times a second, once a second while nothing is read, and less often where that would take more
+than a tenth of the time, measured as the processor time of that thread: what a view costs grows with the classes and
+groups, and counting has to wait for it meanwhile. Rules need a small part of a view, and do not wait for the next one.
+The server and the terminal show the newest view and make none.
 
 A signal sets a flag, so that nothing is interrupted in the middle; a second Ctrl-C is for when that is not enough.
 """
@@ -15,6 +16,7 @@ A signal sets a flag, so that nothing is interrupted in the middle; a second Ctr
 from __future__ import annotations
 
 import logging
+import math
 import signal
 import threading
 import time
@@ -148,6 +150,7 @@ class Runner:
             self.monitor.share()
             self._polled = time.monotonic()  # alive and ready as soon as the address is reported
             self.alerts.start()
+            self._evaluate()
             self._look()
             self._started(self._serve(last))
             last.callback(self._settle)
@@ -212,11 +215,18 @@ class Runner:
         lag = self.source.lag()
         return lag is not None and not sum(lag.values())
 
+    def _evaluate(self) -> float:
+        """Evaluate the rules, and return the processor time that it took."""
+        before = time.thread_time()
+        self.alerts.look()
+        spent = time.thread_time() - before
+        self._looked += spent
+        return spent
+
     def _look(self) -> float:
         """Make a view, and return the processor time that it took."""
         before = time.thread_time()
         view = self.monitor.view()
-        self.alerts.see(view)
         self.latest = view
         if self._serving is not None:
             self._serving.publish()
@@ -226,14 +236,16 @@ class Runner:
         return spent
 
     def _keep_looking(self) -> None:
-        spent, seen = 0.0, -1
+        spent, seen, due = 0.0, -1, -math.inf
         while not self._looks.wait(max(LOOK, SHARE * spent)):
             read = self.latest.records.read
             if read == seen and self._looks.wait(IDLE - LOOK):
                 return
             seen = read
             try:
-                spent = self._look()
+                spent = self._evaluate()
+                if time.monotonic() >= due:
+                    due = time.monotonic() + SHARE * self._look()
             except BaseException as error:  # whatever it is, it must end the process rather than leave an old page
                 self._failure = error
                 self.stop()
@@ -248,6 +260,7 @@ class Runner:
         self._report()
         if self.monitor.partitions or self.monitor.replicas is not None:
             self.counts = self.monitor.counts()
+            self._evaluate()
             self._look()
 
 

@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from stream_metrics.catalog.table import CATALOG
+from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import quantity
 from stream_metrics.evaluation.warnings import matrix_mismatch
 from stream_metrics.labels import Label
@@ -24,7 +26,7 @@ from stream_metrics.monitor.class_limit import ANOTHER, OTHER
 from stream_metrics.monitor.coverage import Covered
 from stream_metrics.monitor.curves import curves
 from stream_metrics.monitor.delays import DELAYS, delay_quantile
-from stream_metrics.monitor.group_view import groups_view
+from stream_metrics.monitor.group_view import group_value, groups_view
 from stream_metrics.monitor.intervals import (
     class_intervals,
     class_label_bounds,
@@ -38,6 +40,7 @@ from stream_metrics.monitor.view_types import (
     ClassRow,
     DelayQuantiles,
     Ends,
+    GroupRow,
     LabelCoverage,
     Matrix,
     Number,
@@ -48,7 +51,7 @@ from stream_metrics.monitor.window_values import value
 from stream_metrics.report.headlines import MONITOR_VIEW, MONITOR_VIEW_OF_SCORES
 from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["snapshot_view", "values_and_intervals", "window_view"]
+__all__ = ["counted_view", "group_rows", "snapshot_of", "snapshot_view", "values_and_intervals", "window_view"]
 
 MOST_CLASSES, MOST_CELLS = 200, 50
 CLASSES = ("precision", "recall", "f1")
@@ -64,9 +67,8 @@ def window_view(
 
     `valid` is that of the intervals.
     """
-    groups, snapshot = reading.groups, _snapshot(reading.state)
-    states = {group: groups.state(group) for group in groups.groups}
-    by_group = {group: Snapshot(each) for group, each in states.items() if each.n + each.abstained}
+    groups, snapshot = reading.groups, snapshot_of(reading.state)
+    by_group = _by_group(groups)
     return snapshot_view(
         *(snapshot, headline, extra_metrics, valid),
         by_group=by_group,
@@ -77,7 +79,23 @@ def window_view(
     )
 
 
-def _snapshot(state: MetricSet) -> Snapshot:
+def _by_group(groups: ByGroup) -> dict[Label, Snapshot]:
+    """Return the snapshots of the groups that have samples; their states are taken over."""
+    states = {group: groups.state(group) for group in groups.groups}
+    return {group: Snapshot(each) for group, each in states.items() if each.n + each.abstained}
+
+
+def group_rows(groups: ByGroup, keys: Sequence[str]) -> list[GroupRow]:
+    """Return these metrics of every group; its states are taken over."""
+    by_group = _by_group(groups)
+    names = names_of(tuple(by_group))
+    return [
+        GroupRow(name, each.n, {key: group_value(each, key) for key in keys})
+        for name, each in zip(names, by_group.values(), strict=True)
+    ]
+
+
+def snapshot_of(state: MetricSet) -> Snapshot:
     """Return a snapshot that takes the state over."""
     return Snapshot(**states_by_name(state.state, state.scored))
 
@@ -86,7 +104,7 @@ def values_and_intervals(
     state: MetricSet, keys: Sequence[str]
 ) -> tuple[int, dict[str, Number | None], dict[str, Bounds | None]]:
     """Return the number of samples, metrics, and those intervals that can be trusted; the state is taken over."""
-    snapshot = _snapshot(state)
+    snapshot = snapshot_of(state)
     values = {key: value(snapshot, key) for key in keys}
     bounds, notes = intervals(snapshot, [key for key in keys if values[key] is not None], "fixed")
     return snapshot.n, values, {key: ends for key, ends in bounds.items() if key not in notes}
@@ -112,20 +130,14 @@ def snapshot_view(
     keys = tuple(dict.fromkeys((*headline, *extra_metrics, *MONITOR_VIEW, *of_scores)))
     values = {key: value(snapshot, key) for key in keys}
     names = dict(zip(snapshot.labels, names_of(snapshot.labels), strict=True))
-    due, labelled, delays = covered
-    unlabelled, known = due - labelled, [key for key in keys if values[key] is not None]
+    unlabelled, known = covered.due - covered.labelled, [key for key in keys if values[key] is not None]
     bounds, notes = intervals(snapshot, known, valid)
     by_labels, unbounded = label_bounds(snapshot, known, unlabelled)
     most = np.argsort(-snapshot.evaluation.value_and_undefined("support")[0], kind="stable")
     shown = np.sort(most[:MOST_CLASSES]).tolist()
-    classes_folded = _folded(snapshot)
-    return WindowView(
-        n=snapshot.n,
-        weight=json_number(snapshot.weight),
-        correct=snapshot.evaluation.value_and_undefined("tp_sum")[0],
-        abstained=snapshot.abstained,
-        late=late,
-        classes_folded=classes_folded,
+    counted = counted_view(snapshot, covered, late)
+    return structs.replace(
+        counted,
         metrics=values,
         estimates=_estimates(snapshot, known),
         intervals=bounds,
@@ -136,12 +148,25 @@ def snapshot_view(
         better={key: CATALOG[key].direction for key in keys},
         range={key: (json_number(CATALOG[key].low), json_number(CATALOG[key].high)) for key in keys},
         mismatch=matrix_mismatch(snapshot.evaluation) or "",
-        warnings=[*snapshot.warnings, *_warnings(classes_folded, partial)],
+        warnings=[*snapshot.warnings, *_warnings(counted.classes_folded, partial)],
         classes=_classes(snapshot, shown, names, valid, unlabelled),
         classes_omitted=len(most) - len(shown),
         matrix=_matrix(snapshot, np.sort(most[:MOST_CELLS]), list(names.values())),
         curves=curves(snapshot, names),
         groups=groups_view(by_group, folded, tuple(dict.fromkeys((*headline, *extra_metrics))), valid),
+    )
+
+
+def counted_view(snapshot: Snapshot, covered: Covered, late: int) -> WindowView:
+    """Return what is counted of a window: its samples, how many have labels, and how long these took."""
+    due, labelled, delays = covered
+    return WindowView(
+        n=snapshot.n,
+        weight=json_number(snapshot.weight),
+        correct=snapshot.evaluation.value_and_undefined("tp_sum")[0],
+        abstained=snapshot.abstained,
+        late=late,
+        classes_folded=_folded(snapshot),
         coverage=LabelCoverage(labelled / due if due else None, labelled, due),
         delay=DelayQuantiles(*(delay_quantile(delays, share) for share in SHARES)),
     )

@@ -271,7 +271,9 @@ def test_views_are_made_less_often_when_they_cost_more(monkeypatch) -> None:
     runner = made(MemorySource(records(events(10))))
     runner.source.start(runner.monitor)
     runner._look()
-    monkeypatch.setattr(runner, "_look", lambda: runner.monitor.step([]) or 0.2)
+    looks, views = [], []
+    monkeypatch.setattr(runner, "_evaluate", lambda: looks.append(runner.monitor.step([])) or 0.2)
+    monkeypatch.setattr(runner, "_look", lambda: views.append(1) or 5.0)
 
     class Clock:
         def wait(self, seconds: float) -> bool:
@@ -282,4 +284,5 @@ def test_views_are_made_less_often_when_they_cost_more(monkeypatch) -> None:
     runner._keep_looking()
 
     assert waits == [0.25, pytest.approx(1.8), 0.75, pytest.approx(1.8)]
+    assert (len(looks), len(views)) == (2, 1)  # rules do not wait for a view that costs more
     assert 0 < runner.share < 1

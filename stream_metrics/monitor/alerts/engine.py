@@ -14,16 +14,18 @@ change holds. If no partition is at hand, nothing is known, and nothing changes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from stream_metrics.monitor.alerts.rules import Changed, Rule
+from stream_metrics.monitor.rule_view import Needs
 from stream_metrics.monitor.view_types import Alert, DriftRow, View
 
 __all__ = ["FIRING", "OK", "PENDING", "UNKNOWN", "Change", "Engine"]
 
 OK, PENDING, FIRING, UNKNOWN = "ok", "pending", "firing", "unknown"
+T = TypeVar("T")
 STATES = (OK, PENDING, FIRING)
 
 
@@ -60,6 +62,15 @@ class _Alert:
         return UNKNOWN if self.value is None and self.state != FIRING else self.state
 
 
+def _by_window(pairs: Iterable[tuple[str | None, T]]) -> dict[str, list[T]]:
+    """Return what rules name by window."""
+    wanted: dict[str, list[T]] = {}
+    for window, what in pairs:
+        if window is not None and what not in wanted.setdefault(window, []):
+            wanted[window].append(what)
+    return wanted
+
+
 class Engine:
     """Evaluates rules over views, one after another; `title` is that of the model. For one thread at a time.
 
@@ -85,6 +96,17 @@ class Engine:
         """The metrics that views must have."""
         rules = (rule for rule in self.rules if isinstance(rule, Rule))
         return tuple(dict.fromkeys(rule.value.metric for rule in rules if rule.value.metric is not None))
+
+    @property
+    def needs(self) -> Needs:
+        """What views must have for the rules, in all windows that these name."""
+        values = [rule.value for rule in self.rules if isinstance(rule, Rule)]
+        return Needs(
+            _by_window((each.window, each.metric) for each in values if each.metric and not each.gap),
+            _by_window((each.window, (each.name, each.label)) for each in values if each.label is not None),
+            _by_window((each.window, each.metric) for each in values if each.metric and each.gap),
+            any(each.name == "mismatched_labels" for each in values),
+        )
 
     def evaluate(self, view: View, now: float) -> list[Change]:
         """Return which rules have begun to fire or ended."""
