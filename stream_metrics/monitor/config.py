@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from stream_metrics.inputs.field_names import GROUP, ID, SCORES, TIME, WEIGHT, Y_PRED, Y_TRUE
-from stream_metrics.report.headlines import MONITOR
 
 __all__ = ["Alerts", "Config", "Counting", "Fields", "Join", "Serve", "Source", "Store"]
 
@@ -92,7 +91,7 @@ class Counting:
     max_groups: int = _key(100, "maximum groups; all others are counted as one")
     max_classes: int = _key(1000, "maximum classes, the first that come; all others are counted as one")
     reference: str = _key("", "the window that is compared with from then on, once it was full: its first, such as 1d")
-    metrics: tuple[str, ...] = _key(MONITOR, "the metrics of the headline")
+    metrics: tuple[str, ...] = _key((), "the metrics of the headline; none: those that suit how rare classes are")
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from stream_metrics.catalog.table import CATALOG
 from stream_metrics.inference.intervals.interval import Interval
 from stream_metrics.inference.intervals.resampling import enough_draws
 from stream_metrics.labels import Label
 from stream_metrics.labels.json_names import json_number
+from stream_metrics.monitor.headline import labelled, spec
 from stream_metrics.monitor.intervals import LEVEL
 from stream_metrics.monitor.names import names_of
 from stream_metrics.monitor.view_types import GAP_SAMPLES, Bounds, Gap, GroupRow, Groups, Number
@@ -35,7 +35,7 @@ MEANS = {
 def groups_view(snapshots: Mapping[Label, Snapshot], folded: int, keys: Sequence[str], valid: str = "fixed") -> Groups:
     """Return metrics of every group, the worst first by the first that groups have; `valid` is that of intervals."""
     names = dict(zip(snapshots, names_of(tuple(snapshots)), strict=True))
-    of_labels = [key for key in keys if CATALOG[key].state == "counts"]
+    of_labels = [key for key in keys if spec(key).state == "counts"]
     values = {group: {key: group_value(view, key) for key in keys} for group, view in snapshots.items()}
     rows = [GroupRow(names[group], view.n, values[group]) for group, view in snapshots.items()]
     compared = {group: view for group, view in snapshots.items() if view.n >= GAP_SAMPLES}
@@ -46,9 +46,9 @@ def groups_view(snapshots: Mapping[Label, Snapshot], folded: int, keys: Sequence
             low, high = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
             bounds = _difference(compared[low], compared[high], key, len(known), valid)
             gaps[key] = Gap(known[high] - known[low], names[low], names[high], bounds)
-    first = next((key for key in of_labels if CATALOG[key].direction is not None), None)
+    first = next((key for key in of_labels if spec(key).direction is not None), None)
     if first is not None:
-        rows.sort(key=lambda row: _badness(row.metrics[first], CATALOG[first].direction))
+        rows.sort(key=lambda row: _badness(row.metrics[first], spec(first).direction))
     return Groups(rows, gaps, folded)
 
 
@@ -77,7 +77,8 @@ def _difference(low: Snapshot, high: Snapshot, key: str, groups: int, valid: str
     ends = []
     for view in (low, high):
         try:
-            interval = view.interval(key, each, valid=valid, draws=enough_draws(each))
+            metric, label = labelled(view, key)
+            interval = view.interval(metric, each, label=label, valid=valid, draws=enough_draws(each))
         except (KeyError, ValueError):  # the metric has none, or samples have weights
             return None
         if not isinstance(interval, Interval) or not (math.isfinite(interval.low) and math.isfinite(interval.high)):

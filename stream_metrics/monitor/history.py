@@ -16,6 +16,7 @@ from typing import Any
 
 from stream_metrics.labels.json_names import json_number
 from stream_metrics.monitor.view_types import Bounds, Lines, WindowView
+from stream_metrics.report.headlines import MONITOR
 
 __all__ = ["MOST_POINTS", "History"]
 
@@ -27,17 +28,34 @@ Point = tuple[float, dict[str, list[float | None]]]  # a time, and for each wind
 
 
 class History:
-    """The lines of some windows: `n` and metrics by time."""
+    """The lines of some windows: `n` and metrics by time; without metrics those of most models, or what is restored."""
 
     def __init__(self, windows: Sequence[str], metrics: Sequence[str], interval: float = FIRST_INTERVAL) -> None:
         if not interval > 0:
             raise ValueError(f"Expected `interval` to be above 0 seconds, but got {interval!r}")
-        self.windows, self.metrics = tuple(windows), tuple(metrics)
-        self.lines = ("n", *self.metrics)
-        self._stored = (*self.lines, *(f"{key}.{end}" for key in self.metrics for end in ENDS))
+        self.windows = tuple(windows)
+        self._automatic = not metrics
+        self._set_lines(metrics or MONITOR)
         self.interval = float(interval)
         self._points: list[Point] = []
         self._newest: Point | None = None  # not yet far enough from the last point, or the last point itself
+
+    def _set_lines(self, metrics: Sequence[str]) -> None:
+        self.metrics = tuple(metrics)
+        self.lines = ("n", *self.metrics)
+        self._stored = (*self.lines, *(f"{key}.{end}" for key in self.metrics for end in ENDS))
+
+    def follow(self, metrics: Sequence[str]) -> None:
+        """Have lines of these metrics from now on; those that were not noted before have no values until then."""
+        if tuple(metrics) == self.metrics:
+            return
+        before = self._stored
+        self._set_lines(metrics)
+        at = [before.index(line) if line in before else None for line in self._stored]
+        points = [*self._points, *([] if self._newest is None else [self._newest])]
+        for values in {id(values): values for _, values in points}.values():  # the newest may be the last point too
+            for window, row in values.items():
+                values[window] = [None if i is None else row[i] for i in at]
 
     def note(self, t: float, by_window: Mapping[str, WindowView]) -> None:
         """Take the values of a moment from `by_window` of a view; one that is before the last moment is passed over."""
@@ -85,15 +103,18 @@ class History:
     def to_data(self) -> dict[str, object]:
         """Return everything as plain data, for the checkpoint."""
         lines = {window: self._columns(window, self._stored) for window in self.windows}
-        return {"interval": self.interval, "lines": lines}
+        return {"interval": self.interval, "lines": lines, "metrics": list(self.metrics)}
 
     def restore(self, data: Any) -> None:
         """Take over what `to_data` returned; windows and metrics that it lacks have no values before now.
 
         ValueError if it is no such data; the lines are then as before.
         """
+        metrics = self.metrics
         try:
             interval, lines = float(data["interval"]), data["lines"]
+            if self._automatic and "metrics" in data:
+                self._set_lines(list(map(str, data["metrics"])))
             times = next((list(window["t"]) for window in lines.values()), [])
             points: list[Point] = []
             for at, t in enumerate(times):
@@ -103,6 +124,7 @@ class History:
             if not (math.isfinite(interval) and interval > 0 and rising and len(points) <= MOST_POINTS):
                 raise ValueError("an interval, and at most 360 times that rise")
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            self._set_lines(metrics)
             raise ValueError(f"Expected trend lines as `to_data` returns them, but got others: {error}") from None
         self.interval, self._points, self._newest = interval, points, points[-1] if points else None
 

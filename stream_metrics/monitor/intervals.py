@@ -21,6 +21,7 @@ from stream_metrics.inference import missing_labels
 from stream_metrics.inference.intervals.conditions import weight_problem
 from stream_metrics.inference.intervals.interval import Interval
 from stream_metrics.labels import Label
+from stream_metrics.monitor.headline import labelled, spec
 from stream_metrics.monitor.view_types import Bounds, IntervalMeaning
 from stream_metrics.snapshots.snapshot import Snapshot
 
@@ -39,7 +40,7 @@ def intervals(
     bounds_by_key: dict[str, Bounds | None] = {}
     notes: dict[str, str] = {}
     for key in keys:
-        if CATALOG[key].state == "ranks" and len(snapshot.labels) > MANY:
+        if spec(key).state == "ranks" and spec(key).kind == "whole" and len(snapshot.labels) > MANY:
             continue
         interval = _interval(snapshot, key, valid)
         bounds = _bounds(interval)
@@ -89,6 +90,9 @@ def label_bounds(
 
 
 def _label_bounds(snapshot: Snapshot, key: str, unlabelled: int) -> tuple[float, float] | None:
+    metric, label = labelled(snapshot, key)
+    if label is not None:
+        return class_label_bounds(snapshot, (metric,), unlabelled).get(metric, {}).get(label)
     reads = CATALOG[key].state
     if reads == "counts":
         return missing_labels.label_bounds(key, snapshot.evaluation.view("counts", key), unlabelled)
@@ -125,7 +129,8 @@ def class_label_bounds(snapshot: Snapshot, keys: Sequence[str], unlabelled: int)
 def _interval(snapshot: Snapshot, key: str, valid: str) -> object:
     """Return an interval, or intervals by label; None if the metric has none, or the samples have weights."""
     try:
-        return snapshot.interval(key, LEVEL, valid=valid)
+        metric, label = labelled(snapshot, key)
+        return snapshot.interval(metric, LEVEL, label=label, valid=valid)
     except (KeyError, ValueError):
         return None
 

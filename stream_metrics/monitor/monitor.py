@@ -419,6 +419,7 @@ class Monitor:
             self._take_common()
             self.reference.look(readings, at)
             shown = view(readings, self.config.counting, operation, now=now, extra_metrics=self._extra_metrics)
+            self.history.follow(shown.headline)
             self._compare(shown)
             self.history.note(now, shown.by_window)
             shown.history = self.history.view()

@@ -10,11 +10,12 @@ from msgspec import structs
 from stream_metrics.monitor.changes import changes_view
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.counting import TOTAL, Counts
+from stream_metrics.monitor.headline import headline
 from stream_metrics.monitor.outcomes import JoinStats
 from stream_metrics.monitor.partition import Partition
 from stream_metrics.monitor.view_types import JoinCounts, Lag, PartitionRow, Records, View
 from stream_metrics.monitor.window_reading import Reading, read
-from stream_metrics.monitor.window_view import window_view
+from stream_metrics.monitor.window_view import snapshot_of, window_view
 
 __all__ = ["operation_view", "view"]
 
@@ -33,14 +34,15 @@ def view(
     are those of empty counts.
     """
     readings = readings or read([Counts(config)])
+    keys = config.metrics or headline(snapshot_of(readings[TOTAL].state))
     return structs.replace(
         operation,
         title=config.title,
         now=now,
         windows=list(readings),
-        headline=list(config.metrics),
+        headline=list(keys),
         by_window={
-            name: window_view(reading, config.metrics, extra_metrics, "anytime" if name == TOTAL else "fixed")
+            name: window_view(reading, keys, extra_metrics, "anytime" if name == TOTAL else "fixed")
             for name, reading in readings.items()
         },
     )

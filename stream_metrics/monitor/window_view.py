@@ -15,7 +15,6 @@ import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
-from stream_metrics.catalog.table import CATALOG
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import quantity
 from stream_metrics.evaluation.warnings import matrix_mismatch
@@ -27,6 +26,7 @@ from stream_metrics.monitor.coverage import Covered
 from stream_metrics.monitor.curves import curves
 from stream_metrics.monitor.delays import DELAYS, delay_quantile
 from stream_metrics.monitor.group_view import group_value, groups_view
+from stream_metrics.monitor.headline import labelled, spec
 from stream_metrics.monitor.intervals import (
     class_intervals,
     class_label_bounds,
@@ -129,7 +129,7 @@ def snapshot_view(
     of_scores = MONITOR_VIEW_OF_SCORES if "ranks" in snapshot.evaluation.views else ()
     keys = tuple(dict.fromkeys((*headline, *extra_metrics, *MONITOR_VIEW, *of_scores)))
     values = {key: value(snapshot, key) for key in keys}
-    names = dict(zip(snapshot.labels, names_of(snapshot.labels), strict=True))
+    names = _names(snapshot)
     unlabelled, known = covered.due - covered.labelled, [key for key in keys if values[key] is not None]
     bounds, notes = intervals(snapshot, known, valid)
     by_labels, unbounded = label_bounds(snapshot, known, unlabelled)
@@ -145,8 +145,8 @@ def snapshot_view(
         interval=interval_meaning(valid),
         label_bounds=by_labels,
         label_bounds_missing=unbounded,
-        better={key: CATALOG[key].direction for key in keys},
-        range={key: (json_number(CATALOG[key].low), json_number(CATALOG[key].high)) for key in keys},
+        better={key: spec(key).direction for key in keys},
+        range={key: (json_number(spec(key).low), json_number(spec(key).high)) for key in keys},
         mismatch=matrix_mismatch(snapshot.evaluation) or "",
         warnings=[*snapshot.warnings, *_warnings(counted.classes_folded, partial)],
         classes=_classes(snapshot, shown, names, valid, unlabelled),
@@ -192,8 +192,16 @@ def _warnings(classes_folded: Number, partial: int) -> Iterator[str]:
         yield f"Of {quantity(partial, 'class')} some samples are counted as {OTHER}, by partitions of another process"
 
 
+def _names(snapshot: Snapshot) -> dict[Label, str]:
+    return dict(zip(snapshot.labels, names_of(snapshot.labels), strict=True))
+
+
 def _estimates(snapshot: Snapshot, keys: Sequence[str]) -> dict[str, Ends]:
-    estimates = {key: snapshot.estimate(key) for key in keys if CATALOG[key].state != "counts"}
+    estimates = {}
+    for key in keys:
+        if spec(key).state != "counts":
+            metric, label = labelled(snapshot, key)
+            estimates[key] = snapshot.estimate(metric, label=label)
     return {
         key: Ends(json_number(estimate.low), json_number(estimate.high))
         for key, estimate in estimates.items()

@@ -26,6 +26,7 @@ from stream_metrics.monitor.records import MISSING
 from stream_metrics.monitor.view import view
 from stream_metrics.monitor.view_types import DeadLetter, JoinCounts, Lag, PartitionRow, View, to_json
 from stream_metrics.monitor.window_reading import read
+from stream_metrics.report.headlines import MONITOR
 from stream_metrics.snapshots.snapshot import Snapshot
 
 TOP = {
@@ -72,7 +73,7 @@ def test_every_key_of_the_contract_is_there() -> None:
 
         assert set(found) == TOP
         assert found["windows"] == ["total", "4s", "10s"] == list(found["by_window"])
-        assert found["headline"] == list(SOFT.metrics)
+        assert found["headline"] == list(MONITOR)
         for window in found["by_window"].values():
             assert set(window) == WINDOW | MORE
             assert set(window["matrix"]) == {"labels", "counts", "omitted"}
@@ -80,12 +81,12 @@ def test_every_key_of_the_contract_is_there() -> None:
             assert set(window["groups"]) == {"rows", "gaps", "folded"}
             assert set(window["coverage"]) == {"ratio", "labelled", "due"}
             assert set(window["delay"]) == {"p50", "p90", "p99"}
-            assert set(window["metrics"]) == set(window["better"]) == set(window["range"]) >= set(SOFT.metrics)
+            assert set(window["metrics"]) == set(window["better"]) == set(window["range"]) >= set(MONITOR)
             for row in window["classes"]:
                 assert set(row) == CLASS
             for row in window["groups"]["rows"]:
                 assert set(row) == {"group", "n", "metrics"}
-                assert set(row["metrics"]) == set(SOFT.metrics)
+                assert set(row["metrics"]) == set(MONITOR)
             for gap in window["groups"]["gaps"].values():
                 assert set(gap) == {"size", "lowest", "highest", "interval"}
             for curve in (*window["curves"]["roc"], *window["curves"]["pr"]):

@@ -3,6 +3,8 @@
 // per cent with one decimal, counts are whole with thousands separators, and what is undefined is a dash.
 // English is fixed, as the texts of the page are, so that 1,234 means the same to everyone who reads it.
 
+import { short } from "./dom.js";
+
 export const DASH = "–";
 
 const MINUS = "−";
@@ -140,8 +142,10 @@ export function windowSeconds(name) {
 /** A window as a person says it. */
 export const windowName = (name) => (name === "total" ? "time since the start" : `last ${name}`);
 
-/** The key of a metric as a name: balanced_accuracy -> Balanced accuracy. */
+/** The key of a metric as a name: balanced_accuracy -> Balanced accuracy; recall["fraud"] -> Recall of fraud. */
 export function metricName(key) {
+  const parts = /^([a-z0-9_]+)\[(".*")\]$/s.exec(key);
+  if (parts !== null) return `${metricName(parts[1])} of ${short(JSON.parse(parts[2]), 40)}`;
   if (NAMES.has(key)) return NAMES.get(key);
   const words = key
     .split("_")

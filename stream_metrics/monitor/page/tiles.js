@@ -36,7 +36,7 @@ export function alertsOn(view, key, window) {
   );
 }
 
-const ruleWindow = (rule) => /\[([^\]]*)\]/.exec(rule)?.[1] ?? "total";
+const ruleWindow = (rule) => /\[([^\]"]*)\]/.exec(rule)?.[1] ?? "total";
 
 /** What a comparison of a window is with, in words. */
 function than(row, view, window) {

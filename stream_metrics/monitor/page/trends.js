@@ -13,7 +13,7 @@ import { Table } from "./tables.js";
 
 const DASHES = [[], [7, 3], [2, 3], [10, 3, 2, 3], [5, 5], [14, 4], [2, 6], [8, 2, 2, 2, 2, 2]];
 const COLOURS = 8; // --series-1 ... of the style sheet
-const RULE = /^\s*([A-Za-z0-9_]+)\s*(?:\[([^\]]*)\])?\s*([<>]=?)\s*(-?[0-9.]+)/;
+const RULE = /^\s*([A-Za-z0-9_]+(?:\["(?:[^"\\]|\\.)*"\])?)\s*(?:\[([^\]]*)\])?\s*([<>]=?)\s*(-?[0-9.]+)/;
 const ROWS = 60; // points in the table, the newest
 
 export class Trends {

@@ -22,6 +22,7 @@ from stream_metrics.catalog.table import find
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.serving.prometheus import PREFIX, metric_name
 from stream_metrics.monitor.serving.rules import rules_file
+from stream_metrics.report.headlines import MONITOR
 
 __all__ = ["dashboard", "export"]
 
@@ -111,7 +112,7 @@ def _variable(name: str, metric: str, label: str, where: str = OF_MODEL) -> dict
 
 def _quality(config: Config) -> Iterator[Panel]:
     """Yield how good the model is."""
-    for key in config.counting.metrics:
+    for key in config.counting.metrics or MONITOR:
         row = find(key)
         name = metric_name(key, (row.low, row.high))
         expression, legend = f"{PREFIX}{name}{{{IN_WINDOW}}}", "{{window}} {{instance}}"
@@ -126,7 +127,7 @@ def _quality(config: Config) -> Iterator[Panel]:
     yield _bounded("Precision by class", ((precision, each),), about=workers)
     yield Panel("Labelled predictions by class", ((of_class[2], each),))
     yield Panel("Wrong predictions", ((wrong, "wrong {{window}}"), (right, "right {{window}}")))
-    first = find(config.counting.metrics[0] if config.counting.metrics else "accuracy")
+    first = find((config.counting.metrics or MONITOR)[0])
     name = metric_name(first.key, (first.low, first.high))
     worst = "bottomk" if first.direction != "lower" else "topk"
     expression = f'{worst}(10, {PREFIX}group_{name}{{{IN_WINDOW},group=~"$group"}})'

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from stream_metrics.monitor.config import Serve
 from stream_metrics.monitor.delays import Delays
+from stream_metrics.monitor.headline import split_key
 from stream_metrics.monitor.serving.label_budget import OTHER, LabelBudget, label_text
 from stream_metrics.monitor.view_types import Alert, Matrix, Number, View, WindowView
 
@@ -186,21 +187,30 @@ class Exporter:
         yield "window_folded_predictions", about, part.classes_folded, ()
         about = "Labelled predictions by all that are old enough to have a label."
         yield "label_coverage_ratio", about, part.coverage.ratio, ()
-        names = {key: metric_name(key, part.range.get(key, ())) for key in part.metrics}
+        names = {key: metric_name(split_key(key)[0], part.range.get(key, ())) for key in part.metrics}
+        of = {key: _of_class(key) for key in part.metrics}
         for key, value in part.metrics.items():
-            yield names[key], f"The metric {key}.", value, ()
+            yield names[key], f"The metric {split_key(key)[0]}.", value, of[key]
         for key, bounds in part.intervals.items():
             for side, bound in zip(("low", "high"), bounds or (None, None), strict=True):
-                about = f"The {side} end of the confidence interval of {key}."
-                yield f"{names.get(key, key)}_{side}", about, bound, ()
+                about = f"The {side} end of the confidence interval of {split_key(key)[0]}."
+                yield f"{names[key]}_{side}", about, bound, of[key]
         for key, bounds in part.label_bounds.items():
             for side, bound in zip(("least", "most"), bounds, strict=True):
-                about = f"The {side} that {key} can be, whichever of the classes so far the missing labels are."
-                yield f"{names.get(key, key)}_{side}", about, bound, ()
+                metric = split_key(key)[0]
+                about = f"The {side} that {metric} can be, whichever of the classes so far the missing labels are."
+                yield f"{names[key]}_{side}", about, bound, of[key]
         for row in part.groups.rows:
             group = self._groups.names.get(row.group)
             for key, value in row.metrics.items() if group is not None else ():
-                yield f"group_{names.get(key, key)}", f"The metric {key} of a group.", value, (("group", group or ""),)
+                labels = (("group", group or ""), *of.get(key, ()))
+                yield f"group_{names.get(key, key)}", f"The metric {split_key(key)[0]} of a group.", value, labels
+
+
+def _of_class(key: str) -> Labels:
+    """Return the class that a metric is of, as labels."""
+    name = split_key(key)[1]
+    return () if name is None else (("class", name),)
 
 
 def _labelled(label: str, numbers: Mapping[str, Number]) -> list[Sample]:
