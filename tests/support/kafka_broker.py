@@ -135,6 +135,10 @@ class Broker:
 
         done(self.admin().create_topics([NewTopic(topic, partitions, 1, config=dict(settings or {}))]))
 
+    def drop(self, topic: str) -> None:
+        """Delete a topic."""
+        done(self.admin().delete_topics([topic]))
+
     def extend(self, topic: str, partitions: int) -> None:
         """Let a topic have more partitions, so many in all."""
         from confluent_kafka.admin import NewPartitions

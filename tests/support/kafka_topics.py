@@ -143,14 +143,14 @@ def reading(state: str, told: config.Config = KEPT, **source: Any) -> Iterator[t
         monitor.close()
 
 
-def read(monitor: Monitor, source: kafka.KafkaSource, wanted: Callable[[], Any]) -> None:
-    """Read until something is true."""
+def read(monitor: Monitor, source: kafka.KafkaSource, wanted: Callable[[], Any]) -> Any:
+    """Read until something is true, and return it."""
 
     def step() -> Any:
         monitor.step(source.poll(0.05))
         return wanted()
 
-    until(step)
+    return until(step)
 
 
 def at(monitor: Monitor) -> dict[tuple[str, int], int]:

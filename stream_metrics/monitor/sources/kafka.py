@@ -219,7 +219,7 @@ class KafkaSource:
             messages = [message for message in messages if message.error() is None or self._fault(message)]
         if messages:
             self._problems.clear()
-        elif self._problems.texts.keys() & {"broker", "access"} and now - self._asked >= EVERY:
+        elif self._problems.texts.keys() & {"broker", "access", "topic"} and now - self._asked >= EVERY:
             self._ask()
         if self._gone:
             self._reset()
@@ -294,8 +294,9 @@ class KafkaSource:
             self._subscribe(QUICKLY)
             return
         try:
-            self._consumer.list_topics(self._topics[0], timeout=QUICKLY)
-        except KafkaException:
+            for topic in self._topics:
+                self._partition_count(topic, QUICKLY)
+        except (KafkaException, SourceError):
             return
         self._problems.clear()
 

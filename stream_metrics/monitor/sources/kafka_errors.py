@@ -24,7 +24,8 @@ REFUSED = {KafkaError._AUTHENTICATION, KafkaError._SSL}  # noqa: SLF001
 DAMAGED = {KafkaError._BAD_MSG, KafkaError._BAD_COMPRESSION}  # noqa: SLF001
 BROKEN = DAMAGED | {KafkaError.INVALID_MSG, KafkaError.MSG_SIZE_TOO_LARGE}
 DENIED = {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED}
-MISSING = {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC}  # noqa: SLF001
+UNKNOWN = {KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION}  # noqa: SLF001
+MISSING = UNKNOWN | {KafkaError.UNKNOWN_TOPIC_OR_PART}
 
 
 class Problems:
@@ -47,7 +48,8 @@ class Problems:
         if text not in self._noted:  # the client tries again some twenty times a second
             LOG.warning("%s", text)
             self._noted[text] = error.code()
-        kinds = {"fatal": error.fatal(), "access": error.code() in REFUSED, "broker": error.code() == DOWN}
+        code = error.code()
+        kinds = {"fatal": error.fatal(), "access": code in REFUSED, "broker": code == DOWN, "topic": code in MISSING}
         self.texts |= {kind: text for kind, is_so in kinds.items() if is_so}
 
     def is_access_refused(self) -> bool:

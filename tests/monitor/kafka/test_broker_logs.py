@@ -171,6 +171,25 @@ def low(broker: Broker, topic: str) -> int:
     return int(offset)
 
 
+def test_a_topic_is_deleted_and_made_again(broker: Broker, topic: str, state: str) -> None:
+    """While it is away, the source says so; what has its name later is another log, which ends the monitor."""
+    stream = renamed(MESSY, topic)
+    produce(broker.servers, stream)
+    options = {"topic.metadata.refresh.interval.ms": "300", "topic.metadata.propagation.max.ms": "300"}
+    with reading(state, servers=broker.servers, predictions=topic, options=options) as (monitor, reader):
+        read(monitor, reader, lambda: at(monitor) == ends(stream))
+        before = reader.problem
+        broker.drop(topic)
+        problem = read(monitor, reader, lambda: reader.problem)
+        broker.create(topic, 3)
+        with pytest.raises(SourceError, match="if the topic was created again"):
+            read(monitor, reader, lambda: False)
+
+    assert before is None
+    assert "Unknown" in problem
+    check(state, stream, KEPT)
+
+
 @pytest.mark.parametrize("where", ["earliest", "latest"])
 def test_a_topic_gets_more_partitions(broker: Broker, topic: str, state: str, where: str) -> None:
     """Also what was written to them before the monitor knew of them is counted."""
@@ -208,7 +227,7 @@ def test_latest_is_decided_once(broker: Broker, topic: str, state: str) -> None:
 def test_the_broker_restarts(broker: Broker, topic: str, tmp_path: Path, workers: Workers, kill: bool) -> None:
     """While two workers read: they go on."""
     stream = renamed(MESSY, topic)
-    options = {"reconnect.backoff.max.ms": "500"}
+    options = {"reconnect.backoff.max.ms": "500", "session.timeout.ms": "2000", "heartbeat.interval.ms": "200"}
     given = {"servers": broker.servers, "group": topic, "predictions": topic, "options": options}
     order: dict[str, Any] = {"state": str(tmp_path / "state"), "log": str(tmp_path / "log"), "source": given}
     order |= {"shared": True, "pause": 0.02, "at_once": 20}
