@@ -11,10 +11,12 @@ from metric_pages import slug
 import stream_metrics
 from stream_metrics import monitor
 from stream_metrics.catalog.table import CATALOG
+from stream_metrics.metrics import classes
 from stream_metrics.metrics.metric import METRIC_CLASSES
 
 __all__ = ["api_pages"]
 
+assert classes.__all__  # importing it fills METRIC_CLASSES
 KEYS = {row.class_name: row.key for row in CATALOG.values() if row.class_name}
 CLASS_PAGE = "metric-classes"
 PAGES = (  # path, title, introduction, prefixes of the modules that define the names

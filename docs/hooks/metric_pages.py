@@ -13,10 +13,12 @@ from formula import render
 from stream_metrics.catalog.bibliography import BIBLIOGRAPHY
 from stream_metrics.catalog.table import ALIASES, CATALOG, MetricSpec
 from stream_metrics.inference.intervals.methods import METHODS, ONE_LOOK, WITH_UNITS, refusal
+from stream_metrics.metrics import classes
 from stream_metrics.metrics.metric import METRIC_CLASSES
 
 __all__ = ["bibliography_page", "families", "metric_pages", "slug"]
 
+assert classes.__all__  # importing it fills METRIC_CLASSES
 STATES = {
     "counts": "the [confusion matrix][stream_metrics.ConfusionMatrix]",
     "ranks": "the [rank sketch][stream_metrics.RankSketch] of the scores",

@@ -10,8 +10,10 @@ import pytest
 
 import stream_metrics as sm
 from stream_metrics.errors import LabelError
+from stream_metrics.metrics import classes
 from stream_metrics.metrics.metric import METRIC_CLASSES
 
+assert classes.__all__  # importing it fills METRIC_CLASSES
 ONE_CLASS = sorted(key for key, kind in METRIC_CLASSES.items() if kind.row.kind == "per_class")
 OF_LABELS = [key for key in ONE_CLASS if METRIC_CLASSES[key].row.state == "counts"]
 OF_SCORES = [key for key in ONE_CLASS if METRIC_CLASSES[key].row.state == "ranks"]
