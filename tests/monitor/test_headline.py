@@ -62,7 +62,7 @@ def test_a_rare_class_is_what_the_headline_is_about(scores: bool) -> None:
     assert [set(group.metrics) for group in part.groups.rows] == [set(keys)] * 3
     assert set(part.groups.gaps) == {key for key in keys if not key.startswith("average")}
     lines = text(view, Serve()).splitlines()
-    recall = [line for line in lines if line.startswith('stream_metrics_recall_ratio{window="1h",class="fraud"} ')]
+    recall = [line for line in lines if line.startswith('stream_metrics_recall_ratio{window="1h",class="fraud"')]
     assert len(recall) == 1
     assert float(recall[0].split()[-1]) == pytest.approx(26 / 40)
 
