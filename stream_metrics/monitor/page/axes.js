@@ -27,10 +27,21 @@ export function numbers(ticks, [low, high] = [-Infinity, Infinity]) {
   return ticks.map((tick) => (possible(tick) ? tick.toFixed(decimals).replace("-", "−") : ""));
 }
 
-/** Labels of the time axis on the 24-hour clock; the date where the day changes. */
-export function times(_, ticks, axis, space, step) {
+const MINUTES = [1, 2, 5, 10, 15, 30];
+
+/** Steps of the time axis in seconds, none below what its labels tell apart. */
+export const STEPS = [
+  ...MINUTES,
+  ...MINUTES.map((n) => 60 * n),
+  ...[1, 2, 3, 4, 6, 8, 12].map((n) => 3600 * n),
+  ...[1, 2, 3, 4, 5, 7, 10, 14, 30, 60, 90, 180, 365].map((n) => 86400 * n),
+];
+
+/** Labels of the time axis on the 24-hour clock; the date where the day changes, and at the first. */
+export function times(plot, ticks, axis, space, step) {
   const clock = step < 60 ? {} : { hour: "2-digit", minute: "2-digit" };
-  let last = null;
+  const { min, max } = plot.scales.x;
+  let last = new Date(1000 * max).toDateString() === new Date(1000 * min).toDateString() ? null : "";
   return ticks.map((tick) => {
     const date = new Date(1000 * tick);
     const time = date.toLocaleTimeString("en-GB", clock);

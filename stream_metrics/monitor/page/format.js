@@ -39,8 +39,10 @@ export function metric(x) {
   return (Math.abs(x) < 10 ? x.toFixed(4) : x.toPrecision(4)).replace("-", MINUS);
 }
 
-/** How an alert stands: its note, which says more than its value, or the value. */
-export const standing = (alert) => alert.note ?? `now ${metric(alert.value)}`;
+const GROUPED = /(\d)[ \u00a0\u2009\u202f](?=\d{3}(?!\d))/g;
+
+/** How an alert stands: its note, which says more than its value, with the thousands as everywhere here; or the value. */
+export const standing = (alert) => alert.note?.replace(GROUPED, "$1,") ?? `now ${metric(alert.value)}`;
 
 /** A confidence interval: [0.9050, 0.9190]; nothing where there is none. */
 export const interval = (bounds) =>

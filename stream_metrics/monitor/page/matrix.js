@@ -11,7 +11,11 @@ import { compact, count, share } from "./format.js";
 const WORST = 12; // confusions listed, twice as many beside a large matrix
 const FAINTEST = 0.15; // intensity of a single wrong one, so that it is seen
 const ROOMY = 8; // classes up to which a cell has space for its share
-const DENSE = 20; // classes from which cells are mere colours at first, so that all are seen at once
+const DENSE = 20; // classes beside which the list of confusions is longer
+const NAMES = 130; // pixels that the names of the rows take, or so
+const COUNTED = 34; // pixels that a count needs; narrower cells are mere colours at first, so that all are seen at once
+const NARROWEST = 14;
+const WIDEST = { roomy: 300, upright: 64, dense: 33 };
 const LEVELS = 14; // of intensity, [data-level] in the style sheet: cells of one level share their style, which is fast
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
@@ -51,6 +55,7 @@ export class Matrix {
       setAttribute(this.numbers, "aria-pressed", `${shown}`);
     });
     this.#listen();
+    new ResizeObserver(() => this.#fit()).observe(byId("matrix"));
   }
 
   /** Show the matrix of a window. */
@@ -75,7 +80,8 @@ export class Matrix {
       matrix.omitted > 0
         ? `the ${count(size)} most frequent of ${count(size + matrix.omitted)} classes`
         : `${count(size)} classes`;
-    setText(byId("confusion-note"), size > 0 ? omitted : "");
+    const more = this.scroller.scrollWidth > this.scroller.clientWidth + 1 ? "; scroll sideways for more" : "";
+    setText(byId("confusion-note"), size > 0 ? `${omitted}${more}` : "");
     this.#readOut();
     this.#worst();
   }
@@ -85,10 +91,7 @@ export class Matrix {
     this.#at = [0, 0];
     this.#read = null;
     sized(this.head, size + 1, () => el("th", { scope: "col", class: "column" }, labelNode()));
-    this.table.classList.toggle("roomy", size <= ROOMY);
-    this.table.classList.toggle("upright", size > ROOMY);
-    this.table.classList.toggle("dense", size > DENSE);
-    show(this.numbers, size > DENSE);
+    this.#fit();
     this.#cells = [];
     this.body.replaceChildren();
     for (let i = 0; i < size; i += 1) {
@@ -101,6 +104,17 @@ export class Matrix {
       this.#cells.push(cells);
       this.body.append(el("tr", {}, el("th", { scope: "row", class: "row" }, labelNode()), ...cells));
     }
+  }
+
+  /** Let the cells use the width of the card: with counts and shares, with counts, or as mere colours. */
+  #fit() {
+    if (this.#size < 1) return;
+    const width = (byId("matrix").clientWidth - NAMES) / this.#size;
+    const kind = this.#size <= ROOMY ? "roomy" : width >= COUNTED ? "upright" : "dense";
+    for (const name of ["roomy", "upright", "dense"]) this.table.classList.toggle(name, name === kind);
+    this.table.classList.toggle("upright", kind !== "roomy");
+    setVariable(this.table, "--cell", `${Math.floor(Math.min(WIDEST[kind], Math.max(NARROWEST, width)))}px`);
+    show(this.numbers, kind === "dense");
   }
 
   #fill(i) {

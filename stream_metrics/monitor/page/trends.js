@@ -6,7 +6,7 @@
 // sight, and brought into sight while their alert is pending or firing. A stretch that was zoomed into, by dragging,
 // stays while data arrive; a double click shows everything again.
 
-import { colour, numbers, padded, times } from "./axes.js";
+import { colour, numbers, padded, STEPS, times } from "./axes.js";
 import { byId, el, setAttribute, setText, setVariable, show, sized } from "./dom.js";
 import { compact, count, metric, metricName, moment, windowName } from "./format.js";
 import { Table } from "./tables.js";
@@ -90,7 +90,7 @@ export class Trends {
     const right = this.#keys.some((key) => this.#on.has(key) && this.#scale(key) === "right");
     return {
       ...this.#size(),
-      padding: [10, right ? 0 : 12, 0, 0],
+      padding: [10, right ? 0 : 34, 0, 0], // half of the last time is beside the chart
       legend: { show: false },
       cursor: { drag: { x: true, y: false }, points: { size: 7 }, y: false },
       scales: {
@@ -106,7 +106,7 @@ export class Trends {
         samples: { range: (_, low, high) => [0, 5 * Math.max(1, high ?? 1)] },
       },
       axes: [
-        { ...axis, space: 70, size: 40, values: times },
+        { ...axis, space: 70, size: 40, incrs: STEPS, values: times },
         { ...axis, scale: "left", size: 54, values: (_, ticks) => numbers(ticks, this.#limits()) },
         {
           ...axis,

@@ -148,6 +148,7 @@ def test_a_change_that_fires_first_stands_in_its_own_words(visit):
     ]
     page, _ = visit(view)
 
+    note = note.replace("1 000", "1,000")
     assert f"\N{MIDDLE DOT} {note} \N{MIDDLE DOT}" in page.inner_text("#state-detail")
     assert note in page.inner_text("#alerts-list")
 
