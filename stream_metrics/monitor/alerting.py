@@ -17,6 +17,7 @@ from typing import Any
 
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor.alerts.engine import Change, Engine
+from stream_metrics.monitor.alerts.firings import Firings
 from stream_metrics.monitor.alerts.rules import DEFAULTS, parse, rules_of
 from stream_metrics.monitor.alerts.sinks import LogSink, Sink, Webhook
 from stream_metrics.monitor.config import Config
@@ -47,12 +48,13 @@ class Alerts:
         self._followed: bytes | None = None  # the note of the worker that evaluates, as it was followed last
         for sink in self._sinks.values():
             sink.outbox.may = lambda: monitor.may_tell
+        self._firings = Firings()
         stored = monitor.attach("alerts", self._checkpoint_data, self._restore)
         if stored is not None:
             self._restore(stored)
         self._needs = self.engine.needs
         monitor.add_metrics(self.engine.metrics)
-        monitor.show_alerts(self.engine.shown(), self._undelivered())
+        monitor.show_alerts(self.engine.shown(), self._undelivered(), self._firings.rows)
 
     def _restore(self, stored: Any) -> None:
         """Go on from what was stored, None for nothing."""
@@ -60,6 +62,7 @@ class Alerts:
         with self._lock:
             self.engine.reset()
             self.engine.restore(rules)
+            self._firings.restore(() if stored is None else stored.get("firings", ()))
             for name, sink in self._sinks.items():
                 sink.outbox.restore(outboxes.get(name, ()))
             self._sent = self._seen  # what was seen but not stored is seen again
@@ -73,7 +76,7 @@ class Alerts:
         with self._lock:
             self.engine.follow(view)
         view.alerts, view.undelivered = self.engine.shown(), self._undelivered()
-        self._monitor.show_alerts(view.alerts, view.undelivered)
+        self._monitor.show_alerts(view.alerts, view.undelivered, self._firings.rows)
         return []
 
     def start(self) -> None:
@@ -94,11 +97,12 @@ class Alerts:
             return self._follow(view)
         with self._lock:
             changes = self.engine.evaluate(view, view.now)
+            self._firings.note(changes)
             for sink in self._sinks.values():
                 sink.outbox.add(changes)
             self._seen += len(changes)
         view.alerts, view.undelivered = self.engine.shown(), self._undelivered()
-        self._monitor.show_alerts(view.alerts, view.undelivered)
+        self._monitor.show_alerts(view.alerts, view.undelivered, self._firings.rows)
         return changes
 
     def _undelivered(self) -> list[Undelivered]:
@@ -139,7 +143,8 @@ class Alerts:
     def _checkpoint_data(self) -> dict[str, object]:
         with self._lock:
             outboxes = {name: sink.outbox.state() for name, sink in self._sinks.items()}
-            return {"rules": self.engine.state(), "outboxes": outboxes}
+            firings = self._firings.to_data()
+            return {"rules": self.engine.state(), "outboxes": outboxes, **({"firings": firings} if firings else {})}
 
     def close(self) -> None:
         """Send what can be sent quickly; the next process sends the rest."""

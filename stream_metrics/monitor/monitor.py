@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from stream_metrics.inputs.times import parse_duration
+from stream_metrics.monitor.annotations import Annotations
 from stream_metrics.monitor.arrivals import reading_time
 from stream_metrics.monitor.class_limit import ClassPool
 from stream_metrics.monitor.comparing import Earlier, compared
@@ -46,7 +47,7 @@ from stream_metrics.monitor.store.export import Export, Exported, write_export
 from stream_metrics.monitor.store.rows import Lease
 from stream_metrics.monitor.store.tables import StateStore
 from stream_metrics.monitor.view import operation_view, view
-from stream_metrics.monitor.view_types import Alert, Checkpoint, SourceState, Undelivered, View
+from stream_metrics.monitor.view_types import Alert, Checkpoint, Firing, SourceState, Undelivered, View
 from stream_metrics.monitor.window_reading import Reading, read
 from stream_metrics.wire import decoded, encoded
 
@@ -104,6 +105,7 @@ class Monitor:
         self._recent = RecentRejects()
         self._alerts: list[Alert] = []  # as the view shows them
         self._undelivered: list[Undelivered] = []
+        self._firings: list[Firing] = []
         self._on_checkpoint: list[Callable[[dict[tuple[str, int], int]], object]] = []
         self._extra_metrics: tuple[str, ...] = ()  # that rules need, beside those that the view always has
         self.history = History(("total", *config.counting.windows), config.counting.metrics)
@@ -119,6 +121,9 @@ class Monitor:
         stored = self.attach("reference", self.reference.to_data, self._restore_reference, common=True)
         if stored is not None:
             self.reference.restore(stored)
+        self.annotations = Annotations()
+        restore = self.annotations.restore
+        restore(self.attach("annotations", self.annotations.to_data, restore, common=True))
         self.checkpointed: float | None = None  # when, by the clock
         self.checkpoint_seconds = 0.0
         self.checkpoint_bytes = 0
@@ -131,9 +136,16 @@ class Monitor:
         """Set why the source cannot deliver records now, None if it can, and whether no more will come."""
         self._source_problem, self._source_ended = problem, ended
 
-    def show_alerts(self, alerts: list[Alert], undelivered: list[Undelivered]) -> None:
-        """Set the alerts that the view shows, and those that did not arrive."""
-        self._alerts, self._undelivered = alerts, undelivered
+    def show_alerts(
+        self, alerts: list[Alert], undelivered: list[Undelivered], firings: Sequence[Firing] = ()
+    ) -> None:
+        """Set the alerts that the view shows, those that did not arrive, and when alerts fired."""
+        self._alerts, self._undelivered, self._firings = alerts, undelivered, list(firings)
+
+    def annotate(self, text: str, at: float | None = None) -> None:
+        """Remember what happened to the model, now or at a time in seconds; ValueError if the text is too long."""
+        with self._showing:
+            self.annotations.add(text, self.clock() if at is None else at)
 
     def add_metrics(self, keys: Iterable[str]) -> None:
         """Add metrics to those that the view has."""
@@ -446,7 +458,8 @@ class Monitor:
             operation.records.rejected_share = group.rejected_share(self._recent.share(time.monotonic()))
             group.mark(operation)
         operation.started, operation.alerts = self.started, self._alerts
-        operation.undelivered = self._undelivered
+        operation.undelivered, operation.firings = self._undelivered, self._firings
+        operation.annotations = self.annotations.rows
         operation.records.per_second = self._per_second() + group.others_per_second
         if operation.event_time is not None:
             operation.lag.seconds = max(now - operation.event_time, 0.0)

@@ -28,6 +28,7 @@ from stream_metrics.monitor.alerting import Alerts
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counting import Counts
 from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor.posts import routes
 from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.signals import handled_signals
 from stream_metrics.monitor.sources import Source
@@ -62,7 +63,7 @@ class Served(Protocol):
 class Runner:
     """Runs a monitor.
 
-    `server` makes a `Served` of (config.serve, view, alive=, ready=, not_ready=); without, nothing is served.
+    `server` makes a `Served` of (config.serve, view, alive=, ready=, not_ready=, routes=); without, nothing is served.
     `show` is called with each view. With `stay` it goes on serving when the source has ended, until it is stopped; with
     `once` it ends as soon as nothing more is there to be read. `latest` is the newest view, `counts` what was counted
     in the end, `ended` whether the source ended by itself, or with `once` was read as far as it went, `share` the part
@@ -98,7 +99,13 @@ class Runner:
         self._server = (
             None
             if server is None
-            else server(config.serve, self.view, alive=self.alive, ready=self.ready, not_ready=self.not_ready)
+            else server(
+                *(config.serve, self.view),
+                alive=self.alive,
+                ready=self.ready,
+                not_ready=self.not_ready,
+                routes=routes(monitor),
+            )
         )
         self._serving: Served | None = None  # the server, once it is started
 

@@ -19,6 +19,7 @@ from stream_metrics.monitor.delays import Delays
 __all__ = [
     "GAP_SAMPLES",
     "Alert",
+    "Annotation",
     "Bounds",
     "Checkpoint",
     "ClassRow",
@@ -31,6 +32,7 @@ __all__ = [
     "DriftRow",
     "Ends",
     "Flows",
+    "Firing",
     "Gap",
     "GroupRow",
     "Groups",
@@ -365,6 +367,22 @@ class Undelivered(Struct):
     given_up: float | None = None
 
 
+class Firing(Struct):
+    """When a rule fired, until when (None: it still does), and its value when it began."""
+
+    rule: str
+    began: float
+    ended: float | None
+    value: float
+
+
+class Annotation(Struct):
+    """What happened to the model at a time, such as a deployment."""
+
+    at: float
+    text: str
+
+
 class DetectorRow(Struct):
     """The drift detector of one rule and partition; `before` is how many alarms it had raised when it was loaded.
 
@@ -444,7 +462,8 @@ class View(Struct, kw_only=True):
     `now` is the time of the clock and `event_time` that of the newest event. `windows` are the keys of `by_window` in
     order, "total" first; `headline` are the metrics to show first. `history` has the trend lines of each window.
     `flows` are the counters of the exporter, `undelivered` alerts that did not arrive.
-    `reference` is the period that windows are compared with, if there is one.
+    `reference` is the period that windows are compared with, if there is one. `firings` says when alerts fired, the
+    newest first, and `annotations` what happened to the model, the oldest first.
     `unreadable` says of which partitions no record was an event so far, `incomplete` what counts lack.
     `replicas` are the workers that share the store, none if it is not shared; `workers` is of collectors only.
     """
@@ -472,6 +491,8 @@ class View(Struct, kw_only=True):
     incomplete: list[str] = []
     alerts: list[Alert] = []
     undelivered: list[Undelivered] = []
+    firings: list[Firing] = []
+    annotations: list[Annotation] = []
     changes: list[DriftRow] = []
     dead_letters: list[DeadLetter] = []
     workers: Workers | None = None

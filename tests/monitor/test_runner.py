@@ -113,6 +113,7 @@ def test_it_serves_until_it_is_stopped() -> None:
     until(lambda: 30 in shown)
 
     assert served[0].view() is runner.latest
+    assert set(served[0].asked.pop("routes").posted) == {"/api/annotations", "/api/reference"}
     assert {name: answer() for name, answer in served[0].asked.items()} == {
         "alive": True,
         "ready": True,

@@ -32,7 +32,8 @@ from stream_metrics.snapshots.snapshot import Snapshot
 TOP = {
     "version", "title", "now", "started", "event_time", "windows", "headline", "by_window", "history", "join", "delays",
     "records", "lag", "checkpoint", "partitions", "replicas", "incomplete", "alerts", "changes", "dead_letters",
-    "workers", "source", "unreadable", "flows", "reference", "undelivered",
+    "workers", "source", "unreadable", "flows", "reference", "undelivered", "firings",
+    "annotations",
 }  # fmt: skip
 WINDOW = {
     "n", "weight", "abstained", "metrics", "estimates", "better", "range", "classes", "matrix", "curves", "groups",

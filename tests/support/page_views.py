@@ -97,6 +97,8 @@ def make_view(
         "partitions": [_partition(i, step) for i in range(4)],
         "incomplete": [],
         "alerts": _alerts(parts["1h"]["metrics"]["balanced_accuracy"], now),
+        "firings": [{"rule": "accuracy[1h] < 0.9 for 5m", "began": NOW - 5_000, "ended": NOW - 4_300, "value": 0.88}],
+        "annotations": [{"at": NOW - 6_000, "text": "deployed 2.1"}],
         "dead_letters": [_letter("decode", f"Expected JSON, but got b'\\x00{i}'", i) for i in range(5)],
     }
     return plain(typed(view))
@@ -143,6 +145,7 @@ def empty_view() -> View:
     view["lag"] = {"records": None, "seconds": None}
     view["source"] |= {"state": "waiting", "silence": None, "time": None}
     view["reference"] = None
+    view |= {"firings": [], "annotations": []}
     return view | {"event_time": None, "alerts": [], "dead_letters": [], "partitions": []}
 
 

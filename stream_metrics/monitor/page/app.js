@@ -10,7 +10,7 @@ import { byId, el, recall, remember, setAttribute, setLabel, setText, show } fro
 import { Feed } from "./feed.js";
 import { count, metricName, moment } from "./format.js";
 import { Matrix } from "./matrix.js";
-import { showAlerts, showLabels, showOperation } from "./operation.js";
+import { showAlerts, showLabels, showOperation, showPast } from "./operation.js";
 import { showStatus } from "./status.js";
 import { Table } from "./tables.js";
 import { showHeadline } from "./tiles.js";
@@ -139,6 +139,7 @@ function draw(view) {
     () => showWorkers(view),
     () => trends.update(view, window_),
     () => showAlerts(view),
+    () => showPast(view),
     () => matrix.update(part.matrix, part.classes),
     () => showClasses(part),
     () => showGroups(view, part),

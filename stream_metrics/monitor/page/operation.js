@@ -68,6 +68,30 @@ export function showAlerts(view) {
   );
 }
 
+/** Show when alerts fired and what happened to the model, newest first. */
+export function showPast(view) {
+  const rows = [
+    ...view.firings.map((row) => ({ at: row.began, label: row.rule, kind: "fired", text: firedFor(row, view.now) })),
+    ...view.annotations.map((row) => ({ at: row.at, label: row.text, kind: "note", text: "" })),
+  ].sort((a, b) => b.at - a.at);
+  const nodes = sized(byId("past-list"), rows.length, () =>
+    el("li", {}, el("span", { class: "than" }), labelNode(), el("span", { class: "than" })),
+  );
+  rows.forEach((row, i) => {
+    const [at, label, text] = nodes[i].children;
+    setAttribute(nodes[i], "data-kind", row.kind);
+    setText(at, moment(row.at, view.now));
+    setLabel(label, row.label);
+    setText(text, row.text);
+  });
+  show(byId("past"), rows.length > 0);
+}
+
+function firedFor(row, now) {
+  const value = `at ${metric(row.value)}`;
+  return row.ended === null ? `fires for ${duration(now - row.began)}, ${value}` : `fired for ${duration(row.ended - row.began)}, ${value}`;
+}
+
 function newAlert() {
   const rule = el("code", { class: "label", dir: "auto" });
   return el("li", {}, el("span", { class: "chip" }), rule, el("span", { class: "than" }));

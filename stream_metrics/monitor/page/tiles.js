@@ -51,12 +51,20 @@ export function showHeadline(view, window) {
   const part = view.by_window[window];
   const tiles = sized(byId("tiles"), view.headline.length, newTile);
   view.headline.forEach((key, i) => showTile(tiles[i], view, part, key, window));
+  showReference(view.reference ?? null, view.now);
   showAssumption(part);
   const doubts = part.warnings ?? [];
   setText(byId("warnings"), doubts.map((text) => `Warning: ${text}.`).join(" "));
   show(byId("warnings"), doubts.length > 0);
   showFacts(view, part);
   showWeakest(view, part);
+}
+
+/** Which stretch of time is the reference. */
+function showReference(reference, now) {
+  const said = reference && [moment(reference.start, now), moment(reference.at, now), count(reference.n)];
+  setText(byId("reference"), said ? `Reference: ${said[0]} to ${said[1]}, ${said[2]} labelled predictions.` : "");
+  show(byId("reference"), said !== null);
 }
 
 /** What the numbers in brackets assume, and what those without brackets allow for. */

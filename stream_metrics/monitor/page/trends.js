@@ -7,7 +7,7 @@
 // stays while data arrive; a double click shows everything again.
 
 import { colour, numbers, padded, STEPS, times } from "./axes.js";
-import { byId, el, setAttribute, setText, setVariable, show, sized } from "./dom.js";
+import { byId, el, setAttribute, setText, setVariable, short, show, sized } from "./dom.js";
 import { compact, count, metric, metricName, moment, windowName } from "./format.js";
 import { Table } from "./tables.js";
 
@@ -130,7 +130,8 @@ export class Trends {
             if (plot.select.width > 0) this.#zoomed = true;
           },
         ],
-        draw: [(plot) => this.#drawThresholds(plot)],
+        drawClear: [(plot) => this.#drawFirings(plot)],
+        draw: [(plot) => this.#drawThresholds(plot), (plot) => this.#drawAnnotations(plot)],
       },
     };
   }
@@ -180,6 +181,43 @@ export class Trends {
         return [];
       return [{ key: parts[1], sign: parts[3], at: Number(parts[4]), wanted: alert.state !== "ok" }];
     });
+  }
+
+  /** Shade the stretches in which an alert fired. */
+  #drawFirings(plot) {
+    const { ctx, bbox } = plot;
+    const right = bbox.left + bbox.width;
+    ctx.save();
+    ctx.fillStyle = colour("--bad");
+    ctx.globalAlpha = 0.12;
+    for (const { began, ended } of this.#view.firings) {
+      const [from, to] = [began, ended ?? this.#view.now].map((t) => plot.valToPos(t, "x", true));
+      const [left, end] = [Math.max(from, bbox.left), Math.min(Math.max(to, from + 2), right)];
+      if (end > left) ctx.fillRect(left, bbox.top, end - left, bbox.height);
+    }
+    ctx.restore();
+  }
+
+  /** A line where something happened to the model, with its text above. */
+  #drawAnnotations(plot) {
+    const { ctx, bbox } = plot;
+    const ratio = devicePixelRatio;
+    ctx.save();
+    ctx.strokeStyle = ctx.fillStyle = colour("--text");
+    ctx.font = `${11 * ratio}px ${getComputedStyle(document.body).fontFamily}`;
+    ctx.setLineDash([2 * ratio, 3 * ratio]);
+    for (const { at, text } of this.#view.annotations) {
+      const x = plot.valToPos(at, "x", true);
+      if (x < bbox.left || x > bbox.left + bbox.width) continue;
+      ctx.beginPath();
+      ctx.moveTo(x, bbox.top);
+      ctx.lineTo(x, bbox.top + bbox.height);
+      ctx.stroke();
+      const beyond = x > bbox.left + 0.75 * bbox.width;
+      ctx.textAlign = beyond ? "right" : "left";
+      ctx.fillText(short(text, 24), x + (beyond ? -4 : 4) * ratio, bbox.top + 11 * ratio);
+    }
+    ctx.restore();
   }
 
   #drawThresholds(plot) {

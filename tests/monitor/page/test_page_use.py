@@ -256,3 +256,20 @@ def test_text_has_contrast(visit, scheme):
 
     assert low == []
     assert seen > 300
+
+
+def test_what_happened_is_listed_newest_first(visit):
+    """Alerts that fired, with how long, and annotations; without any there is no list."""
+    view = make_view(4, 3)
+    view["firings"].append({"rule": "n[1h] < 1", "began": view["now"] - 60, "ended": None, "value": 0.0})
+    page, server = visit(view)
+
+    rows = page.locator("#past-list li").all_inner_texts()
+
+    assert ["n[1h] < 1" in rows[0], "fires for 60 s, at 0.0000" in rows[0]] == [True, True]
+    assert "fired for 12 min, at 0.8800" in rows[1]
+    assert rows[2].endswith("deployed 2.1")
+    assert page.inner_text("#reference").startswith("Reference: 2023-11-")
+    server.publish(view | {"firings": [], "annotations": [], "reference": None})
+    page.locator("#past").wait_for(state="hidden")
+    assert page.locator("#reference").is_hidden()

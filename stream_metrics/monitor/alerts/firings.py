@@ -1,0 +1,47 @@
+"""When alerts fired, and for how long; the newest 100 are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from stream_metrics.monitor.alerts.engine import FIRING, Change
+from stream_metrics.monitor.view_types import Firing
+
+__all__ = ["Firings"]
+
+MOST = 100
+
+
+class Firings:
+    """The stretches of time in which rules fired, the newest first."""
+
+    def __init__(self) -> None:
+        self.rows: list[Firing] = []
+
+    def note(self, changes: Iterable[Change]) -> None:
+        """Take note of rules that began to fire or ended."""
+        for change in changes:
+            if change.state == FIRING:
+                self.rows = [Firing(change.rule, change.since, None, change.value), *self.rows][:MOST]
+                continue
+            self.rows = [
+                Firing(row.rule, row.began, change.at, row.value)
+                if row.rule == change.rule and row.ended is None
+                else row
+                for row in self.rows
+            ]
+
+    def to_data(self) -> list[list[object]]:
+        """Return everything as plain data, for the checkpoint."""
+        return [[row.rule, row.began, row.ended, row.value] for row in self.rows]
+
+    def restore(self, data: Any) -> None:
+        """Take over what `to_data` returned; ValueError if it is no such data."""
+        try:
+            self.rows = [
+                Firing(str(rule), float(began), None if ended is None else float(ended), float(value))
+                for rule, began, ended, value in data
+            ]
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"Expected firings as `to_data` returns them, but got others: {error}") from None
