@@ -104,6 +104,10 @@ class Store:
     every_seconds: float = _key(1.0, "seconds between two checkpoints; these take at most a tenth of the time")
     every_events: int = _key(10_000, "records between two checkpoints")
     shared: bool = _key(False, "several workers of a group keep their partitions in this file")
+    retention: tuple[str, ...] = _key(
+        ("1m for 2d", "1h for 90d", "1d"),
+        "counts by time, for queries of any range: panes of a length, for so long, then longer ones; []: none",
+    )
     export: str = _key("", "a file to which the merged state is written, whole or not at all, every minute")
 
 

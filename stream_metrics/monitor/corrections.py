@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import LabelError, StreamMetricsError
@@ -19,6 +19,7 @@ from stream_metrics.monitor.pairs import Chunk, Columns, Pair, Rows, group_into_
 from stream_metrics.monitor.panes import Panes, State
 
 if TYPE_CHECKING:
+    from stream_metrics.monitor.archive.writing import Archive
     from stream_metrics.monitor.counting import Counts
 
 __all__ = ["corrected"]
@@ -76,9 +77,22 @@ def _without(counts: Counts, old: Rows, t: int, group: Label | None) -> list[Cal
             changes.append(partial(setattr, counts, "total_groups", total_groups))
             for panes in counts.groups.values():
                 changes += _changed(panes, t, remove_in_group)
+        if counts.archive is not None:
+            changes += _archived(counts.archive, counts.archive.counts, t, remove)
+            changes += _archived(counts.archive, counts.archive.groups, t, remove_in_group) if group is not None else []
     except (StreamMetricsError, ValueError):
         return None
     return changes
+
+
+def _archived(archive: Archive, name: str, t: int, change: Callable[[Any], object]) -> list[partial[None]]:
+    """Return what replaces the state of an archived pane by a changed copy; nothing if it is gone."""
+    pane = archive.alone(name, t)
+    if pane is None:
+        return []
+    key, state = pane
+    change(state)
+    return [partial(archive.replace, name, key, state)]
 
 
 def _changed(panes: Panes[State], t: int, change: Callable[[State], object]) -> list[partial[None]]:

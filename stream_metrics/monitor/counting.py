@@ -26,7 +26,7 @@ order in which pairs came. Nothing is missing from the window that is read for i
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,10 +51,13 @@ from stream_metrics.monitor.pairs import (
     nanoseconds,
     validate_pairs,
 )
-from stream_metrics.monitor.panes import AnyPanes, Panes, parted_by
+from stream_metrics.monitor.panes import AnyPanes, Panes, Parting, parted_by
 from stream_metrics.monitor.parts import config_fingerprint, load_parts, pack, unpack, written
 from stream_metrics.monitor.records import Classes, Rejected, Weight
 from stream_metrics.states.confusion import ConfusionMatrix
+
+if TYPE_CHECKING:
+    from stream_metrics.monitor.archive.writing import Archive
 
 __all__ = ["Columns", "Counts", "Pair", "TOTAL"]
 
@@ -97,7 +100,7 @@ class Counts:
         self.classes = ClassLimit(pool or ClassPool(config.max_classes), exempt, probabilities=config.scores is True)
         apart = ByGroup(ConfusionMatrix(labels), config.max_groups)
         self.windows = {name: Panes(self.total, name, config.panes) for name in config.windows}
-        self._apart = apart.copy()
+        self.empty_groups = apart.copy()
         self.total_groups = apart
         self.groups: dict[str, Panes[ByGroup]] = {}
         self.coverage = {TOTAL: Coverage(None, 60, age)}
@@ -106,6 +109,7 @@ class Counts:
             self.coverage[name] = Coverage(window.length, window.panes, age)
         self.late = dict.fromkeys(config.windows, 0)
         self.watch: Watch | None = None  # told of the rows of every chunk, and the places of those that were refused
+        self.archive: Archive | None = None  # of what was counted at any time; in no bytes, copies and merges
         self.driven = False  # whether the time is what `move` says, and not that of the newest pair
         self._advanced: int | None = None
         self._written: dict[str, bytes] = {}
@@ -114,6 +118,13 @@ class Counts:
     def seen(self) -> int | None:
         """The latest time seen or told, in nanoseconds since 1970; None if there was none."""
         times = [*(window.seen for window in self.windows.values()), self.coverage[TOTAL].latest, self._advanced]
+        return max((t for t in times if t is not None), default=None)
+
+    @property
+    def before(self) -> int | None:
+        """A time before which is every pair that was counted so far, in nanoseconds; None if none was."""
+        ends = [window.end for window in self.windows.values()]  # beyond `seen` if the time is what `move` says
+        times = [None if self.seen is None else self.seen + 1, min((t for t in ends if t is not None), default=None)]
         return max((t for t in times if t is not None), default=None)
 
     @property
@@ -144,7 +155,7 @@ class Counts:
         clock = self.clock(columns)
         batches = group_into_batches(columns, self.empty, refused.__setitem__, self.total.state)
         for rows in self.classes.fold(batches):
-            for part in parted_by(rows, clock, self._panes()):
+            for part in parted_by(rows, clock, self._dividers()):
                 self._count(part, columns, refused.__setitem__)
         self._settle(columns, refused)
         if self.watch is not None:
@@ -195,11 +206,10 @@ class Counts:
         """Add a batch that the total has already to windows and groups."""
         t = int(self.clock(columns)[rows.places[0]])
         for name, window in self.windows.items():
-            state = window.at(t)
-            if state is None:
+            if not window.add(t, batch):
                 self.late[name] += len(rows.places)
-            else:
-                state.merge(batch)
+        if self.archive is not None:
+            self.archive.add(self.archive.counts, t, batch)
         if columns.groups is not None:
             self._put_groups(rows, columns.groups, t)
 
@@ -213,14 +223,20 @@ class Counts:
             distinct.discard(None)
         if not samples:
             return
-        states = [self.total_groups, *(state for panes in self.groups.values() if (state := panes.at(t)) is not None)]
         if len(samples) > DENSE * len(distinct):
-            together = self._apart.copy()
+            together = self.empty_groups.copy()
             _feed(together, samples)
-            for state in states:
-                state.merge(together)
-        else:
-            for state in states:
+            self.total_groups.merge(together)
+            for panes in self.groups.values():
+                panes.add(t, together)
+            if self.archive is not None:
+                self.archive.add(self.archive.groups, t, together)
+            return
+        states = [self.total_groups, *(panes.at(t) for panes in self.groups.values())]
+        if self.archive is not None:
+            states.append(self.archive.groups_at(t))
+        for state in states:
+            if state is not None:
                 _feed(state, samples)
 
     def _settle(self, columns: Chunk, refused: Mapping[int, StreamMetricsError]) -> None:
@@ -237,6 +253,8 @@ class Counts:
 
     def follow(self, seen: int) -> None:
         """Let the windows move on to the time of a pair, unless somebody else says what time it is."""
+        if self.archive is not None:
+            self.archive.settle()
         if not self.driven:
             for window in self._panes():
                 window.settle(seen)
@@ -247,6 +265,10 @@ class Counts:
             window.settle(seen)
         for coverage in self.coverage.values():
             coverage.move(seen)
+
+    def _dividers(self) -> list[Parting]:
+        """Return all that has panes of which the rows of a batch must be in one."""
+        return [*self._panes(), *([] if self.archive is None else [self.archive])]
 
     def _panes(self) -> list[AnyPanes]:
         return [*self.windows.values(), *self.groups.values()]

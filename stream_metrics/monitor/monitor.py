@@ -27,6 +27,7 @@ from typing import Any
 
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor.annotations import Annotations
+from stream_metrics.monitor.archive.answers import RangeAnswers
 from stream_metrics.monitor.arrivals import reading_time
 from stream_metrics.monitor.class_limit import ClassPool
 from stream_metrics.monitor.comparing import Earlier, compared
@@ -42,7 +43,7 @@ from stream_metrics.monitor.records import Record, Rejected
 from stream_metrics.monitor.reference import ReferenceKeeper
 from stream_metrics.monitor.replicas import Group, Replicas, Report
 from stream_metrics.monitor.rule_view import Needs, rule_view
-from stream_metrics.monitor.store import StaleOwner, StoreError
+from stream_metrics.monitor.store import StaleOwner, StoreError, TemporaryPanes
 from stream_metrics.monitor.store.export import Export, Exported, write_export
 from stream_metrics.monitor.store.rows import Lease
 from stream_metrics.monitor.store.tables import StateStore
@@ -74,6 +75,7 @@ class Monitor:
 
     def __init__(self, config: Config, store: StateStore | None = None, clock: Callable[[], float] = time.time) -> None:
         self.config, self.store, self.clock = config, store, clock
+        self.panes: StateStore | TemporaryPanes = TemporaryPanes() if store is None else store
         self.started = clock()
         self.last_error: str | None = None
         self._lag: Mapping[tuple[str, int], int] | None = None  # records behind, as last reported by the source
@@ -81,6 +83,7 @@ class Monitor:
         self._source_ended = False
         lengths = [parse_duration(each, "windows") / 1e9 for each in config.counting.windows]
         self._idle = min([parse_duration(config.source.idle, "idle") / 1e9, *lengths])
+        self._ranges = RangeAnswers(self.panes.all_panes, config.fields.group)
         self._decoder = Decoder(config.fields, config.counting, config.join.ahead)
         self._partitions: dict[int, Partition] = {}
         self._classes = ClassPool(config.counting.max_classes)
@@ -258,7 +261,9 @@ class Monitor:
         wanted = sorted(set(partitions))
         for number in wanted:
             if number not in self._partitions:
-                partition = Partition(number, self.config, self.store, self._classes)
+                if isinstance(self.panes, TemporaryPanes):
+                    self.panes.forget(number)
+                partition = Partition(number, self.config, self.store, self._classes, self.panes)
                 if self.store is not None:
                     partition.load(self.store.claim(number))
                 self._flows.assign(partition)
@@ -328,7 +333,8 @@ class Monitor:
         if now - self._rate[-1][0] >= 1:
             self._rate.append((now, self._read))
         since = now - self._ended
-        enough = since >= self._every or self._events >= self.config.store.every_events
+        full = any(partition.full for partition in self._partitions.values())
+        enough = since >= self._every or self._events >= self.config.store.every_events or full
         wait = min(SHARE * self._spent, LONGEST * self._every)
         if not enough or since < max(wait, RETRY if self.last_error else 0.0):
             return
@@ -366,6 +372,8 @@ class Monitor:
                 if self.store is not None and not self.store.save(changes, letters, notes, lease):
                     notes = {}
                     self._deposed(lease)
+                if isinstance(self.panes, TemporaryPanes):
+                    self.panes.save({change.part: change.panes for change in changes if change.panes is not None})
             except StaleOwner as stale:
                 self.lost([stale.part])
                 self._save([partition for partition in partitions if partition.number != stale.part])
@@ -418,6 +426,10 @@ class Monitor:
         for each in copies:
             total.merge(each)
         return total
+
+    def answer_range(self, query: str) -> tuple[int, bytes]:
+        """Return the HTTP status and the JSON that answer the query of `/api/range`."""
+        return self._ranges.json(query, self.config.counting.metrics, self.clock())
 
     def stats(self) -> JoinStats:
         """Return what became of predictions and labels, in all partitions together."""
@@ -513,6 +525,7 @@ class Monitor:
     def close(self) -> None:
         """Write a last checkpoint, and the export if one is configured, and close the store."""
         if self.store is None:
+            self.panes.close()
             return
         try:
             self._save(list(self._partitions.values()))

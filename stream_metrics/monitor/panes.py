@@ -10,7 +10,7 @@ decodes one state and merges two more, and each pane is decoded once in the time
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Generic, Self, TypeAlias, TypeVar
+from typing import Generic, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +63,8 @@ class Panes(Generic[State]):
     def __init__(self, inner: State, period: str, panes: int) -> None:
         like = TimeWindow(inner, period, panes)  # which checks the arguments
         self.inner: State = like.inner
-        self.panes, self.length = panes, parse_duration(period, "period") // panes
+        self.panes = panes
+        self.length: int = parse_duration(period, "period") // panes
         self.seen: int | None = None
         self._open: dict[int, State] = {}  # the newest pane, and what came late for others
         self._written: dict[int, bytes] = {}  # panes with an open state as last written, if nothing has changed
@@ -78,6 +79,12 @@ class Panes(Generic[State]):
     def gone(self) -> int | None:
         """The newest pane that can receive no more; None if there is none."""
         return None if self.seen is None else self.seen // self.length - self.panes
+
+    @property
+    def end(self) -> int | None:
+        """The end of the newest pane that has counted anything; None if none has."""
+        newest = max([*self._open, *self._merges.frozen], default=None)
+        return None if newest is None else (newest + 1) * self.length
 
     def fewer(self, most: int) -> int:
         """Return the largest number of panes, at most `most`, that a window of this period can have."""
@@ -99,6 +106,18 @@ class Panes(Generic[State]):
         if state is None:
             state = self._open[number] = self.inner.copy()
         return state
+
+    def add(self, t: int, batch: State) -> bool:
+        """Merge a batch into the pane of a time, and return whether it is not gone."""
+        number = self.number(t)
+        if number is None:
+            return False
+        self._written.pop(number, None)
+        if number in self._open:
+            self._open[number].merge(batch)
+        else:
+            self._open[number] = batch.copy()  # a merge into an empty state takes twenty times as long
+        return True
 
     def settle(self, seen: int) -> None:
         """Set the latest time: panes that are too old are dropped, and those before the newest become bytes."""
@@ -204,7 +223,22 @@ class Panes(Generic[State]):
 AnyPanes: TypeAlias = Panes[MetricSet] | Panes[ByGroup]
 
 
-def parted_by(rows: Rows, clock: NDArray[np.int64], windows: Sequence[AnyPanes]) -> list[Rows]:
+class Parting(Protocol):
+    """What divides time into panes of a length; those up to `gone` are one."""
+
+    @property
+    def length(self) -> int:
+        """The length of a pane, in nanoseconds."""
+
+    @property
+    def gone(self) -> int | None:
+        """The newest pane that can receive no more; None if there is none."""
+
+    def number(self, t: int) -> int | None:
+        """Return the number of the pane of a time; None if it is gone."""
+
+
+def parted_by(rows: Rows, clock: NDArray[np.int64], windows: Sequence[Parting]) -> list[Rows]:
     """Return rows parted so that all of a part are in the same pane of every window; what is gone is one part.
 
     `clock` has the times of the chunk that the rows are of.

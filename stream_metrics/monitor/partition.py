@@ -11,6 +11,9 @@ import operator
 from collections.abc import Sequence
 from operator import itemgetter
 
+from stream_metrics.inputs.times import to_epoch_ns
+from stream_metrics.monitor.archive.retention import Retention
+from stream_metrics.monitor.archive.writing import COUNTS, Archive, State, StoredPanes, by_group, forgotten
 from stream_metrics.monitor.arrivals import Arrivals
 from stream_metrics.monitor.changes import DriftDetectors, changed_rules
 from stream_metrics.monitor.class_limit import ClassPool
@@ -19,7 +22,7 @@ from stream_metrics.monitor.counting import Counts
 from stream_metrics.monitor.joining import Joiner
 from stream_metrics.monitor.records import Events, Record, Rejected
 from stream_metrics.monitor.spill import Rows, Spill
-from stream_metrics.monitor.store import LETTERS, Change, Row, StoreError, offsets
+from stream_metrics.monitor.store import LETTERS, Change, PaneChange, Row, StoreError, offsets
 from stream_metrics.wire import decoded, encoded
 
 __all__ = ["Partition", "by_part", "validate"]
@@ -30,10 +33,19 @@ INCOMPLETE = 100
 
 
 class Partition:
-    """The state of one partition; `rows` stores pending entries that do not fit into memory."""
+    """The state of one partition; `rows` stores pending entries that do not fit into memory, `panes` old counts."""
 
-    def __init__(self, number: int, config: Config, rows: Rows | None = None, pool: ClassPool | None = None) -> None:
+    def __init__(
+        self,
+        number: int,
+        config: Config,
+        rows: Rows | None = None,
+        pool: ClassPool | None = None,
+        panes: StoredPanes | None = None,
+    ) -> None:
         self.number = number
+        self._retention, self._group = Retention.of(config.store.retention), by_group(config.fields.group)
+        self._panes = panes
         self.changes = DriftDetectors(changed_rules(config))
         self.counts = Counts(config.counting, config.join.due, pool)
         self.counts.watch = self.changes.watch
@@ -52,6 +64,18 @@ class Partition:
         self.joiner = Joiner(config.join, self._spill)
         self._epoch = 0
         self._previous = offsets({})
+        self._start_archive(None)
+
+    def _start_archive(self, before: int | None) -> None:
+        """Keep counts by time from now on; samples of times before `before` may have been counted already."""
+        if self._panes is not None and self._retention.levels:
+            empty: dict[str, State] = {COUNTS: self.counts.empty, self._group: self.counts.empty_groups}
+            self.counts.archive = Archive(self._retention, empty, self._panes, self.number, before)
+
+    @property
+    def full(self) -> bool:
+        """Whether so much has changed that a checkpoint should be made early."""
+        return self.counts.archive is not None and self.counts.archive.full
 
     def unread(self, records: Sequence[Record]) -> list[Record]:
         """Return the records that were not read before."""
@@ -124,7 +148,13 @@ class Partition:
         state = self.state(len(waiting.moves.added))
         came = self.arrivals.last or 0.0
         shelves = waiting, done, came, self.joiner.ids.prepared()
-        return Change(self.number, self._epoch, self._previous, following, state, changed, dropped, *shelves)
+        panes = None if self._panes is None else self._pane_change(self._panes)
+        return Change(self.number, self._epoch, self._previous, following, state, changed, dropped, *shelves, panes)
+
+    def _pane_change(self, panes: StoredPanes) -> PaneChange | None:
+        if self.counts.archive is not None:
+            return self.counts.archive.change(self.counts.seen)
+        return None if panes.archived(self.number) is None else forgotten()
 
     def state(self, moving: int = 0) -> bytes:
         """Return everything but counts and entries as bytes; `moving` entries are about to be moved to rows."""
@@ -141,6 +171,8 @@ class Partition:
         self.joiner.waiting.written(change.waiting)
         self.joiner.done.written(change.done)
         self.joiner.ids.written(change.ids)
+        if self.counts.archive is not None and change.panes is not None:
+            self.counts.archive.written(change.panes)
         self._previous = change.next
         self.letters = []
         self.changed = False
@@ -178,6 +210,8 @@ class Partition:
         self.changes.load(*changes)
         parts = self.counts.parts()
         self._parts = {name: parts[name] if parts.get(name) == body else body for name, body in row.parts.items()}
+        newest = None if self.event_time is None else to_epoch_ns(self.event_time) + 1
+        self._start_archive(max((t for t in (self.counts.before, newest) if t is not None), default=None))
         self.rejected, self.incomplete = dict(rejected), list(incomplete)
         self.joiner.load(content, row.waiting, row.done, row.ids)
         recent = self.joiner.votes.content() or [t for t in (self.event_time,) if t is not None]
@@ -189,6 +223,7 @@ class Partition:
 def validate(config: Config) -> None:
     """Raise ``ValueError`` if no partition can be counted with this configuration."""
     changed_rules(config)
+    Retention.of(config.store.retention)
     Counts(config.counting, config.join.due)
     Joiner(config.join)
 

@@ -42,7 +42,8 @@ def routes(monitor: Monitor) -> Routes:
         monitor.take_reference(msgspec.json.decode(posted.body, type=_Reference).window)
 
     posts = {"/api/annotations": annotate, "/api/reference": take_reference}
-    return Routes(posted={path: _answered(post) for path, post in posts.items()}, limit=LARGEST)
+    posted = {path: _answered(post) for path, post in posts.items()}
+    return Routes(posted=posted, limit=LARGEST, ranges=monitor.answer_range)
 
 
 def _answered(post: Callable[[Posted], None]) -> Callable[[Posted], Reply]:

@@ -6,17 +6,18 @@ import json
 import random
 from typing import Any
 
-from stream_metrics.monitor.config import Config, Counting, Join
+from stream_metrics.monitor.config import Config, Counting, Join, Store
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.records import Record
 
-__all__ = ["CONFIG", "NOW", "counted", "events", "lines", "offline", "records"]
+__all__ = ["CONFIG", "NOW", "counted", "events", "lines", "offline", "records", "stored_panes"]
 
 START = 1_700_000_000.0
 NOW = START + 10_000_000.0  # by the clock of all tests
 CONFIG = Config(
     counting=Counting(scores=True, windows=("1h", "4h")),
     join=Join(ttl="5m", keep_joined="2m", max_pending=40, in_memory=5),
+    store=Store(retention=("1m for 2m", "5m for 10m", "15m")),
 )
 CLASSES = ("cat", "dog", "fox")
 
@@ -72,6 +73,15 @@ def offline(batch: list[Record], config: Config = CONFIG, at_once: int = 777) ->
     for start in range(0, len(batch), at_once):
         monitor.step(batch[start : start + at_once])
     return monitor
+
+
+def stored_panes(monitor: Monitor) -> list[Any]:
+    """Return what a monitor has counted by time, after a checkpoint."""
+    monitor.checkpoint()
+    with monitor.panes.all_panes() as panes:
+        about = panes.archives()
+        rows = [(name, *row) for name in panes.names() for row in panes.extents(name, -(2**62), 2**62)]
+        return [about, sorted(rows), [list(panes.bodies(name, -(2**62), 2**62)) for name in panes.names()]]
 
 
 def counted(monitor: Monitor) -> tuple[bytes, Any, Any]:

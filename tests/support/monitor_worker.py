@@ -20,7 +20,6 @@ import time
 import traceback
 from typing import Any
 
-from stream_metrics.monitor.config import Store as StoreConfig
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.sources import lines
 from stream_metrics.monitor.sources.file import FileSource
@@ -35,7 +34,7 @@ with contextlib.suppress(ImportError):
 __all__ = ["CRASHED", "STALE"]
 
 CRASHED, STALE, FAILED = 7, 8, 9
-CONFIG_ = dataclasses.replace(CONFIG, store=StoreConfig(every_events=40))
+CONFIG_ = dataclasses.replace(CONFIG, store=dataclasses.replace(CONFIG.store, every_events=40))
 
 
 def patch(store: StateStore, crash: int) -> None:

@@ -23,6 +23,8 @@ TABLES = {
     "pending": "part, row, id, body",
     "dead_letters": 'topic, partition, "offset", reason, detail',
     "notes": "name, body, crc",
+    "panes": "part, name, length, start, crc, body",
+    "archives": "part, about, crc",
 }
 NUMBERS = itertools.count()
 

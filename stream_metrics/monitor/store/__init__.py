@@ -3,7 +3,8 @@
 Not here: what a partition writes (`partition.py`), and which entries outgrow the memory (`spill.py`).
 """
 
-from stream_metrics.monitor.store.rows import LETTERS, Change, Row, StaleOwner, StoreError, offsets
+from stream_metrics.monitor.store.panes import TemporaryPanes
+from stream_metrics.monitor.store.rows import LETTERS, Change, PaneChange, Row, StaleOwner, StoreError, offsets
 from stream_metrics.monitor.store.sqlite import Store
 
-__all__ = ["Change", "LETTERS", "Row", "StaleOwner", "Store", "StoreError", "offsets"]
+__all__ = ["Change", "LETTERS", "PaneChange", "Row", "StaleOwner", "Store", "StoreError", "TemporaryPanes", "offsets"]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from urllib.parse import quote
 
 from stream_metrics.monitor.store.locks import make_private
+from stream_metrics.monitor.store.panes import PaneTables
 from stream_metrics.monitor.store.rows import EmptyStoreError, StoreError
 from stream_metrics.monitor.store.schema import SCHEMA, check_version, statements_after
 
-__all__ = ["connect", "is_empty", "read_only"]
+__all__ = ["connect", "is_empty", "read_only", "read_panes"]
 
 APPLICATION = 0x534D4F4E  # "SMON"
 KIND = "state file of a monitor"
@@ -55,6 +58,14 @@ def read_only(path: str) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+@contextmanager
+def read_panes(path: str) -> Iterator[PaneTables]:
+    """Give the panes of a state file as they are at one moment; errors as of `read_only`."""
+    with closing(read_only(path)) as connection:
+        connection.execute("begin")
+        yield PaneTables(path, lambda statement, *values: connection.execute(statement, values), connection.executemany)
 
 
 def is_empty(connection: sqlite3.Connection, path: str, application: int, schema: int, kind: str) -> bool:

@@ -21,6 +21,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from stream_metrics.monitor.records import Rejected
+from stream_metrics.monitor.store.panes import PaneTables
 from stream_metrics.monitor.store.rows import PendingRow, Row, StoreError
 from stream_metrics.monitor.store.schema import SCHEMA, check_version, for_postgres, statements_after
 from stream_metrics.monitor.store.tables import StateStore
@@ -88,6 +89,7 @@ class PostgresStore(StateStore):
     def __init__(self, path: str, worker: str | None = None) -> None:
         super().__init__(worker)
         self.name = shown_address(path)
+        self._reader: PostgresStore | None = None  # for other threads
         self._address = make_conninfo(path, **{k: v for k, v in DEFAULTS.items() if k not in conninfo_to_dict(path)})
         with self._named_errors():
             self._connection = self._connected()
@@ -221,6 +223,18 @@ class PostgresStore(StateStore):
             finally:
                 self._roll_back()
 
+    @contextmanager
+    def all_panes(self) -> Iterator[PaneTables]:
+        """Give the panes of all partitions as they are at one moment; one other thread at a time may call it."""
+        reader = self._reader = self._reader or self.another()
+        with reader.reading():
+            yield reader.pane_tables
+
+    def pane(self, part: int, name: str, length: int, start: int) -> bytes | None:
+        """Return the state of a pane as bytes, also if the server is away for a while; None if there is no such."""
+        read = super().pane
+        return self._patiently(lambda: read(part, name, length, start))
+
     def _patiently(self, do: Callable[[], T]) -> T:
         """Return what `do` returns, which can be done twice, also if the server is away for a while."""
         end = time.monotonic() + PATIENCE
@@ -266,5 +280,7 @@ class PostgresStore(StateStore):
 
     def close(self) -> None:
         """Close the connection."""
+        if self._reader is not None:
+            self._reader.close()
         with suppress(psycopg.Error):
             self._connection.close()

@@ -13,9 +13,12 @@ from stream_metrics.wire import encoded
 __all__ = [
     "Change",
     "EmptyStoreError",
+    "Extent",
     "LETTERS",
     "Lease",
     "Moves",
+    "Pane",
+    "PaneChange",
     "PendingRow",
     "Row",
     "SHELVES",
@@ -78,6 +81,36 @@ class Written(NamedTuple):
 NO_IDS = Written(None, 0, Moves(), 0, [])
 
 
+class Pane(NamedTuple):
+    """A stored pane: its length and start in nanoseconds, what it counts, and the state as bytes."""
+
+    length: int
+    start: int
+    name: str
+    body: bytes
+
+
+class Extent(NamedTuple):
+    """Which pane a partition has stored: without the state, but with its checksum."""
+
+    part: int
+    length: int
+    start: int
+    crc: int
+
+
+class PaneChange(NamedTuple):
+    """What a checkpoint does to the panes of a partition: those that end by `before` are deleted, too.
+
+    `about` is what is stored beside them.
+    """
+
+    written: list[Pane]
+    deleted: list[tuple[str, int, int]]  # name, length and start
+    before: int | None
+    about: bytes
+
+
 class Row(NamedTuple):
     """The stored state of a partition; `restored` if it comes from an export, which has no pending entries."""
 
@@ -107,12 +140,14 @@ class Change(NamedTuple):
     done: Written
     written: float = 0.0  # the time of the clock when the last event came
     ids: Written = NO_IDS
+    panes: PaneChange | None = None
 
     @property
     def size(self) -> int:
         """How many bytes it writes, those that outgrow the memory left out."""
         segments = [written.segment for written in (self.waiting, self.done, self.ids)]
         bodies = [segment.body for segment in segments if segment is not None]
+        bodies += [] if self.panes is None else [pane.body for pane in self.panes.written]
         return sum(map(len, [self.state, *self.parts.values(), *bodies]))
 
 

@@ -6,7 +6,8 @@ those that have changed; `log` what came to and left the join with each checkpoi
 of others, such as the state of alerts. Where workers share a store, `workers` has what each last said of itself, and
 `leases` who alone may do what. `owner` is the worker that claimed a partition; `saved` is when its last
 checkpoint was written, by the clock of the store; `revision` numbers its checkpoints, and
-`parts` says of each with which one it was written, so that readers fetch what is new.
+`parts` says of each with which one it was written, so that readers fetch what is new. For `panes` and `archives` see
+`panes.py`.
 
 Each text of `VERSIONS` takes a store from the version before to its own. They are written for SQLite; `for_postgres`
 returns the same for PostgreSQL.
@@ -17,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from stream_metrics.monitor.store.panes import PANES
 from stream_metrics.monitor.store.rows import StoreError
 
 __all__ = ["SCHEMA", "VERSIONS", "check_version", "for_postgres", "statements_after"]
@@ -45,6 +47,7 @@ create index parts_revision on parts (part, revision);
 create table workers (name text primary key, seen real not null, report blob not null);
 create table leases (name text primary key, holder text not null, epoch integer not null, ends real not null)
 """,
+    PANES,
 )
 SCHEMA = len(VERSIONS)
 POSTGRES = {

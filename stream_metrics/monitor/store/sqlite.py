@@ -20,8 +20,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
-from stream_metrics.monitor.store.files import connect
+from stream_metrics.monitor.store.files import connect, read_panes
 from stream_metrics.monitor.store.locks import Lock, Locked
+from stream_metrics.monitor.store.panes import PaneTables
 from stream_metrics.monitor.store.rows import StoreError
 from stream_metrics.monitor.store.tables import StateStore
 
@@ -105,6 +106,12 @@ class Store(StateStore):
         """Have all that is read inside come from one moment."""
         with self._named_errors(), self._begun("begin"):
             yield
+
+    @contextmanager
+    def all_panes(self) -> Iterator[PaneTables]:
+        """Give the panes of all partitions as they are at one moment; any thread may call it."""
+        with self._named_errors(), read_panes(self.path) as panes:
+            yield panes
 
     @contextmanager
     def _begun(self, how: str) -> Iterator[None]:

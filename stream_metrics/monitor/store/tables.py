@@ -17,11 +17,13 @@ from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Self
 
 from stream_metrics.monitor.records import Rejected
+from stream_metrics.monitor.store.panes import PaneTables
 from stream_metrics.monitor.store.rows import (
     LETTERS,
     SHELVES,
     Change,
     Lease,
+    Pane,
     PendingRow,
     Row,
     Segment,
@@ -162,6 +164,8 @@ class StateStore(ABC):
                 for shelf, written in enumerate((change.waiting, change.done, change.ids)):
                     self._write_log(change.part, shelf, written)
                 self._move(change.part, change.waiting)
+                if change.panes is not None:
+                    self.pane_tables.write(change.part, change.panes)
             if letters:
                 self._run_many(PUT_LETTER, map(_text, letters))
                 self._run("delete from dead_letters where rowid <= (select max(rowid) from dead_letters) - ?", LETTERS)
@@ -242,6 +246,30 @@ class StateStore(ABC):
         for name, body, crc in rows:
             self._check_crc(f"the note {name!r}", crc, body)
         return {name: body for name, body, _ in rows}
+
+    @property
+    def pane_tables(self) -> PaneTables:
+        """The panes, without names of the store in errors, in the transaction that has begun."""
+        return PaneTables(self.name, self._run, self._run_many)
+
+    def archived(self, part: int) -> bytes | None:
+        """Return what is stored beside the panes of a partition; None if nothing is."""
+        with self._named_errors():
+            return self.pane_tables.archived(part)
+
+    def pane(self, part: int, name: str, length: int, start: int) -> bytes | None:
+        """Return the state of a pane as bytes; None if there is no such pane."""
+        with self._named_errors():
+            return self.pane_tables.pane(part, name, length, start)
+
+    def panes(self, part: int, start: int, end: int) -> list[Pane]:
+        """Return the panes of a partition that overlap a range of time."""
+        with self._named_errors():
+            return self.pane_tables.panes(part, start, end)
+
+    @abstractmethod
+    def all_panes(self) -> AbstractContextManager[PaneTables]:
+        """Give the panes of all partitions as they are at one moment; one other thread at a time may call it."""
 
     def fill(self, rows: Iterable[tuple[int, Mapping[str, int], bytes, Mapping[str, bytes]]]) -> None:
         """Write partitions (number, next offsets, state, parts) of an export into a new store."""

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from support import postgres
-from support.monitor_events import CONFIG, NOW, counted, events, lines, offline
+from support.monitor_events import CONFIG, NOW, counted, events, lines, offline, stored_panes
 from support.monitor_worker import CRASHED, STALE
 from support.stores import TABLES, new_address
 
@@ -29,7 +29,8 @@ from stream_metrics.wire import decoded
 
 KILLS = 20
 DATA = b"".join(line + b"\n" for line in lines(events(1200, seed=3)))
-WHOLE = counted(offline(Lines("events.jsonl", 0).add(DATA)))
+OFFLINE = offline(Lines("events.jsonl", 0).add(DATA))
+WHOLE, PANES = counted(OFFLINE), stored_panes(OFFLINE)
 
 
 class Processes:
@@ -115,11 +116,13 @@ def check(state: str) -> None:
     found = counted(monitor)
     assert monitor.store is not None
     sound = is_address(state) or monitor.store._run("pragma integrity_check").fetchall() == [("ok",)]
+    panes = stored_panes(monitor)
     letters = {letter.offset for letter in monitor.store.letters(1000)}
     monitor.close()
 
     assert offsets == {("events.jsonl", 0): len(DATA)}
     assert found == WHOLE
+    assert panes == PANES
     assert sound
     assert len(letters) == sum(WHOLE[2].values())
 
@@ -234,11 +237,11 @@ def test_a_limit_on_files_is_said_and_survived(processes: Processes, file_order:
 
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[Callable[[str], None]]:
-    """A file system of 400 kB at `tmp_path / "small"`; calling it with a size gives it another."""
+    """A file system of 600 kB at `tmp_path / "small"`; calling it with a size gives it another."""
     folder = tmp_path / "small"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o"]
-    if subprocess.run([*mount, "size=400k", "small", str(folder)], capture_output=True).returncode:
+    if subprocess.run([*mount, "size=600k", "small", str(folder)], capture_output=True).returncode:
         pytest.skip("needs the right to mount a small file system")
     yield lambda size: subprocess.run([*mount, f"remount,size={size}", str(folder)], check=True)
     subprocess.run(["umount", str(folder)], check=True)

@@ -1,0 +1,135 @@
+"""What a range of stored panes is as data: the values of some metrics in pieces of time, of all samples or of a group.
+
+Values of a piece are computed once as long as its panes stay as they are, so that a page may ask every few seconds.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from stream_metrics.catalog.table import find
+from stream_metrics.containers.groups import ByGroup
+from stream_metrics.errors import StreamMetricsError
+from stream_metrics.monitor.archive.moments import moment
+from stream_metrics.monitor.archive.reading import Panes, Piece, complete, merged, pieces, steps
+from stream_metrics.monitor.archive.writing import COUNTS, State, by_group
+from stream_metrics.monitor.intervals import intervals
+from stream_metrics.monitor.names import names_of
+from stream_metrics.monitor.store.rows import StoreError
+from stream_metrics.monitor.window_values import value
+from stream_metrics.snapshots.snapshot import Snapshot
+
+__all__ = ["Asked", "QueryError", "RangeAnswers", "asked"]
+
+POINTS, MOST_POINTS = 200, 2000
+CACHED = 10_000  # points
+HOUR = 3600 * 10**9
+FIELDS = ("from", "to", "metrics", "points", "group")
+
+
+class QueryError(StreamMetricsError, ValueError):
+    """A range that cannot be asked for."""
+
+
+class Asked(NamedTuple):
+    """A range that is asked for: None is where the stored panes begin, or end."""
+
+    start: int | None
+    end: int | None
+    metrics: tuple[str, ...]
+    points: int
+    group: str | None
+
+
+def asked(query: str, metrics: Sequence[str], now: float) -> Asked:
+    """Return what the query of an address asks for; `metrics` if it names none. ``QueryError`` says what is wrong."""
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True, max_num_fields=10) if query else []
+        fields = dict(pairs)
+        if len(fields) < len(pairs) or not fields.keys() <= {*FIELDS}:
+            names = ", ".join(name for name, _ in pairs)
+            raise QueryError(f"Expected some of {', '.join(FIELDS)}, each once, but got {names}")
+        times = [moment(fields[name], name, now) if fields.get(name) else None for name in ("from", "to")]
+        keys = tuple(find(key.strip()).key for key in fields.get("metrics", "").split(",") if key.strip())
+        points = fields.get("points", str(POINTS))
+        if not (points.isascii() and points.isdigit() and 1 <= int(points[:9]) <= MOST_POINTS):
+            raise QueryError(f"Expected `points` to be from 1 to {MOST_POINTS}, but got {points!r:.20}")
+    except (KeyError, ValueError) as error:
+        raise error if isinstance(error, QueryError) else QueryError(str(error)) from None
+    return Asked(times[0], times[1], keys or tuple(metrics), int(points), fields.get("group"))
+
+
+class RangeAnswers:
+    """Answers from the panes that `panes` opens, with the groups of a `field`; any thread may ask."""
+
+    def __init__(self, panes: Callable[[], AbstractContextManager[Panes]], field: str) -> None:
+        self._panes, self._groups = panes, by_group(field)
+        self._lock = threading.Lock()
+        self._cache: dict[tuple[object, ...], dict[str, Any]] = {}
+
+    def json(self, query: str, metrics: Sequence[str], now: float) -> tuple[int, bytes]:
+        """Return the HTTP status and the JSON for the query of an address; see `asked`."""
+        try:
+            return 200, msgspec.json.encode(self.answer(asked(query, metrics, now)))
+        except QueryError as error:
+            return 400, msgspec.json.encode({"error": str(error)})
+        except StoreError as error:
+            return 503, msgspec.json.encode({"error": str(error)})
+
+    def answer(self, what: Asked) -> dict[str, Any]:
+        """Return the values of a range; ``QueryError`` if it ends before it begins."""
+        name = COUNTS if what.group is None else self._groups
+        with self._lock, self._panes() as panes:
+            bounds = panes.bounds(name)
+            first, last = bounds or (what.start or 0, what.end or HOUR)
+            start = first if what.start is None else what.start
+            end = max(last, start + 1) if what.end is None else what.end
+            if start >= end:
+                raise QueryError(f"Expected `to` to be after `from`, but got {end / 1e9} and {start / 1e9}")
+            parts = pieces(panes, name, steps(start, end, what.points))
+            low, high = parts[0].start, parts[-1].end
+            since = complete(panes, name)
+            return {
+                "from": low / 1e9,
+                "to": high / 1e9,
+                "complete_from": (low if since is None else min(max(since, low), high)) / 1e9,
+                "first": None if bounds is None else bounds[0] / 1e9,
+                "last": None if bounds is None else bounds[1] / 1e9,
+                "points": [self._point(panes, name, part, what) for part in parts],
+            }
+
+    def _point(self, panes: Panes, name: str, piece: Piece, what: Asked) -> dict[str, Any]:
+        key = name, what.group, what.metrics, piece
+        if key not in self._cache:
+            if len(self._cache) >= CACHED:
+                self._cache.clear()
+            state = merged(panes, name, piece.start, piece.end) if piece.panes else None
+            self._cache[key] = _values(state, what.group, what.metrics)
+        return {"from": piece.start / 1e9, "to": piece.end / 1e9, **self._cache[key]}
+
+
+def _values(state: State | None, group: str | None, keys: Sequence[str]) -> dict[str, Any]:
+    """Return the values of a state, of one of its groups; `n` is None if the group was counted with others."""
+    snapshot = None if state is None or isinstance(state, ByGroup) else state.snapshot()
+    folded = False
+    if isinstance(state, ByGroup):
+        by_name: Mapping[str, Any] = dict(zip(names_of(state.groups), state.groups, strict=True))
+        snapshot = Snapshot(state.state(by_name[group])) if group is not None and group in by_name else None
+        folded = snapshot is None and state.folded > 0
+    if snapshot is None:
+        return {"n": None if folded else 0, "values": dict.fromkeys(keys), "low": {}, "high": {}}
+    values = {key: value(snapshot, key) for key in keys}
+    bounds, _ = intervals(snapshot, [key for key in keys if values[key] is not None], "fixed")
+    ends = {key: pair for key, pair in bounds.items() if pair is not None}
+    return {
+        "n": snapshot.n,
+        "values": values,
+        "low": {key: low for key, (low, _) in ends.items()},
+        "high": {key: high for key, (_, high) in ends.items()},
+    }

@@ -1,0 +1,247 @@
+"""The panes of a partition that were changed since its last checkpoint, and what a checkpoint does to the stored ones.
+
+Stored panes stay in the store. One is read when a sample comes for it, and written with the next checkpoint; between
+two checkpoints, all but the newest few wait as bytes. Whoever has the partition is the only one to write its panes, and
+a checkpoint of anybody else fails, so what was read is still right when it is written: a checkpoint has the panes that
+have changed, as a whole, and those that age has merged, in the transaction of the offsets. After a crash at any moment,
+the panes are those of the samples before the stored offsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeAlias, cast
+
+from stream_metrics.containers.groups import ByGroup
+from stream_metrics.inputs.times import LIMIT
+from stream_metrics.metrics.metric_set import MetricSet
+from stream_metrics.monitor.archive.retention import Key, Retention
+from stream_metrics.monitor.store.rows import Pane, PaneChange
+from stream_metrics.wire import decoded, encoded, from_bytes
+
+__all__ = ["COUNTS", "Archive", "StoredPanes", "State", "by_group", "complete_from", "forgotten", "state_of"]
+
+COUNTS = "counts"
+OPEN = 4  # panes that stay states between checkpoints
+MANY = 1000  # changed panes, from which a checkpoint should be made
+State: TypeAlias = MetricSet | ByGroup
+
+
+def by_group(field: str) -> str:
+    """Return the name of the panes that count the groups of a field."""
+    return f"by/{field}"
+
+
+class StoredPanes(Protocol):
+    """Where the panes of partitions are stored."""
+
+    def archived(self, part: int) -> bytes | None:
+        """Return what the last checkpoint wrote about the panes of a partition; None if it wrote nothing."""
+
+    def pane(self, part: int, name: str, length: int, start: int) -> bytes | None:
+        """Return the state of a pane as bytes; None if there is no such pane."""
+
+    def panes(self, part: int, start: int, end: int) -> Iterable[Pane]:
+        """Return the panes that overlap a range of time."""
+
+
+class _About(NamedTuple):
+    """What is stored beside the panes: the levels and their first times, and from when each name is complete."""
+
+    levels: tuple[tuple[int, int | None], ...]
+    floors: tuple[int, ...]
+    since: dict[str, int | None]
+
+    @classmethod
+    def of(cls, data: bytes | None) -> _About:
+        if data is None:
+            return cls((), (), {})
+        levels, floors, since = decoded(data)
+        return cls(tuple(tuple(level) for level in levels), tuple(floors), dict(since))
+
+
+class Archive:
+    """The panes of one partition: `empty` has a state without samples for each name, `rows` what is stored.
+
+    The names are `COUNTS` and that of the groups, if there are any.
+
+    A name that is new where samples of times before `before` were counted is complete from then on: earlier samples are
+    in none of its panes, also if they come later.
+    """
+
+    def __init__(
+        self, retention: Retention, empty: Mapping[str, State], rows: StoredPanes, part: int, before: int | None = None
+    ) -> None:
+        self.retention, self.empty = retention, dict(empty)
+        self.counts, self.groups = COUNTS, next((name for name in empty if name != COUNTS), COUNTS)
+        self._rows, self._part = rows, part
+        about = _About.of(rows.archived(part))
+        self._about = about if about.levels == retention.levels else about._replace(floors=())
+        start = None if before is None else -(-before // self.length) * self.length
+        self.since = {name: about.since.get(name, start) for name in self.empty}
+        self._stale = about.levels != retention.levels  # whether all stored panes have to be looked at
+        self._open: dict[tuple[str, Key], State] = {}
+        self._changed: dict[tuple[str, Key], bytes | None] = {}  # None: as the open state is
+
+    @property
+    def length(self) -> int:
+        """The length of the shortest panes, in nanoseconds."""
+        return self.retention.levels[0].length
+
+    @property
+    def gone(self) -> None:
+        """None: there is no time so long ago that it would need no pane of its own."""
+
+    def number(self, t: int) -> int:
+        """Return the number of the shortest pane of a time."""
+        return t // self.length
+
+    @property
+    def full(self) -> bool:
+        """Whether so many panes have changed that a checkpoint should be made."""
+        return len(self._changed) >= MANY
+
+    def add(self, name: str, t: int, batch: State) -> None:
+        """Merge a batch into the pane of a time, unless that is before the first pane."""
+        key = self._key(name, t)
+        if key is None:
+            return
+        if (state := self._opened(name, key)) is None:
+            self._open[name, key] = batch.copy()  # a merge into an empty state takes twenty times as long
+        else:
+            state.merge(batch)  # type: ignore[arg-type]
+        self._changed[name, key] = None
+
+    def at(self, name: str, t: int) -> State | None:
+        """Return the state of a pane, to be fed at once; None if the time is before the first pane."""
+        key = self._key(name, t)
+        if key is None:
+            return None
+        if (state := self._opened(name, key)) is None:
+            state = self._open[name, key] = self.empty[name].copy()
+        self._changed[name, key] = None
+        return state
+
+    def groups_at(self, t: int) -> ByGroup | None:
+        """Return the groups of the pane of a time, to be fed at once; None if the time is before the first pane."""
+        return cast("ByGroup | None", self.at(self.groups, t))
+
+    def _key(self, name: str, t: int) -> Key | None:
+        since = self.since[name]
+        return None if since is not None and t < since else self.retention.key(t, self._about.floors)
+
+    def _opened(self, name: str, key: Key) -> State | None:
+        """Return the state of a pane, from the store if it is there; None if nothing was counted in it."""
+        state = self._open.get((name, key))
+        if state is None:
+            data = self._changed.get((name, key)) or self._stored(name, key)
+            if data is not None:
+                state = self._open[name, key] = state_of(data)
+        return state
+
+    def _stored(self, name: str, key: Key) -> bytes | None:
+        return self._rows.pane(self._part, name, *key)
+
+    def alone(self, name: str, t: int) -> tuple[Key, State] | None:
+        """Return a copy of the state of the pane that has counted samples of a time; None if there is none."""
+        key = self._key(name, t)
+        if key is None:
+            return None
+        state = self._opened(name, key)
+        if state is not None:
+            return key, state.copy()
+        others = (pane for pane in self._rows.panes(self._part, t, t + 1) if pane.name == name)  # another retention's
+        return next(((Key(pane.length, pane.start), state_of(pane.body)) for pane in others), None)
+
+    def replace(self, name: str, key: Key, state: State) -> None:
+        """Let a pane be this state, which is taken over."""
+        self._open[name, key] = state
+        self._changed[name, key] = None
+
+    def settle(self) -> None:
+        """Turn all states but the newest into bytes."""
+        for place in sorted(self._open, key=lambda place: place[1].start)[:-OPEN]:
+            state = self._open.pop(place)
+            if place in self._changed:
+                self._changed[place] = state.to_bytes()
+
+    def change(self, seen: int | None) -> PaneChange:
+        """Return what a checkpoint has to write when the latest time is `seen`."""
+        floors = self.retention.floors(seen, self._about.floors)
+        panes = {place: self._open[place].to_bytes() if data is None else data for place, data in self._changed.items()}
+        moved, deleted = self._aged(floors, panes)
+        written = [Pane(*key, name, data) for (name, key), data in sorted((panes | moved).items())]
+        before = floors[-1] if floors and self.retention.levels[-1].age is not None else None
+        since = self.since if before is None else {name: max(t or before, before) for name, t in self.since.items()}
+        about = encoded([self.retention.levels, floors, since])
+        return PaneChange(written, deleted, before, about)
+
+    def _aged(
+        self, floors: Sequence[int], panes: dict[tuple[str, Key], bytes]
+    ) -> tuple[dict[tuple[str, Key], bytes], list[tuple[str, int, int]]]:
+        """Return the longer panes into which shorter ones have to be merged, and delete the shorter ones."""
+        sources: dict[tuple[str, Key], dict[Key, bytes]] = {}
+        for name, key, data in self._moving(floors, panes):
+            target = self._target(key, floors)
+            if target is not None and target != key:
+                sources.setdefault((name, target), {})[key] = data
+        moved, deleted = {}, []
+        for (name, target), parts in sorted(sources.items()):
+            for key in parts:
+                panes.pop((name, key), None)
+                deleted.append((name, *key))
+            whole = panes.get((name, target)) or self._stored(name, target)
+            moved[name, target] = _merged([*([] if whole is None else [whole]), *parts.values()])
+        return moved, deleted
+
+    def _moving(
+        self, floors: Sequence[int], panes: Mapping[tuple[str, Key], bytes]
+    ) -> Iterable[tuple[str, Key, bytes]]:
+        """Yield the panes that may be too short for their age: stored ones, and those that have changed."""
+        for at, (floor, level) in enumerate(zip(floors, self.retention.levels[1:], strict=False)):
+            earlier = self._about.floors[at] if self._about.floors and not self._stale else -(2**62)
+            if floor > earlier:
+                for pane in self._rows.panes(self._part, earlier, floor):
+                    key = Key(pane.length, pane.start)
+                    if pane.length < level.length and (pane.name, key) not in panes:
+                        yield pane.name, key, pane.body
+        yield from ((name, key, data) for (name, key), data in panes.items())
+
+    def _target(self, key: Key, floors: Sequence[int]) -> Key | None:
+        """Return the pane of the retention that holds all of a pane; None if none does so far."""
+        target = self.retention.key(key.start, floors)
+        return target if target is not None and target.length % key.length == 0 and key.end <= target.end else None
+
+    def written(self, change: PaneChange) -> None:
+        """Note that a checkpoint has been written."""
+        self._about = _About.of(change.about)
+        self.since, self._stale = dict(self._about.since), False
+        self._changed.clear()
+        self.settle()
+        for name, key in list(self._open):
+            if key.length > self.length or self._key(name, key.start) != key:  # others may have been merged into it
+                del self._open[name, key]
+
+
+def forgotten() -> PaneChange:
+    """Return what a checkpoint without an archive has to write where there was one: no name is complete any more."""
+    return PaneChange([], [], None, encoded([(), (), {}]))
+
+
+def complete_from(about: bytes | None, name: str) -> int | None:
+    """Return from when the panes of a name are complete, None if from the start; `about` is that of a partition."""
+    return _About.of(about).since.get(name, LIMIT)
+
+
+def state_of(data: bytes) -> State:
+    """Return the state of a stored pane."""
+    return cast(State, from_bytes(data))
+
+
+def _merged(parts: Sequence[bytes]) -> bytes:
+    if len(parts) == 1:
+        return parts[0]
+    first, *rest = map(state_of, parts)
+    for state in rest:
+        first.merge(state)  # type: ignore[arg-type]
+    return first.to_bytes()
