@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from stream_metrics.states.protocols import Accumulator
 
 __all__ = [
+    "HEADER",
     "MAGIC",
     "Portable",
     "decoded",

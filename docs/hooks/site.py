@@ -22,11 +22,11 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ("run", "merge", "show", "metrics", "monitor", "demo")
+COMMANDS = ("run", "merge", "show", "metrics", "monitor", "query", "demo")
 COPIES = {"benchmarks.md": "benchmarks/README.md", "changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}
 REPOSITORY = re.compile(r"\[([^\]]+)\]\(repo:([^)\s:]+)(?:::(\w+))?\)")
 DOCTEST, NEEDS = re.compile(r"  # doctest: .*$", re.MULTILINE), re.compile(r"^<!-- needs: .*-->\n", re.MULTILINE)
-PRINTED = re.compile(r"\{\{ ([a-z]+ --[a-z-]+) \}\}")
+PRINTED = re.compile(r"\{\{ ([a-z]+(?: [a-z]+)? --[a-z-]+) \}\}")
 FROM_README = re.compile(r"\{\{ README: (.+) \}\}")
 MATH = re.compile(r"\$([^$\n]+)\$")
 

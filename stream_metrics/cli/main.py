@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import NoReturn
 
-from stream_metrics.cli import collect, demo, merge, metrics, monitor, run, show
+from stream_metrics.cli import collect, demo, merge, metrics, monitor, monitor_store, query, run, show
 from stream_metrics.cli.errors import CliError, reason
 
 __all__ = ["main"]
@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _dispatch(argv: Sequence[str] | None) -> int:
     parser = _parser()
     try:
-        arguments = parser.parse_args(argv)
+        arguments = parser.parse_args(_joined(sys.argv[1:] if argv is None else argv))
     except SystemExit as end:  # help, version, or wrong usage: printed already
         return int(end.code or 0)
     if arguments.execute is None:
@@ -73,6 +73,17 @@ def _dispatch(argv: Sequence[str] | None) -> int:
     return status
 
 
+def _joined(argv: Sequence[str]) -> list[str]:
+    """Return arguments with the two words of a command as one, and times before now beside their option."""
+    words = list(argv)
+    if words[:1] == ["monitor"] and words[1:2] and words[1] in ("backup", "restore", "inspect"):
+        words[:2] = [" ".join(words[:2])]
+    for at in range(len(words) - 1, 0, -1):
+        if words[at - 1] in ("--from", "--to") and words[at][:1] == "-" and words[at][1:2].isdecimal():
+            words[at - 1 : at + 1] = [f"{words[at - 1]}={words[at]}"]  # else argparse takes it for an option
+    return words
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog=PROGRAM, description=DESCRIPTION, epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -80,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {_version()}")
     parser.set_defaults(execute=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for command in (run, merge, show, metrics, monitor, collect, demo):
+    for command in (run, merge, show, metrics, monitor, monitor_store, query, collect, demo):
         command.add(commands)
     return parser
 

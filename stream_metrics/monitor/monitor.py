@@ -93,7 +93,7 @@ class Monitor:
         self._common: set[str] = set()  # notes that any worker may change
         self.replicas: Replicas | None = None  # once the store is shared with other workers
         self._lease: Lease | None = None  # under which notes are written, where it is shared
-        self._notes: dict[str, bytes] = {} if store is None else store.notes()
+        self._notes: dict[str, bytes] = {} if store is None else store.notes(("history",))
         self._dead_letters: deque[Rejected] = deque(
             [] if store is None else store.letters(DEAD_LETTERS)[::-1], DEAD_LETTERS
         )
@@ -198,7 +198,10 @@ class Monitor:
 
     def _restore_history(self, stored: Any) -> None:
         if stored is not None:
-            self.history.restore(stored)
+            try:
+                self.history.restore(stored)
+            except ValueError as error:  # lines on a page are no reason not to count
+                LOG.warning("the trend lines start again: %s", error)
 
     def _restore_reference(self, stored: Any) -> None:
         if stored is not None:

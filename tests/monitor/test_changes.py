@@ -18,7 +18,7 @@ from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.serving.prometheus import text
 from stream_metrics.monitor.store import Store
-from stream_metrics.monitor.store.export import restore
+from stream_metrics.monitor.store.backups import restore
 from stream_metrics.monitor.summary import summary
 from stream_metrics.report.layout import number
 from stream_metrics.states.detector import ChangeDetector

@@ -20,7 +20,8 @@ from stream_metrics.monitor.config import Store as StoreConfig
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.sources.memory import MemorySource
 from stream_metrics.monitor.store import StaleOwner, Store, StoreError
-from stream_metrics.monitor.store.export import Export, read_export, restore
+from stream_metrics.monitor.store.backups import restore
+from stream_metrics.monitor.store.export import Export, read_export
 from stream_metrics.monitor.view_types import DeadLetter, PartitionRow, to_json
 
 STREAM = records(events(500))

@@ -25,7 +25,7 @@ from stream_metrics.monitor.store.rows import StoreError
 from stream_metrics.monitor.window_values import value
 from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["Asked", "QueryError", "RangeAnswers", "asked"]
+__all__ = ["Asked", "QueryError", "RangeAnswers", "asked", "values_of"]
 
 POINTS, MOST_POINTS = 200, 2000
 CACHED = 10_000  # points
@@ -110,11 +110,11 @@ class RangeAnswers:
             if len(self._cache) >= CACHED:
                 self._cache.clear()
             state = merged(panes, name, piece.start, piece.end) if piece.panes else None
-            self._cache[key] = _values(state, what.group, what.metrics)
+            self._cache[key] = values_of(state, what.group, what.metrics)
         return {"from": piece.start / 1e9, "to": piece.end / 1e9, **self._cache[key]}
 
 
-def _values(state: State | None, group: str | None, keys: Sequence[str]) -> dict[str, Any]:
+def values_of(state: State | None, group: str | None, keys: Sequence[str]) -> dict[str, Any]:
     """Return the values of a state, of one of its groups; `n` is None if the group was counted with others."""
     snapshot = None if state is None or isinstance(state, ByGroup) else state.snapshot()
     folded = False

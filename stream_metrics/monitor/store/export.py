@@ -7,8 +7,6 @@ waited then have expired, and the partitions are marked as incomplete.
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
@@ -16,12 +14,10 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 from stream_metrics.errors import DecodeError
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.counting import Counts
-from stream_metrics.monitor.store.locks import Lock, Locked
 from stream_metrics.monitor.store.rows import StoreError
-from stream_metrics.monitor.store.sqlite import Store
 from stream_metrics.wire import Portable, write_file
 
-__all__ = ["Export", "Exported", "read_export", "restore", "write_export"]
+__all__ = ["Export", "Exported", "read_export", "write_export"]
 
 T = TypeVar("T")
 
@@ -80,29 +76,3 @@ def read_export(path: str) -> Export:
     except (OSError, DecodeError) as error:
         raise StoreError(f"{path}: {error}") from error
 
-
-def restore(path: str, export: str) -> str | None:
-    """Put a state file made of an export in the place of the one at `path`, and return where that is now, if it was.
-
-    Raises ``StoreError`` if the export is damaged or the state file is in use; then nothing has changed.
-    """
-    content = read_export(export)
-    aside = None
-    try:
-        lock = Lock(path, shared=False)
-    except (Locked, OSError) as error:
-        raise StoreError(str(error)) from None
-    try:
-        if os.path.exists(path):
-            aside = f"{path}.damaged-{time.time_ns()}"
-            for suffix in ("", "-wal", "-shm"):
-                if os.path.exists(path + suffix):
-                    os.rename(path + suffix, aside + suffix)
-    finally:
-        lock.close()
-    store = Store(path)
-    try:
-        store.fill(content.partitions)
-    finally:
-        store.close()
-    return aside

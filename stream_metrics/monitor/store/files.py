@@ -65,6 +65,8 @@ def read_panes(path: str) -> Iterator[PaneTables]:
     """Give the panes of a state file as they are at one moment; errors as of `read_only`."""
     with closing(read_only(path)) as connection:
         connection.execute("begin")
+        if _number(connection, "user_version") < SCHEMA:
+            raise StoreError(f"{path}: is of an earlier version and has no panes yet: start the monitor once")
         yield PaneTables(path, lambda statement, *values: connection.execute(statement, values), connection.executemany)
 
 

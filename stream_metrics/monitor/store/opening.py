@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+from stream_metrics.monitor.store.files import read_panes
+from stream_metrics.monitor.store.panes import PaneTables
 from stream_metrics.monitor.store.rows import StoreError
 from stream_metrics.monitor.store.sqlite import Store
 from stream_metrics.monitor.store.tables import StateStore
 
-__all__ = ["is_address", "open_store"]
+__all__ = ["is_address", "open_panes", "open_store"]
 
 SCHEMES = "postgresql://", "postgres://"
 
@@ -25,3 +32,19 @@ def open_store(path: str, shared: bool = False) -> StateStore:
     except ImportError:
         raise StoreError('A postgresql:// store needs psycopg: pip install "stream-metrics[postgres]"') from None
     return PostgresStore(path)
+
+
+@contextmanager
+def open_panes(path: str) -> Iterator[PaneTables]:
+    """Give the panes of a store as they are at one moment, also while monitors write it."""
+    if is_address(path):
+        with closing(open_store(path)) as store, store.all_panes() as panes:
+            yield panes
+        return
+    if not os.path.exists(path):
+        raise StoreError(f"{path}: there is no such state file")
+    try:
+        with read_panes(path) as panes:
+            yield panes
+    except sqlite3.Error as error:
+        raise StoreError(f"{path}: {error}") from error

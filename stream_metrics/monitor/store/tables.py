@@ -12,7 +12,7 @@ import os
 import socket
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Self
 
@@ -239,10 +239,11 @@ class StateStore(ABC):
             rows = self._run(f"select {columns} from dead_letters order by rowid desc limit ?", most)
             return [Rejected(*letter) for letter in rows.fetchall()]
 
-    def notes(self) -> dict[str, bytes]:
-        """Return what others have put beside the states."""
+    def notes(self, optional: Collection[str] = ()) -> dict[str, bytes]:
+        """Return what others have put beside the states, without the damaged ones of `optional` names."""
         with self._named_errors():
             rows = self._run("select name, body, crc from notes").fetchall()
+        rows = [row for row in rows if row[0] not in optional or checksum(row[1]) == row[2]]
         for name, body, crc in rows:
             self._check_crc(f"the note {name!r}", crc, body)
         return {name: body for name, body, _ in rows}

@@ -16,7 +16,8 @@ from support.stores import change
 
 from stream_metrics.monitor.records import Rejected
 from stream_metrics.monitor.store import Row, Store, StoreError, locks, offsets
-from stream_metrics.monitor.store.export import Export, Exported, read_export, restore, write_export
+from stream_metrics.monitor.store.backups import restore
+from stream_metrics.monitor.store.export import Export, Exported, read_export, write_export
 from stream_metrics.monitor.store.files import read_only
 from stream_metrics.monitor.store.rows import EmptyStoreError, checksum
 from stream_metrics.monitor.store.schema import SCHEMA, VERSIONS

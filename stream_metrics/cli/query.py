@@ -1,0 +1,166 @@
+"""``stream-metrics query``: print the metrics of any past range of time that a monitor has stored."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stream_metrics.cli import options
+from stream_metrics.cli.csv_output import csv_text
+from stream_metrics.cli.errors import CliError, UsageError
+from stream_metrics.cli.output import add_intervals, check_intervals, print_snapshot, view, with_intervals
+from stream_metrics.errors import StreamMetricsError
+from stream_metrics.inputs.times import parse_duration
+from stream_metrics.report.layout import number
+from stream_metrics.report.table import Column, Table
+
+__all__ = ["add", "iso"]
+
+HELP = """\
+STATE is the state file of a monitor, which may be running, or the address of its
+PostgreSQL database. Times are ISO 8601 (UTC without an offset), seconds since
+1970, "now", or a length of time before now. Counts are stored in panes of a
+minute, an hour or a day, which become longer with age: a range begins and ends
+where a pane does, and the report says where. --every prints a row for each piece
+of the range.
+
+examples:
+  stream-metrics query monitor.sqlite --from -7d
+  stream-metrics query monitor.sqlite --from 2024-05-07 --to 2024-05-08 --by country
+  stream-metrics query monitor.sqlite --from -7d --every 1d --metrics accuracy,roc_auc_ovr
+  stream-metrics query monitor.sqlite --from -1h --format json --intervals"""
+DEFAULT = "accuracy", "macro_f1"
+
+
+def add(commands: options.Commands) -> None:
+    """Add the command to the parser."""
+    parser = options.add_command(commands, "query", "print the metrics of a past range of time", HELP)
+    parser.add_argument("state", metavar="STATE", help="state file of a monitor, or postgresql:// address")
+    parser.add_argument("--from", dest="start", metavar="TIME", help="begin of the range (default: what is stored)")
+    parser.add_argument("--to", dest="end", metavar="TIME", help="end of the range (default: what is stored)")
+    parser.add_argument("--by", metavar="FIELD", help="by group: the name of the field, or 'group'")
+    parser.add_argument("--every", metavar="LENGTH", help="a row for each piece of this length, such as 1h")
+    options.add_output(parser)
+    add_intervals(parser)
+    parser.set_defaults(execute=execute)
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Read the panes, merge them, print."""
+    from stream_metrics.monitor.archive.reading import complete, cut_every, pieces
+    from stream_metrics.monitor.store.opening import open_panes
+
+    if arguments.every and arguments.by:
+        raise UsageError("--every is of all samples and --by of one piece: use one of them")
+    try:
+        with open_panes(arguments.state) as panes:
+            name = _name(panes, arguments.by)
+            start, end = _range(panes, name, arguments)
+            every = None if arguments.every is None else parse_duration(arguments.every, "--every")
+            if every is not None and (end - start) // every > 100_000:
+                raise UsageError("--every is too short for this range: expected at most 100,000 rows")
+            cut = pieces(panes, name, [start, end] if every is None else cut_every(start, end, every))
+            since = complete(panes, name)
+            facts = _facts(cut[0].start, cut[-1].end, since)
+            if every is None:
+                _print_one(panes, name, cut[0], arguments, facts)
+            else:
+                _print_rows(panes, name, cut, arguments, facts)
+    except ValueError as error:  # a time or a length of time that is none
+        raise UsageError(str(error)) from None
+    except StreamMetricsError as error:
+        raise CliError(str(error)) from None
+    return 0
+
+
+def _name(panes: Any, by: str | None) -> str:
+    """Return the name of the panes to read."""
+    from stream_metrics.monitor.archive.writing import COUNTS, by_group
+
+    if by is None:
+        return COUNTS
+    names = panes.names()
+    groups = [name for name in names if name != COUNTS]
+    if by == "group" and by_group(by) not in names and len(groups) == 1:
+        return str(groups[0])
+    if by_group(by) not in names:
+        fields = ", ".join(name.partition("/")[2] for name in groups) or "no field"
+        raise UsageError(f"--by {by}: the panes have groups of {fields}")
+    return by_group(by)
+
+
+def _range(panes: Any, name: str, arguments: argparse.Namespace) -> tuple[int, int]:
+    """Return the range that is asked for, in nanoseconds."""
+    from stream_metrics.monitor.archive.moments import moment
+
+    bounds, now = panes.bounds(name), time.time()
+    if bounds is None:
+        raise CliError(f"{arguments.state}: no panes are stored yet")
+    start = bounds[0] if arguments.start is None else moment(arguments.start, "--from", now)
+    end = max(bounds[1], start + 1) if arguments.end is None else moment(arguments.end, "--to", now)
+    if start >= end:
+        raise UsageError("--to is not after --from")
+    if end <= bounds[0] or start >= bounds[1]:
+        raise CliError(f"nothing was counted then: panes are stored from {iso(bounds[0])} to {iso(bounds[1])}")
+    return start, end
+
+
+def _facts(start: int, end: int, since: int | None) -> dict[str, str]:
+    facts = {"from": iso(start), "to": iso(end)}
+    return facts if since is None or since <= start else {**facts, "complete_from": iso(min(since, end))}
+
+
+def iso(t: int) -> str:
+    """Return a time in nanoseconds since 1970 as ISO 8601 text."""
+    from stream_metrics.containers.moments import text_of
+
+    return text_of(t / 1e9).replace(".000000Z", "Z")
+
+
+def _sentence(facts: Mapping[str, str]) -> str:
+    text = f"{facts['from']} to {facts['to']}"
+    return text + (f"; complete from {facts['complete_from']} on" if "complete_from" in facts else "")
+
+
+def _print_one(panes: Any, name: str, piece: Any, arguments: argparse.Namespace, facts: Mapping[str, str]) -> None:
+    from stream_metrics.monitor.archive.reading import merged
+
+    state = merged(panes, name, piece.start, piece.end)
+    if state is None:
+        raise CliError(f"nothing was counted in {_sentence(facts)}")
+    check_intervals(state, arguments)
+    if arguments.format == "table":
+        print(f"{_sentence(facts)}\n")
+    print_snapshot(with_intervals(view(state, arguments.metrics), arguments), arguments.format, facts)
+
+
+def _print_rows(panes: Any, name: str, cut: Any, arguments: argparse.Namespace, facts: Mapping[str, str]) -> None:
+    """Print a row for each piece."""
+    from stream_metrics.monitor.archive.answers import values_of
+    from stream_metrics.monitor.archive.reading import merged
+
+    keys = arguments.metrics or DEFAULT
+    rows = []
+    for piece in cut:
+        values = values_of(merged(panes, name, piece.start, piece.end) if piece.panes else None, None, keys)
+        rows.append({"from": iso(piece.start), "to": iso(piece.end), **values})
+    if arguments.format == "json":
+        print(json.dumps({**facts, "points": rows}, indent=2))
+    elif arguments.format == "csv":
+        print(csv_text(_csv(rows, keys)))
+    else:
+        columns = [Column("samples", "n", [number(row["n"]) for row in rows])]
+        for at, key in enumerate(keys):
+            cells = ["\u2013" if row["values"][key] is None else f"{row['values'][key]:.4f}" for row in rows]
+            columns.append(Column(key, key, cells, at))
+        print(_sentence(facts), *Table("from", [row["from"] for row in rows], columns).fit(200).lines(), sep="\n")
+
+
+def _csv(rows: list[dict[str, Any]], keys: tuple[str, ...]) -> Iterator[list[object]]:
+    yield ["from", "to", "n", *(name for key in keys for name in (key, f"{key}_low", f"{key}_high"))]
+    for row in rows:
+        ends = ((row["values"][key], row["low"].get(key), row["high"].get(key)) for key in keys)
+        yield [row["from"], row["to"], row["n"], *("" if value is None else value for three in ends for value in three)]

@@ -1,0 +1,164 @@
+"""``query``, ``monitor backup | restore | inspect``, and exports that ``show`` and ``merge`` read."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.monitor_events import CONFIG, NOW, counted, events, offline, records
+
+import stream_metrics as sm
+from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor.store import Store
+
+STREAM = records(events(900, seed=2))
+WHOLE = offline(STREAM).counts()
+
+
+@pytest.fixture(scope="module")
+def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The state file of a monitor that has read everything, and its export beside it."""
+    folder = tmp_path_factory.mktemp("state")
+    config = dataclasses.replace(CONFIG, store=dataclasses.replace(CONFIG.store, export=str(folder / "export")))
+    monitor = Monitor(config, Store(str(folder / "state.sqlite")), lambda: NOW)
+    monitor.assign([0])
+    monitor.step(STREAM)
+    monitor.close()
+    return folder / "state.sqlite"
+
+
+def test_a_range_is_printed_like_a_state(cli: Callable[..., Any], state: Path) -> None:
+    """The whole range has the numbers of the total, with its actual bounds; intervals and formats as in show."""
+    found = json.loads(cli("query", state, "--format", "json", "--intervals", "--metrics", "accuracy,roc_auc_ovr").out)
+    snapshot = WHOLE.total.snapshot()
+    assert found["n"] == snapshot.n
+    assert found["metrics"] == {key: snapshot[key] for key in ("accuracy", "roc_auc_ovr")}
+    assert found["intervals"]["metrics"]["accuracy"]["low"] == snapshot.interval("accuracy").low
+    assert found["from"] <= "2023-11-14T22:13:20Z" <= found["to"]
+    table = cli("query", state, "--from", "2023-11-14T22:15:01", "--to", "2023-11-14T22:15:02").out
+    assert table.startswith("2023-11-14T22:15:00Z to 2023-11-14T22:20:00Z\n")
+
+
+def test_groups_are_those_of_the_range(cli: Callable[..., Any], state: Path) -> None:
+    groups = WHOLE.total_groups.snapshot()
+    rows = list(csv.DictReader(cli("query", state, "--by", "group", "--format", "csv").out.splitlines()))
+    found = {row["group"]: float(row["value"]) for row in rows if row["metric"] == "accuracy" and row["group"]}
+    assert found == {name: groups[name]["accuracy"] for name in groups}
+
+
+def test_every_piece_has_a_row(cli: Callable[..., Any], state: Path) -> None:
+    command = "query", state, "--every", "5m", "--metrics", "accuracy"
+    points = json.loads(cli(*command, "--format", "json").out)["points"]
+    rows = list(csv.DictReader(cli(*command, "--format", "csv").out.splitlines()))
+    assert sum(point["n"] for point in points) == WHOLE.total.n
+    assert [(row["from"], row["to"], int(row["n"]), float(row["accuracy"])) for row in rows] == [
+        (point["from"], point["to"], point["n"], point["values"]["accuracy"]) for point in points
+    ]
+    assert len(cli(*command).out.splitlines()) == len(points) + 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["--from", "-7d"], 1, "panes are stored from 2023-11-14T22"),
+        (["--from", "soon"], 2, "`--from` to be a time"),
+        (["--from", "2023-11-15", "--to", "2023-11-14"], 2, "--to is not after --from"),
+        (["--by", "planet"], 2, "the panes have groups of group"),
+        (["--by", "group", "--every", "1m"], 2, "use one of them"),
+        (["--every", "1x"], 2, "`--every` to be a length of time"),
+        (["--every", "1us"], 2, "too short"),
+        (["--metrics", "acuracy"], 2, "did you mean"),
+    ],
+)
+def test_what_cannot_be_answered_is_said(
+    cli: Callable[..., Any], state: Path, arguments: list[str], status: int, message: str
+) -> None:
+    result = cli("query", state, *arguments)
+    assert (result.status, result.out) == (status, "")
+    assert message in result.err
+
+
+def test_a_file_that_is_none_is_refused(cli: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no database" * 100)
+    for command in (["query"], ["monitor", "inspect"]):
+        for name in ("none", "text"):
+            result = cli(*command, tmp_path / name)
+            assert result.status == 1
+            assert str(tmp_path / name) in result.err
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_backup_of_a_running_monitor_loses_nothing(cli: Callable[..., Any], tmp_path: Path) -> None:
+    """Restored and read on, it has the counts of one pass; the file that was there stays."""
+    path, backup = tmp_path / "state.sqlite", tmp_path / "backup"
+    monitor = Monitor(CONFIG, Store(str(path)), lambda: NOW)
+    monitor.assign([0])
+    monitor.step(STREAM[:700])
+    monitor.checkpoint()
+    assert cli("monitor", "backup", path, backup).status == 0
+    assert cli("monitor", "restore", backup, path).status == 1
+    monitor.step(STREAM[700:900])
+    monitor.close()
+    assert cli("monitor", "backup", path, backup).status == 1
+    assert backup.stat().st_mode & 0o777 == 0o600
+
+    result = cli("monitor", "restore", backup, path)
+    assert result.status == 0
+    assert Path(result.out.splitlines()[1].split(":")[0]).exists()
+    again = Monitor(CONFIG, Store(str(path)), lambda: NOW)
+    assert again.assign([0]) == {("t", 0): STREAM[700].offset}
+    again.step(STREAM)
+    assert counted(again)[:2] == counted(offline(STREAM))[:2]
+    again.close()
+
+
+def test_a_damaged_backup_changes_nothing(cli: Callable[..., Any], state: Path, tmp_path: Path) -> None:
+    path = tmp_path / "state.sqlite"
+    Store(str(path)).close()
+    before = path.read_bytes()
+    for name, data in (("cut", state.read_bytes()[:100_000]), ("text", b"text"), ("empty", b"")):
+        (tmp_path / name).write_bytes(data)
+        assert cli("monitor", "restore", tmp_path / name, path).status == 1
+        assert path.read_bytes() == before
+    assert {file.name for file in tmp_path.iterdir()} <= {
+        "state.sqlite", "state.sqlite.lock", "state.sqlite.turn", "cut", "cut-wal", "cut-shm", "text", "empty"
+    }  # fmt: skip
+
+
+def test_inspect_says_what_a_file_holds(cli: Callable[..., Any], state: Path) -> None:
+    found = json.loads(cli("monitor", "inspect", state, "--format", "json").out)
+    (partition,) = found["partitions"]
+    assert (partition["samples"], partition["next"]) == (WHOLE.total.n, {"t": len(STREAM)})
+    assert {row["name"] for row in found["panes"]} == {"counts", "by/group"}
+    assert f"partition 0: {WHOLE.total.n} samples" in cli("monitor", "inspect", state).out
+
+
+def test_show_and_merge_read_an_export(cli: Callable[..., Any], state: Path, tmp_path: Path) -> None:
+    export = state.with_name("export")
+    assert json.loads(cli("show", export, "--format", "json", "--metrics", "accuracy").out)["n"] == WHOLE.total.n
+    assert cli("merge", export, "-o", tmp_path / "all.state").status == 0
+    assert sm.from_bytes((tmp_path / "all.state").read_bytes()) == WHOLE.total
+    assert cli("monitor", "restore", export, tmp_path / "state.sqlite").status == 0
+    assert json.loads(cli("monitor", "inspect", tmp_path / "state.sqlite", "--format", "json").out)["partitions"]
+
+
+def test_a_damaged_trend_line_does_not_refuse_the_start(tmp_path: Path) -> None:
+    path = str(tmp_path / "state.sqlite")
+    monitor = Monitor(CONFIG, Store(path), lambda: NOW)
+    monitor.assign([0])
+    monitor.step(STREAM[:500])
+    monitor.view()
+    monitor.close()
+    store = Store(path)
+    assert "history" in store.notes()
+    store._run("update notes set body = ? where name = 'history'", b"damage")
+    store.close()
+    again = Monitor(CONFIG, Store(path), lambda: NOW)
+    assert again.assign([0])
+    assert again.view().by_window["total"].n > 0
+    again.close()
