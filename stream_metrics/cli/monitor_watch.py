@@ -29,6 +29,7 @@ from stream_metrics.report.layout import number
 __all__ = ["Watch"]
 
 LOG = logging.getLogger("stream_metrics.monitor")
+NO_PAGE = 'the page needs Starlette and uvicorn: pip install "stream-metrics[monitor]"'
 
 
 class Watch:
@@ -46,7 +47,7 @@ class Watch:
         tui: bool = False,
         lines: Lines | None = None,
     ) -> None:
-        self._config, self._lines = config, lines or Lines()
+        self._config, self._lines, self._page = config, lines or Lines(), page
         validate(config)  # before a state file is created
         self._screen = _screen(self._lines.recent) if tui and sys.stdout.isatty() else None
         store = open_store(config.store.path, config.store.shared) if keeps else None
@@ -60,7 +61,7 @@ class Watch:
                 source,
                 self.monitor,
                 alerts,
-                _server(self._lines, stay) if page else None,
+                _server(stay) if page else None,
                 stay=stay,
                 once=once,
                 started=self._started,
@@ -98,6 +99,8 @@ class Watch:
             LOG.info("%s has %s records; the counts go on from there", self.monitor.store.name, number(records))
         if address is not None:
             LOG.info("the page is at %s", address)
+        elif self._page:
+            LOG.warning(NO_PAGE)
 
     def report(self) -> str:
         """Return what is printed at the end."""
@@ -115,61 +118,14 @@ class Watch:
             raise CliError(f"Expected events, but none of the {number(read)} records of the source holds one; {why}")
 
 
-<<<<<<< HEAD
-def _server() -> Any:
-    from stream_metrics.monitor.serving.server import Server  # http.server and ssl take longer than all else
-
-=======
-class _Lines:
-    """What goes to stderr; while the terminal shows a view, the last lines are kept, and said afterwards."""
-
-    def __init__(self) -> None:
-        self.recent: deque[str] = deque(maxlen=LINES)
-        self._quiet = False
-
-    def say(self, text: str) -> None:
-        self.recent.append(text)
-        if not self._quiet:
-            with suppress(OSError):  # a closed stderr must not stop the thread that logs
-                print(f"stream-metrics: {text}", file=sys.stderr, flush=True)
-
-    def _emit(self, record: logging.LogRecord) -> None:
-        error = record.exc_info[1] if record.exc_info else None
-        self.say(record.getMessage() + ("" if error is None else f": {error!r}"))
-
-    @contextmanager
-    def logged(self, quiet: bool) -> Iterator[None]:
-        """Say what is logged inside."""
-        handler = logging.Handler()
-        handler.emit = self._emit  # type: ignore[method-assign]
-        self._quiet = quiet
-        before, spreads = LOG.level, LOG.propagate
-        LOG.addHandler(handler)
-        LOG.setLevel(before or logging.INFO)
-        LOG.propagate = False
-        try:
-            yield
-        finally:
-            LOG.removeHandler(handler)
-            LOG.setLevel(before)
-            LOG.propagate = spreads
-            if quiet:
-                self._quiet = False
-                for text in list(self.recent):
-                    self.say(text)
-
-
-def _server(lines: _Lines, stay: bool) -> Any:
-    """Return what makes a server; None without the extra, which is said, unless nothing else is left to do."""
+def _server(stay: bool) -> Any:
+    """Return what makes a server, None without the extra; UsageError then if nothing else is left to do."""
     try:
         from stream_metrics.monitor.serving.server import Server  # takes longer than all else
-    except ModuleNotFoundError as error:
-        message = f'the page needs {str(error.name).partition(".")[0]}: pip install "stream-metrics[monitor]"'
+    except ModuleNotFoundError:
         if stay:
-            raise UsageError(message) from None
-        lines.say(message)
+            raise UsageError(NO_PAGE) from None
         return None
->>>>>>> ac48a9e (Serve the page with Starlette on uvicorn)
     return Server
 
 
