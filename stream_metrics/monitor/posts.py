@@ -14,12 +14,11 @@ from http import HTTPStatus
 import msgspec
 
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.serving.handler import Posted, Reply, Routes
+from stream_metrics.monitor.serving.routes import JSON, TEXT, Posted, Reply, Routes
 
 __all__ = ["routes"]
 
 LARGEST = 1 << 14  # bytes of a body
-JSON, TEXT = "application/json", "text/plain; charset=utf-8"
 
 
 class _Annotation(msgspec.Struct, forbid_unknown_fields=True):
