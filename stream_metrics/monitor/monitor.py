@@ -227,11 +227,12 @@ class Monitor:
         """Tell whether this worker evaluates alerts; if it was just elected, it goes on where another stopped."""
         if self.replicas is None:
             return True
+        self.replicas.asked = time.monotonic()
         lease, notes = self.replicas.elected()
         if lease is not None and lease != self._lease:
-            self._notes = dict(notes)
-            for name, take in self._takers.items():
-                take(self._kept(name))
+            self._notes = dict(notes) | {name: self._notes[name] for name in self._common}
+            for name in self._takers.keys() - self._common:
+                self._takers[name](self._kept(name))
         self._lease = lease
         return lease is not None
 
@@ -422,9 +423,9 @@ class Monitor:
             self._partitions[partition].mark_incomplete(what)
 
     def counts(self) -> Counts:
-        """Return the counts of all partitions together, a copy."""
+        """Return the counts of all partitions together, a copy; those of other workers as of their checkpoints."""
         with self._lock:
-            copies = [partition.counts.copy() for partition in self._partitions.values()]
+            copies = [partition.counts.copy() for partition in self._group().partitions]
         total = Counts(self.config.counting, self.config.join.due)
         for each in copies:
             total.merge(each)
@@ -437,7 +438,7 @@ class Monitor:
     def stats(self) -> JoinStats:
         """Return what became of predictions and labels, in all partitions together."""
         with self._lock:
-            return JoinStats.total(partition.joiner.stats() for partition in self._partitions.values())
+            return JoinStats.total(partition.joiner.stats() for partition in self._group().partitions)
 
     def view(self) -> View:
         """Return everything that is shown; states are copied under the lock, and read outside."""

@@ -36,6 +36,7 @@ LOG = logging.getLogger("stream_metrics.monitor")
 EVERY = 0.5  # seconds between two readings, or more: at most a tenth of the time
 SHARE = 9
 LEASE = 1.5  # seconds; a new holder is elected so long, and a reading, after one has died
+HUNG = 120.0  # seconds without an evaluation, after which another worker is to have the lease
 SILENT = 10.0  # seconds without a report, after which a worker is shown as silent
 ALERTS = "alerts"
 LETTERS = 100
@@ -103,6 +104,7 @@ class Replicas:
         self._lease: Lease | None = None
         self._valid = -math.inf  # until when the lease is, by time.monotonic
         self._problem: str | None = None
+        self.asked = time.monotonic()  # when rules were last evaluated, or might have been
         self._ended = threading.Event()
         self._wanted = threading.Event()
         self._thread = threading.Thread(target=self._run, name="replicas", daemon=True)
@@ -215,7 +217,8 @@ class Replicas:
     def _read(self) -> None:
         try:
             asked = time.monotonic()
-            lease = self._shared.report(self._report().content(), ALERTS, LEASE)
+            length = LEASE if asked - self.asked < HUNG else 0.0
+            lease = self._shared.report(self._report().content(), ALERTS, length)
             gained = lease is not None and lease != self._lease
             mine = set(self._mine())
             workers, holder, fetched = self._shared.fetch(mine)
@@ -226,11 +229,11 @@ class Replicas:
                     if number in self._reading.fetched:
                         fetched[number], partitions[number] = self._reading.fetched[number], self._partitions[number]
                 self._reading, self._partitions = reading, partitions
-                self._lease, self._valid = lease, asked + LEASE
+                self._lease, self._valid = lease, asked + length
             if gained:
                 LOG.info("this worker evaluates the alerts from now on")
             self._problem = None
-        except StoreError as error:
+        except Exception as error:  # whatever it is, the thread must go on, and the view say so
             if self._problem is None:
                 LOG.warning("what other workers count cannot be read: %s", error)
             self._problem = str(error)
@@ -294,6 +297,8 @@ class Group:
         letters = {letter[:3]: letter for letter in reversed(self._letters)}
         if self._replicas is not None:
             operation.replicas = self._replicas.view()
+            if self._replicas.problem is not None:
+                operation.incomplete.append(f"what other workers count cannot be read: {self._replicas.problem}")
             letters |= {letter[:3]: letter for letter in self._replicas.letters() if letter[:3] not in letters}
         operation.dead_letters = [DeadLetter(*letter) for letter in islice(letters.values(), LETTERS)]
 

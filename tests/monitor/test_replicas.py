@@ -275,6 +275,35 @@ def test_a_worker_that_was_stopped_tells_nothing_when_it_wakes(
     assert not one.leads
 
 
+def test_counts_that_cannot_be_read_are_said(worker: Callable[..., Worker]) -> None:
+    """A worker counts otherwise, or its state is damaged: what is shown lacks it, and says so, until it can be read."""
+    one, two = worker(), worker()
+    one.monitor.assign([0])
+    one.take(0, STREAMS[0])
+    until(lambda: everything(two.look(), STREAMS[:1]))
+    store = one.monitor.store
+    assert store is not None
+    ((crc,),) = store.run("select crc from state where part = 0").fetchall()
+    store.run("update state set crc = 0, revision = revision + 1 where part = 0")
+    until(lambda: any("state of partition 0 is damaged" in what for what in two.look().incomplete))
+    assert everything(two.look(), STREAMS[:1])
+    store.run("update state set crc = ?, revision = revision + 1 where part = 0", crc)
+
+    until(lambda: not two.look().incomplete)
+    assert two.monitor.counts().to_bytes() == offline(STREAMS[0]).counts().to_bytes()
+
+
+def test_a_worker_that_evaluates_nothing_leaves_the_lease(
+    worker: Callable[..., Worker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process lives and reports itself, but its views hang: another one evaluates the rules."""
+    one, two = worker(), worker()
+    until(lambda: one.leads)
+    monkeypatch.setattr(replicas, "HUNG", 0.3)
+
+    until(lambda: two.look() and two.leads)
+
+
 def test_a_reference_that_one_worker_takes_is_that_of_all(worker: Callable[..., Worker]) -> None:
     """Also if it does not evaluate alerts; the next one that is taken, by another, replaces it everywhere."""
     one, two = worker(), worker()
