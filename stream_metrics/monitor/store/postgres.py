@@ -22,7 +22,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from stream_metrics.monitor.records import Rejected
 from stream_metrics.monitor.store.panes import PaneTables
-from stream_metrics.monitor.store.rows import PendingRow, Row, StoreError
+from stream_metrics.monitor.store.rows import Pane, PendingRow, Row, StoreError
 from stream_metrics.monitor.store.schema import SCHEMA, check_version, for_postgres, statements_after
 from stream_metrics.monitor.store.tables import StateStore
 
@@ -234,6 +234,16 @@ class PostgresStore(StateStore):
         """Return the state of a pane as bytes, also if the server is away for a while; None if there is no such."""
         read = super().pane
         return self._patiently(lambda: read(part, name, length, start))
+
+    def panes(self, part: int, start: int, end: int) -> list[Pane]:
+        """Return the panes of a partition that overlap a range of time, also if the server is away for a while."""
+        read = super().panes
+        return self._patiently(lambda: read(part, start, end))
+
+    def archived(self, part: int) -> bytes | None:
+        """Return what is stored beside the panes of a partition, also if the server is away for a while."""
+        read = super().archived
+        return self._patiently(lambda: read(part))
 
     def _patiently(self, do: Callable[[], T]) -> T:
         """Return what `do` returns, which can be done twice, also if the server is away for a while."""
