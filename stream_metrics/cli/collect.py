@@ -88,10 +88,8 @@ def _execute(arguments: argparse.Namespace, lines: logs.Lines) -> int:
 
     try:
         from stream_metrics.collector.service import Service
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f'collect needs {str(error.name).partition(".")[0]}: pip install "stream-metrics[monitor]"'
-        ) from None
+    except ModuleNotFoundError:
+        raise UsageError('collect needs Starlette and uvicorn: pip install "stream-metrics[monitor]"') from None
 
     host, port = _address(arguments.listen)
     expected = [*arguments.expect, *_lines(arguments.expect_file)]

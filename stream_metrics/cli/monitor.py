@@ -63,6 +63,9 @@ def add(commands: options.Commands) -> None:
     parser.add_argument("--format", choices=("table", "json"), help=about)
     logs.add(parser)
     parser.add_argument("--print-config", action="store_true", help="print the configuration as TOML and exit")
+    parser.add_argument(
+        "--schema", action="store_true", help="print the JSON Schema of the view (/api/snapshot) and exit"
+    )
     parser.add_argument("--export-dashboards", metavar="DIR", help="write Grafana and Prometheus files and exit")
     monitor_flags.add(parser)
     parser.set_defaults(execute=execute)
@@ -74,6 +77,11 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _execute(arguments: argparse.Namespace, lines: logs.Lines) -> int:
+    if arguments.schema:
+        from stream_metrics.monitor.view_types import json_schema
+
+        print(json_schema(), end="")
+        return 0
     if arguments.print_config:
         with usage():
             print(example(configured(_layered(arguments)[0])), end="")

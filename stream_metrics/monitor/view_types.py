@@ -7,6 +7,7 @@ the samples have weights: whole numbers as long as all weights are.
 
 from __future__ import annotations
 
+import inspect
 import json
 from typing import TypeAlias
 
@@ -31,8 +32,8 @@ __all__ = [
     "DetectorRow",
     "DriftRow",
     "Ends",
-    "Flows",
     "Firing",
+    "Flows",
     "Gap",
     "GroupRow",
     "Groups",
@@ -54,6 +55,7 @@ __all__ = [
     "WindowView",
     "WorkerRow",
     "Workers",
+    "json_schema",
     "to_json",
 ]
 
@@ -504,3 +506,12 @@ def to_json(view: View) -> bytes:
         return msgspec.json.encode(view)
     except UnicodeEncodeError:  # a label has a lone surrogate, which is no UTF-8: escape it
         return json.dumps(json_data(msgspec.to_builtins(view)), separators=(",", ":")).encode()
+
+
+def json_schema() -> str:
+    """Return the JSON Schema of a view as JSON has it, which `/api/snapshot` and `/events` follow."""
+    schema = msgspec.json.schema(View)
+    for each in schema["$defs"].values():
+        if "description" in each:
+            each["description"] = inspect.cleandoc(each["description"])
+    return json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, indent=2) + "\n"

@@ -445,4 +445,6 @@ def test_without_the_extra_only_the_page_is_missing(folder, arguments, status, c
     assert result.returncode == status
     assert ("joined" in result.stdout) == counts
     if arguments != ("monitor", "events.jsonl"):
-        assert re.fullmatch(r'.*needs starlette: pip install "stream-metrics\[monitor\]".*\n', result.stderr)
+        assert re.fullmatch(
+            r'.*needs Starlette and uvicorn: pip install "stream-metrics\[monitor\]".*\n', result.stderr
+        )
