@@ -275,7 +275,6 @@ _NAMES = {
     "inference.planning": "power samples_for_power samples_needed",
     "inference.running": "RunningInterval",
     "inputs.columns": "Categorical",
-    "metrics.metric": "Metric",
     "metrics.metric_set": "MetricSet",
     "scoring": "scorer",
     "snapshots.groups": "GroupSnapshot",
@@ -290,7 +289,7 @@ _NAMES = {
     "wire": "from_bytes",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
-_CLASSES = "metrics.classes"  # the module of all other names: classes of one metric
+_CLASSES = "metrics.classes"  # the module of all other names: classes of one metric, and their base, which knows them
 
 del metrics
 

@@ -14,6 +14,7 @@ get into a file: all of them or none.
 
 from __future__ import annotations
 
+import importlib
 import os
 import zlib
 from pathlib import Path
@@ -45,6 +46,24 @@ VERSION = 1
 HEADER = 9
 BIG_INT = 1  # the extension type of an int outside 64 bits
 
+# Modules that define the kinds, to be imported when bytes of one are read first; of metrics, that of all their classes.
+_MODULES = {
+    "aggregate": "containers.aggregate",
+    "bad_rows": "tables.bad_rows",
+    "comparison": "states.joint",
+    "confusion": "states.confusion",
+    "detector": "states.detector",
+    "fading": "containers.fading",
+    "groups": "containers.groups",
+    "losses": "states.losses",
+    "metric": "metrics.classes",
+    "ranks": "states.ranks",
+    "rolling": "containers.rolling",
+    "running": "inference.running",
+    "set": "metrics.metric_set",
+    "timed": "containers.timed",
+}
+_imported: set[str] = set()  # the kinds whose modules are
 _kinds: dict[str, type[Portable]] = {}
 
 
@@ -196,8 +215,8 @@ def packed(state: Accumulator) -> list[object]:
 
 def unpacked(pair: object) -> Any:
     """Return the state of what `packed` wrote; ValueError or DecodeError if no state would have written it."""
-    if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) and pair[0] in _kinds):
-        raise ValueError(f"[kind, content] with a kind of {sorted(_kinds)}")
+    if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) and _is_kind(pair[0])):
+        raise ValueError(f"[kind, content] with a kind of {sorted({*_MODULES, *_kinds})}")
     return _kinds[pair[0]].from_content(pair[1])
 
 
@@ -234,9 +253,18 @@ def _open(data: bytes) -> tuple[str, object]:
         raise DecodeError(f"Expected a msgpack body, but got bytes that are none: {error}") from error
     if shortest != data[HEADER:]:
         raise DecodeError("Expected a msgpack body in its shortest form, but got a longer one")
-    if not (isinstance(body, tuple) and len(body) == 2 and isinstance(body[0], str) and body[0] in _kinds):
-        raise DecodeError(f"Expected [kind, content] with a kind of {sorted(_kinds)}, but got something else")
+    if not (isinstance(body, tuple) and len(body) == 2 and isinstance(body[0], str) and _is_kind(body[0])):
+        kinds = sorted({*_MODULES, *_kinds})
+        raise DecodeError(f"Expected [kind, content] with a kind of {kinds}, but got something else")
     return body[0], body[1]
+
+
+def _is_kind(kind: str) -> bool:
+    """Tell whether a class writes this kind, which is then in `_kinds`."""
+    if kind in _MODULES and kind not in _imported:
+        importlib.import_module(f"stream_metrics.{_MODULES[kind]}")
+        _imported.add(kind)
+    return kind in _kinds
 
 
 def encoded(value: object) -> bytes:

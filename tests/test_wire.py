@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stream_metrics as sm
-from stream_metrics import testing
+from stream_metrics import testing, wire
 from stream_metrics.wire import encoded
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -230,6 +230,30 @@ def test_every_label_survives(first: Any, second: Any) -> None:
 
     assert repr(sm.from_bytes(state.to_bytes()).labels) == repr(state.labels)
     assert repr(sm.from_bytes(fixed.to_bytes()).labels) == repr(fixed.labels)
+
+
+@pytest.mark.parametrize("read", ["sm.from_bytes(data)", "sm.merge([data])", "sm.TimeWindow.from_bytes(data)"])
+def test_bytes_are_read_by_a_process_that_has_used_nothing(read: str) -> None:
+    """A process that has only imported the package knows every kind, also inside another one."""
+    window = sm.TimeWindow(sm.ROCAUC(), period="1h", panes=4)
+    window.update(True, 0.5, t=0)
+    data = f"data = bytes.fromhex({window.to_bytes().hex()!r})"
+    code = f"import stream_metrics as sm; {data}; print({read}.to_bytes().hex())"
+
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert bytes.fromhex(result.stdout) == window.to_bytes()
+
+
+def test_every_kind_has_the_module_that_defines_it() -> None:
+    """The table of modules is complete: every public class that writes bytes is in it."""
+    public = [getattr(sm, name) for name in sm.__all__]
+    classes = [value for value in public if isinstance(value, type) and issubclass(value, wire.Portable)]
+    modules = {
+        value.KIND: value.__module__.removeprefix("stream_metrics.") for value in classes if "KIND" in vars(value)
+    }
+
+    assert {**modules, "metric": "metrics.classes"} == wire._MODULES
 
 
 def test_bytes_do_not_depend_on_the_process() -> None:
