@@ -433,7 +433,7 @@ class Monitor:
 
     def answer_range(self, query: str) -> tuple[int, bytes]:
         """Return the HTTP status and the JSON that answer the query of `/api/range`."""
-        return self._ranges.json(query, self.config.counting.metrics, self.clock())
+        return self._ranges.json(query, self.history.metrics, self.clock())
 
     def stats(self) -> JoinStats:
         """Return what became of predictions and labels, in all partitions together."""

@@ -1,4 +1,6 @@
-"""What programs may post to a monitor: annotations, such as deployments, and which window is the reference.
+"""What a server answers for a monitor beside its view: ranges of time, and what programs may post.
+
+    GET /api/range          see ``archive.answers``
 
     POST /api/annotations   {"text": "deployed 2.1"}, or with "at": 1.7e9, in seconds since 1970
     POST /api/reference     {"window": "1d"}

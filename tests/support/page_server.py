@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stream_metrics.monitor.config import Serve
+from stream_metrics.monitor.serving.routes import Routes
 from stream_metrics.monitor.serving.server import Server
 from stream_metrics.monitor.serving.streams import StreamOptions
 from support.page_views import typed
@@ -20,9 +21,16 @@ class PageServer:
         self.healthy = True
         config = Serve(port=port, **options)
         healthy = {"alive": lambda: self.healthy, "ready": lambda: self.healthy}
-        self.server = Server(config, lambda: self._typed, **healthy, streams=streams)
+        self.answer = 400, b'{"error": "no ranges here"}'  # to what is asked of /api/range
+        self.asked: list[str] = []
+        routes = Routes(ranges=self._range)
+        self.server = Server(config, lambda: self._typed, **healthy, streams=streams, routes=routes)
         self.url = self.server.start()
         self.port = int(self.url.rstrip("/").rpartition(":")[2])
+
+    def _range(self, query: str) -> tuple[int, bytes]:
+        self.asked.append(query)
+        return self.answer
 
     @property
     def view(self) -> dict[str, Any]:

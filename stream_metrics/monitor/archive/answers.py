@@ -5,6 +5,7 @@ Values of a piece are computed once as long as its panes stay as they are, so th
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -19,6 +20,7 @@ from stream_metrics.errors import StreamMetricsError
 from stream_metrics.monitor.archive.moments import moment
 from stream_metrics.monitor.archive.reading import Panes, Piece, complete, merged, pieces, steps
 from stream_metrics.monitor.archive.writing import COUNTS, State, by_group
+from stream_metrics.monitor.headline import class_key, split_key
 from stream_metrics.monitor.intervals import intervals
 from stream_metrics.monitor.names import names_of
 from stream_metrics.monitor.store.rows import StoreError
@@ -30,6 +32,7 @@ __all__ = ["Asked", "QueryError", "RangeAnswers", "asked", "values_of"]
 POINTS, MOST_POINTS = 200, 2000
 CACHED = 10_000  # points
 HOUR = 3600 * 10**9
+KEY = r'(?:[^",]|"(?:[^"\\]|\\.)*")+'  # of a metric, up to a comma that is not in the name of a class
 FIELDS = ("from", "to", "metrics", "points", "group")
 
 
@@ -56,13 +59,19 @@ def asked(query: str, metrics: Sequence[str], now: float) -> Asked:
             names = ", ".join(name for name, _ in pairs)
             raise QueryError(f"Expected some of {', '.join(FIELDS)}, each once, but got {names}")
         times = [moment(fields[name], name, now) if fields.get(name) else None for name in ("from", "to")]
-        keys = tuple(find(key.strip()).key for key in fields.get("metrics", "").split(",") if key.strip())
+        keys = tuple(_key(key) for key in re.findall(KEY, fields.get("metrics", "")) if key.strip())
         points = fields.get("points", str(POINTS))
         if not (points.isascii() and points.isdigit() and 1 <= int(points[:9]) <= MOST_POINTS):
             raise QueryError(f"Expected `points` to be from 1 to {MOST_POINTS}, but got {points!r:.20}")
     except (KeyError, ValueError) as error:
         raise error if isinstance(error, QueryError) else QueryError(str(error)) from None
     return Asked(times[0], times[1], keys or tuple(metrics), int(points), fields.get("group"))
+
+
+def _key(text: str) -> str:
+    """Return the key of a metric, or of one of a class; KeyError if there is none."""
+    key, name = split_key(text.strip())
+    return find(key).key if name is None else class_key(find(key).key, name)
 
 
 class RangeAnswers:

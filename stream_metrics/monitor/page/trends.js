@@ -9,6 +9,7 @@
 import { colour, numbers, padded, STEPS, times } from "./axes.js";
 import { byId, el, setAttribute, setText, setVariable, short, show, sized } from "./dom.js";
 import { compact, count, metric, metricName, moment, windowName } from "./format.js";
+import { Range } from "./range.js";
 import { Table } from "./tables.js";
 
 const DASHES = [[], [7, 3], [2, 3], [10, 3, 2, 3], [5, 5], [14, 4], [2, 6], [8, 2, 2, 2, 2, 2]];
@@ -25,6 +26,11 @@ export class Trends {
   #view = null;
   #window = null;
   #thresholds = [];
+  #history = { t: [], n: [] };
+  #bands = null; // {low, high} of a range, by metric
+  #range = new Range(() => {
+    if (this.#view !== null) this.update(this.#view, this.#window);
+  });
   #table = new Table(byId("trends-table"), { caption: "Trends, newest first", tall: true });
 
   constructor() {
@@ -39,14 +45,16 @@ export class Trends {
   /** Show the trends of a window. */
   update(view, window) {
     [this.#view, this.#window] = [view, window];
-    const history = view.history[window] ?? { t: [], n: [] };
+    const range = this.#range.lines(view);
+    const history = range?.lines ?? view.history[window] ?? { t: [], n: [] };
+    [this.#history, this.#bands] = [history, range];
     this.#keys = Object.keys(history).filter((key) => key !== "t" && key !== "n");
     this.#on ??= new Set(view.headline);
     this.#thresholds = this.#findThresholds();
     const enough = history.t.length >= 2;
     show(this.host, enough);
     show(byId("trends-empty"), !enough);
-    setText(byId("trends-note"), `each point covers the ${windowName(window)}`);
+    setText(byId("trends-note"), range?.text ?? `each point covers the ${windowName(window)}`);
     if (enough) this.#draw(history);
     this.#showLegend(null);
     this.#describe(history);
@@ -61,7 +69,7 @@ export class Trends {
 
   #draw(history) {
     const data = [history.t, history.n ?? history.t.map(() => null), ...this.#keys.map((key) => history[key])];
-    const build = JSON.stringify([this.#window, this.#keys, [...this.#on]]);
+    const build = JSON.stringify([this.#window, this.#keys, [...this.#on], this.#range.name]);
     if (build !== this.#built) {
       this.#plot?.destroy();
       this.#zoomed = false;
@@ -130,7 +138,7 @@ export class Trends {
             if (plot.select.width > 0) this.#zoomed = true;
           },
         ],
-        drawClear: [(plot) => this.#drawFirings(plot)],
+        drawClear: [(plot) => this.#drawFirings(plot), (plot) => this.#drawBands(plot)],
         draw: [(plot) => this.#drawThresholds(plot), (plot) => this.#drawAnnotations(plot)],
       },
     };
@@ -181,6 +189,24 @@ export class Trends {
         return [];
       return [{ key: parts[1], sign: parts[3], at: Number(parts[4]), wanted: alert.state !== "ok" }];
     });
+  }
+
+  /** The intervals of the lines of a range, as areas behind them. */
+  #drawBands(plot) {
+    const { ctx } = plot;
+    ctx.save();
+    ctx.globalAlpha = 0.13;
+    for (const key of this.#bands?.low ? this.#keys.filter((each) => this.#on.has(each)) : []) {
+      ctx.fillStyle = colour(`--series-${(this.#place(key) % COLOURS) + 1}`);
+      const [low, high] = [this.#bands.low[key], this.#bands.high[key]];
+      const at = this.#history.t.map((_, i) => i).filter((i) => low[i] !== null && high[i] !== null);
+      const point = (i, value) => [plot.valToPos(this.#history.t[i], "x", true), plot.valToPos(value, this.#scale(key), true)];
+      ctx.beginPath();
+      at.forEach((i) => ctx.lineTo(...point(i, high[i])));
+      at.reverse().forEach((i) => ctx.lineTo(...point(i, low[i])));
+      ctx.fill();
+    }
+    ctx.restore();
   }
 
   /** Shade the stretches in which an alert fired. */
@@ -245,7 +271,7 @@ export class Trends {
 
   /** Buttons that switch lines, with the values at a point of the chart, or the newest. */
   #showLegend(at) {
-    const history = this.#view.history[this.#window] ?? { t: [], n: [] };
+    const history = this.#history;
     const buttons = sized(byId("trends-legend"), this.#keys.length + 1, (i) => this.#newButton(i));
     const index = at ?? history.t.length - 1;
     const now = this.#view.event_time ?? this.#view.now;
@@ -297,7 +323,7 @@ export class Trends {
 
   #showTable() {
     if (!byId("trends-data").open || this.#view === null) return;
-    const history = this.#view.history[this.#window] ?? { t: [] };
+    const history = this.#history;
     const rows = history.t
       .map((t, i) => ({ t, i }))
       .reverse()

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from support.memory_panes import MemoryPanes
@@ -23,6 +24,7 @@ from stream_metrics.monitor.config import Store as StoreConfig
 from stream_metrics.monitor.monitor import Monitor
 
 SECOND = 10**9
+STRANGE = 'recall["a, b"]'
 KEYS = ("accuracy", "roc_auc_ovr", "macro_f1")
 
 
@@ -54,6 +56,20 @@ def test_the_whole_range_has_the_metrics_of_the_total(monitor: Monitor) -> None:
         assert (point["low"][key], point["high"][key]) == (interval.low, interval.high)
     assert (answer["from"], answer["to"]) == (answer["first"], answer["last"])
     assert answer["complete_from"] == answer["from"]
+
+
+def test_metrics_of_a_class_are_named_as_in_rules(monitor: Monitor) -> None:
+    """A comma inside the name of a class is part of it; without metrics those of the headline are answered."""
+    label = monitor.counts().total.state.labels[0]
+    key = f"recall[{json.dumps(label)}]"
+    (point,) = get(monitor, f"metrics={quote(key)},accuracy&points=1")["points"]
+    (other,) = get(monitor, f"metrics={quote(STRANGE)}&points=1")["points"]
+    (headline,) = get(monitor, "points=1")["points"]
+
+    assert point["values"][key] == monitor.counts().total.snapshot()["recall", label]
+    assert point["low"][key] < point["values"][key] < point["high"][key]
+    assert other["values"] == {STRANGE: None}
+    assert set(headline["values"]) == set(monitor.history.metrics)
 
 
 def test_a_group_has_its_own_values(monitor: Monitor) -> None:

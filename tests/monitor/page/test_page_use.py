@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
+from urllib.parse import parse_qs
 
 import pytest
 from support.page_server import PageServer
@@ -273,3 +275,44 @@ def test_what_happened_is_listed_newest_first(visit):
     server.publish(view | {"firings": [], "annotations": [], "reference": None})
     page.locator("#past").wait_for(state="hidden")
     assert page.locator("#reference").is_hidden()
+
+
+def answered(view, points=4, **more):
+    """What /api/range answers: points of an hour each, the second of which has no sample."""
+    rows = []
+    for i in range(points):
+        values = dict.fromkeys(view["headline"], None if i == 1 else 0.5 + i / 10)
+        low, high = ({} if i == 1 else {key: values[key] + by for key in values} for by in (-0.05, 0.05))
+        start = view["now"] - 3600 * (points - i)
+        bounds = {"from": start, "to": start + 3600, "low": low, "high": high}
+        rows.append(bounds | {"n": 0 if i == 1 else 100, "values": values})
+    bounds = {"from": rows[0]["from"], "to": rows[-1]["to"], "complete_from": rows[0]["from"]}
+    return 200, json.dumps(bounds | {"points": rows} | more).encode()
+
+
+def test_a_range_of_time_is_chosen_and_left_again(visit):
+    """Trends are those of the range, with what it lacks and what went wrong in words; live ones come back."""
+    view = make_view(4, 3)
+    page, server = visit(view)
+    page.click("#trends-data summary")
+    live = page.locator("#trends-table tbody tr").count()
+    server.answer = answered(view, complete_from=view["now"] - 7200)
+
+    page.check("#range input[value='1d']", force=True)
+    page.locator("#trends-note").filter(has_text="each point covers 60 min; complete from ").wait_for()
+    rows = page.locator("#trends-table tbody tr").all_inner_texts()
+    asked = parse_qs(server.asked[-1])
+    server.answer = 503, b'{"error": "the store is away"}'
+    page.check("#range input[value='dates']", force=True)
+    page.fill("#range-from", "2023-11-05T10:00")
+    page.fill("#range-to", "2023-11-04T10:00")
+    page.locator("#trends-note").filter(has_text="choose two times, the first before the second").wait_for()
+    page.fill("#range-to", "2023-11-06T10:00")
+    page.locator("#trends-note").filter(has_text="the store is away").wait_for()
+    page.check("#range input[value='live']", force=True)
+
+    assert [row.split("\t")[2] for row in rows] == ["0.8000", "0.7000", "\N{EN DASH}", "0.5000"]
+    assert asked["metrics"] == [",".join(view["headline"])]
+    assert float(asked["to"][0]) - float(asked["from"][0]) == 86_400
+    assert page.locator("#trends-table tbody tr").count() == live
+    assert page.inner_text("#trends-note") == "each point covers the last 1h"
