@@ -65,6 +65,7 @@ def test_configurations_are_accepted(tmp_path: Path) -> None:
 
     assert config.source.kind == manifest.source.kind == "kafka"
     assert config.serve.port == manifest.serve.port == 8765
+    assert config.serve.health == manifest.serve.health == "0.0.0.0:8766"
 
 
 def test_parts_fit_together() -> None:
@@ -75,8 +76,8 @@ def test_parts_fit_together() -> None:
     user = re.search(r"USER (\d+)", image).group(1)
     command = re.search(r"CMD (.*)", image).group(1)
 
-    assert [port["containerPort"] for port in container["ports"]] == [8765]
-    assert re.search(r"EXPOSE 8765\n", image)
+    assert [port["containerPort"] for port in container["ports"]] == [8765, 8766]
+    assert re.search("EXPOSE 8765 8766\n", image)
     assert str(documents("kubernetes.yaml")[2]["spec"]["template"]["spec"]["securityContext"]["runAsUser"]) == user
     assert str(container["args"]).replace("'", '"') == command
     assert services["prometheus"]["volumes"][0].startswith("./prometheus.yml:")
