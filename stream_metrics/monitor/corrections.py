@@ -31,7 +31,8 @@ def corrected(counts: Counts, old: Pair, new: Pair) -> bool:
     batch = counts.empty.copy()
     after.feed(batch)
     counts.check_room(batch)
-    changes = _without(counts, before, int(counts.clock(earlier)[0]), earlier.groups[0] if earlier.groups else None)
+    groups = counts.groups_of(earlier)
+    changes = _without(counts, before, int(counts.clock(earlier)[0]), groups[0] if groups else None)
     if changes is None:
         return False
     for change in changes:

@@ -210,8 +210,17 @@ class Counts:
                 self.late[name] += len(rows.places)
         if self.archive is not None:
             self.archive.add(self.archive.counts, t, batch)
-        if columns.groups is not None:
-            self._put_groups(rows, columns.groups, t)
+        groups = self.groups_of(columns)
+        if groups is not None:
+            self._put_groups(rows, groups, t)
+
+    def groups_of(self, columns: Chunk) -> Sequence[Label | None] | None:
+        """Return the groups of pairs; None for those whose prediction was made before groups were of this field."""
+        since = None if self.archive is None else self.archive.groups_since
+        if columns.groups is None or since is None:
+            return columns.groups
+        pairs = zip(columns.groups, columns.predicted.tolist(), strict=True)
+        return [group if predicted >= since else None for group, predicted in pairs]
 
     def _put_groups(self, rows: Rows, groups: Sequence[Label | None], t: int) -> None:
         """Count the rows that have a group; `groups` are those of the chunk."""

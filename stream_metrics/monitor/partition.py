@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 
+from stream_metrics.containers.moments import text_of
 from stream_metrics.inputs.times import to_epoch_ns
+from stream_metrics.monitor.archive.changes import adapted
 from stream_metrics.monitor.archive.retention import Retention
 from stream_metrics.monitor.archive.writing import COUNTS, Archive, State, StoredPanes, by_group, forgotten
 from stream_metrics.monitor.arrivals import Arrivals
@@ -191,6 +193,9 @@ class Partition:
                 f"Expected {waiting} waiting and {done} joined entries in partition {self.number}, but got {loaded}"
             )
 
+    def _adapted(self, parts: Mapping[str, bytes], panes: StoredPanes) -> tuple[Mapping[str, bytes], dict[str, int]]:
+        return adapted(self.counts, parts, panes, self.number, self._group)
+
     def load_counts(self, row: Row) -> tuple[int, int] | None:
         """Load a stored row as far as it goes: without its logs, that is all but the entries of the join.
 
@@ -203,8 +208,9 @@ class Partition:
         if stored[0] != FORMAT:
             raise StoreError(f"Expected partition {self.number} in format {FORMAT}, but it is stored in {stored[0]}")
         content, self.read, self.good, rejected, incomplete, self.event_time, waiting, done, *changes = stored[1:]
+        stored_parts, since = (row.parts, {}) if self._panes is None else self._adapted(row.parts, self._panes)
         self.counts = Counts.from_parts(
-            self.counts.config, row.parts, self.counts.due, self.counts.classes.pool
+            self.counts.config, stored_parts, self.counts.due, self.counts.classes.pool
         )
         self.counts.watch = self.changes.watch
         self.changes.load(*changes)
@@ -213,6 +219,9 @@ class Partition:
         newest = None if self.event_time is None else to_epoch_ns(self.event_time) + 1
         self._start_archive(max((t for t in (self.counts.before, newest) if t is not None), default=None))
         self.rejected, self.incomplete = dict(rejected), list(incomplete)
+        for name, t in since.items():
+            what = f"groups by {name.partition('/')[2]}" if name == self._group else f"the window {name}"
+            self.mark_incomplete(f"{what} came later: complete from {text_of(t / 1e9)} on")
         self.joiner.load(content, row.waiting, row.done, row.ids)
         recent = self.joiner.votes.content() or [t for t in (self.event_time,) if t is not None]
         if recent:

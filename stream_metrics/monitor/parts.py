@@ -113,7 +113,8 @@ def _check_fingerprint(mine: Mapping[str, object], theirs: Sequence[object]) -> 
         if encoded(value) != encoded(other):
             raise DecodeError(
                 f"Expected counts with {name}={value!r}, but the state was counted with {other!r}: "
-                f"give this value, or start with a new state"
+                f"give this value, or start with a new state and keep this one, which 'stream-metrics monitor backup' "
+                f"copies and 'stream-metrics query' reads"
             )
 
 

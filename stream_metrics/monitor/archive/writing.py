@@ -19,7 +19,18 @@ from stream_metrics.monitor.archive.retention import Key, Retention
 from stream_metrics.monitor.store.rows import Pane, PaneChange
 from stream_metrics.wire import decoded, encoded, from_bytes
 
-__all__ = ["COUNTS", "Archive", "StoredPanes", "State", "by_group", "complete_from", "forgotten", "state_of"]
+__all__ = [
+    "Archive",
+    "COUNTS",
+    "State",
+    "StoredPanes",
+    "by_group",
+    "complete_from",
+    "forgotten",
+    "merged_bytes",
+    "names_of_groups",
+    "state_of",
+]
 
 COUNTS = "counts"
 OPEN = 4  # panes that stay states between checkpoints
@@ -87,6 +98,12 @@ class Archive:
     def length(self) -> int:
         """The length of the shortest panes, in nanoseconds."""
         return self.retention.levels[0].length
+
+    @property
+    def groups_since(self) -> int | None:
+        """From when groups are those of this field, where samples of another one were counted before; else None."""
+        since = self.since[self.groups]
+        return since if since != self.since[self.counts] else None
 
     @property
     def gone(self) -> None:
@@ -191,7 +208,7 @@ class Archive:
                 panes.pop((name, key), None)
                 deleted.append((name, *key))
             whole = panes.get((name, target)) or self._stored(name, target)
-            moved[name, target] = _merged([*([] if whole is None else [whole]), *parts.values()])
+            moved[name, target] = merged_bytes([*([] if whole is None else [whole]), *parts.values()])
         return moved, deleted
 
     def _moving(
@@ -233,12 +250,18 @@ def complete_from(about: bytes | None, name: str) -> int | None:
     return _About.of(about).since.get(name, LIMIT)
 
 
+def names_of_groups(about: bytes) -> list[str]:
+    """Return the names of panes of groups that a partition counts."""
+    return [name for name in _About.of(about).since if name != COUNTS]
+
+
 def state_of(data: bytes) -> State:
     """Return the state of a stored pane."""
     return cast(State, from_bytes(data))
 
 
-def _merged(parts: Sequence[bytes]) -> bytes:
+def merged_bytes(parts: Sequence[bytes]) -> bytes:
+    """Return the bytes of the merged states of some panes."""
     if len(parts) == 1:
         return parts[0]
     first, *rest = map(state_of, parts)

@@ -1,0 +1,94 @@
+"""Stored counts for a configuration that has changed since: new windows are made of stored panes.
+
+A window is made of the panes that lie within its own; a longer pane that lies in two of them cannot be used, and the
+window is complete from its end on. Windows of the same length and number of panes stay as they are. Groups of another
+field are not those of this one: they start empty, and what was counted of the other field stays in its panes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from stream_metrics.inputs.times import parse_duration
+from stream_metrics.monitor.archive.writing import COUNTS, StoredPanes, complete_from, merged_bytes, names_of_groups
+from stream_metrics.monitor.counting import Counts
+from stream_metrics.wire import decoded, encoded
+
+__all__ = ["adapted"]
+
+WINDOWS = 3  # the place of the windows in the part "about"
+Parts = dict[str, bytes]
+
+
+def adapted(
+    empty: Counts, parts: Mapping[str, bytes], panes: StoredPanes, part: int, groups: str
+) -> tuple[Parts, dict[str, int]]:
+    """Return stored parts as counts configured like `empty` read them, and from when what is new is complete.
+
+    `groups` is the name of the panes of groups. Times are nanoseconds since 1970, by what is new, which is the name of
+    a window or `groups`.
+    """
+    parts, since = dict(parts), {}
+    *values, seen, coverages = decoded(parts["about"])
+    about = panes.archived(part)
+    latest = max((t for t in seen if t is not None), default=None)
+    if about is not None and (earlier := names_of_groups(about)) and groups not in earlier:
+        parts = {name: data for name, data in parts.items() if not name.startswith(("groups/", "by_group/"))}
+        parts["groups"] = empty.total_groups.to_bytes()
+        since[groups] = 0 if latest is None else latest
+    stored = [tuple(window) for window in values[WINDOWS]]
+    wanted = [(window.period, window.panes) for window in empty.windows.values()]
+    if stored == wanted:
+        return parts, since
+    times = dict(zip(stored, seen, strict=True))
+    covered = dict(zip(stored, coverages[1:], strict=True))
+    kept, parts = parts, {name: data for name, data in parts.items() if "/" not in name}
+    new_coverages = [coverages[0]]
+    for name, window in zip(empty.windows, wanted, strict=True):
+        if window in times:
+            parts |= _renamed(kept, window[0], name)
+            new_coverages.append(covered[window])
+        else:
+            made, complete = _made(empty, name, latest, panes, part, groups, about)
+            parts |= made
+            new_coverages.append(empty.coverage[name].content())
+            if complete is not None:
+                since[name] = complete
+    values[WINDOWS] = [list(window) for window in wanted]
+    parts["about"] = encoded([*values, [times.get(window, latest) for window in wanted], new_coverages])
+    return parts, since
+
+
+def _renamed(parts: Mapping[str, bytes], period: str, name: str) -> Parts:
+    """Return the panes of a window by the name that it has now; it may have been written as 60m and be 1h now."""
+    renamed = {}
+    for key, data in parts.items():
+        kind, _, rest = key.partition("/")
+        window, _, number = rest.rpartition("/")
+        if window and parse_duration(window, "windows") == parse_duration(period, "windows"):
+            renamed[f"{kind}/{name}/{number}"] = data
+    return renamed
+
+
+def _made(
+    empty: Counts, name: str, latest: int | None, panes: StoredPanes, part: int, groups: str, about: bytes | None
+) -> tuple[Parts, int | None]:
+    """Return the panes of a new window, and from when it is complete; None if all of it is."""
+    if latest is None:
+        return {}, None
+    window = empty.windows[name]
+    low = (latest // window.length - window.panes + 1) * window.length
+    stored = [] if about is None else panes.panes(part, low, 2**62)
+    complete = max(low, latest if about is None else complete_from(about, COUNTS) or low)
+    bodies: dict[str, list[bytes]] = {}
+    for pane in stored:
+        kind = {COUNTS: "window", groups: "by_group"}.get(pane.name)
+        number = pane.start // window.length
+        if kind is None:
+            continue
+        if pane.start < low or pane.start + pane.length > (number + 1) * window.length:
+            complete = max(complete, min(pane.start + pane.length, latest))
+        else:
+            bodies.setdefault(f"{kind}/{name}/{number}", []).append(pane.body)
+    return {key: merged_bytes(some) for key, some in bodies.items()}, complete if complete > low else None
+

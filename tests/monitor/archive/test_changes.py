@@ -1,0 +1,117 @@
+"""A configuration that changes while counts are stored: what can be made of stored panes is, and the rest is said."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.monitor_events import CONFIG, NOW, events, offline, records
+
+from stream_metrics.errors import DecodeError
+from stream_metrics.monitor.config import Config, Counting, Fields
+from stream_metrics.monitor.config import Store as StoreConfig
+from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor.store.opening import open_store
+
+STREAM = records(events(900, seed=6))
+HALF = len(STREAM) // 2
+
+
+def config(*windows: str, panes: int = 60, retention: tuple[str, ...] = ("1m",), **counting: Any) -> Config:
+    """Return a configuration without scores, so that every order gives the same bytes."""
+    return dataclasses.replace(
+        CONFIG, counting=Counting(windows=windows, panes=panes, **counting), store=StoreConfig(retention=retention)
+    )
+
+
+def started(path: str, how: Config) -> Monitor:
+    monitor = Monitor(how, open_store(path), lambda: NOW)
+    monitor.assign([0])
+    return monitor
+
+
+def read(path: str, how: Config, until: int) -> Monitor:
+    """Return a monitor that has read the stream to a record, and stored it."""
+    monitor = started(path, how)
+    monitor.step(STREAM[:until])
+    monitor.checkpoint()
+    return monitor
+
+
+def windows_of(monitor: Monitor) -> dict[str, bytes]:
+    return {name: data for name, data in monitor.counts().parts().items() if "/" in name}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (config("1h"), config("1h", "2h")),
+        (config("1h", "4h"), config("2h", "1h")),
+        (config("1h"), config("1h", panes=30)),
+        (config("60m"), config("1h", "3h", panes=60)),
+        (config("1h"), config()),
+    ],
+)
+def test_a_new_window_is_made_of_stored_panes(store_path: str, before: Config, after: Config) -> None:
+    """It is the window that a monitor with it from the start has, byte for byte, and stays so."""
+    first = read(store_path, before, HALF)
+    total = first.counts().total
+    first.close()
+    second = started(store_path, after)
+    assert windows_of(second) == windows_of(offline(STREAM[:HALF], after))
+    assert second.counts().total == total
+    assert second.view().incomplete == []
+    second.step(STREAM)
+    second.close()
+    third = started(store_path, after)
+    once = offline(STREAM, after)
+    assert windows_of(third) == windows_of(once)
+    assert third.counts().total == once.counts().total
+    third.close()
+
+
+def test_what_stored_panes_do_not_reach_is_said(tmp_path: Path) -> None:
+    """Panes that are too long for the window, or none at all: it starts later, and the view says when."""
+    for retention in ("1h",), ():
+        path = str(tmp_path / f"state{len(retention)}")
+        read(path, config("1h", retention=retention), HALF).close()
+        monitor = started(path, config("1h", "2h", retention=retention))
+        (what,) = monitor.view().incomplete
+        assert what.startswith("the window 2h came later: complete from 2023-11-14T22:")
+        assert monitor.view().by_window["2h"].n == 0 < monitor.view().by_window["1h"].n
+        monitor.close()
+
+
+def test_groups_of_another_field_start_empty_and_the_old_ones_stay_readable(tmp_path: Path) -> None:
+    """Numbers of two fields are never mixed; the panes of the first field stay."""
+    path, how = str(tmp_path / "state"), config("1h")
+    first = read(path, how, HALF)
+    groups = first.counts().total_groups
+    first.close()
+    second = started(path, dataclasses.replace(how, fields=Fields(group="truth")))
+    assert second.counts().total_groups.groups == ()
+    assert any(what.startswith("groups by truth came later") for what in second.view().incomplete)
+    second.step(STREAM)
+    assert set(second.counts().total_groups.groups) <= {"cat", "dog", "fox"}
+    second.close()
+    third = started(path, dataclasses.replace(how, fields=Fields(group="truth")))
+    assert third.counts().total_groups.groups
+    with third.panes.all_panes() as panes:
+        assert panes.names() == ["by/group", "by/truth", "counts"]
+        stored = list(panes.bodies("by/group", 0, 2**62))
+    third.close()
+    assert stored
+    assert groups.groups
+
+
+REFUSED: list[dict[str, Any]] = [{"scores": True}, {"clock": "prediction"}, {"max_groups": 1}, {"labels": ("cat",)}]
+
+
+@pytest.mark.parametrize("counting", REFUSED)
+def test_what_would_discard_counts_is_refused_with_what_to_do(tmp_path: Path, counting: dict[str, Any]) -> None:
+    path = str(tmp_path / "state")
+    read(path, config("1h"), HALF).close()
+    with pytest.raises(DecodeError, match="monitor backup"):
+        started(path, config("1h", **counting))
