@@ -81,9 +81,9 @@ def obstacle(row: MetricSpec, state: Any) -> Obstacle | None:
         return Obstacle(row.key, MISSING[row.state])
     if row.quadratic and len(state.labels) > SQUARE_LIMIT:
         return Obstacle(row.key, f"at most {SQUARE_LIMIT} classes", f"got {len(state.labels)}")
-    if row.quadratic and row.state == "ranks" and not state.paired:
-        if not state.pairs:
-            return Obstacle(row.key, "pairs of classes", "they were not counted, here or in a state that was merged")
+    if row.quadratic and row.state == "ranks" and state.pairs and not state.paired:
+        if len(state.labels) <= MOST_PAIRED:
+            return Obstacle(row.key, "pairs of classes", "they were not counted in every state that was merged")
         kept = f"pairs of classes, which are kept for at most {MOST_PAIRED}"
         return Obstacle(row.key, kept, f"got {len(state.labels)}")
     if row.needs == "samples" and (problem := weighted(state)):

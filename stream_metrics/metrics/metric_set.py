@@ -37,7 +37,7 @@ from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import BatchState
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import not_counted
-from stream_metrics.states.score_states import Classes, ScoreStates
+from stream_metrics.states.score_states import Classes, ScoreStates, UncountedPairs
 
 __all__ = ["MetricSet", "states_by_name"]
 
@@ -458,6 +458,8 @@ class MetricSet(SetUpdateBase, MetricBase):
             counts, scored = self.state.copy(), None if self.scored is None else self.scored.copy()
             folds = {fold: states_by_name(part.state, part.scored) for fold, part in copied(self).items()}
         states = states_by_name(counts, scored)
+        if "pairs" in self._needed() and "pairs" not in self.score_states:
+            states["ranks"] = UncountedPairs(states["ranks"])
         return Snapshot(**states, folds=folds, keys=self.metrics, zero_division=self.zero_division)
 
     def _like(self, options: Mapping[str, Any]) -> Self:

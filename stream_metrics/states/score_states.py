@@ -8,7 +8,7 @@ sums of losses. A batch is read once and counted apart for each state; only then
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from stream_metrics._core.numeric.kernels import Guarded
 from stream_metrics.errors import StreamMetricsError
@@ -26,12 +26,26 @@ from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import check_fixed, not_counted
 from stream_metrics.states.score_labels import Decisions, LabelRule, fill_predictions
 
-__all__ = ["ScoreStates", "Steps", "count_sample"]
+__all__ = ["ScoreStates", "Steps", "UncountedPairs", "count_sample"]
 
 SKETCHES = ("ranks", "confidence")
 Classes: TypeAlias = Iterable[Label] | None
 Steps: TypeAlias = list[tuple[BatchState, tuple[object, ...]]]
 Adds: TypeAlias = list[tuple[BatchState, Callable[[], object]]]
+
+
+class UncountedPairs:
+    """A sketch whose pairs of classes a merge has dropped: metrics of pairs are left out, with the reason."""
+
+    pairs, paired = True, False
+
+    def __init__(self, ranks: RankState) -> None:
+        self._ranks = ranks
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # while it is copied or read from a pickle
+            raise AttributeError(name)
+        return getattr(self._ranks, name)
 
 
 class ScoreStates:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from functools import reduce
 from typing import Any
@@ -106,6 +107,8 @@ def test_what_was_lost_is_named() -> None:
     assert merged.snapshot().omitted.keys() == {"roc_auc_ovo", "log_loss"}
     assert "were not counted" in merged.snapshot().omitted["roc_auc_ovo"]
     assert "Left out" in str(merged.snapshot())
+    again = pickle.loads(pickle.dumps(merged.snapshot()))
+    assert again.omitted == merged.snapshot().omitted
     with pytest.raises(ValueError, match="pairs of classes for 'roc_auc_ovo', but they were not counted"):
         merged.snapshot()["roc_auc_ovo"]
     assert (old + new).score_states == merged.score_states == ("ranks",)

@@ -178,8 +178,7 @@ def test_a_set_reads_everything_but_pairs() -> None:
     rest = many(lambda: sm.MetricSet(scores=True, pairs=False)).snapshot()
 
     assert dict(snapshot.omitted) == {"roc_auc_ovo": NEEDS}
-    assert set(rest) == set(snapshot)
-    assert rest.omitted.keys() == {"roc_auc_ovo"}
+    assert set(rest) - set(snapshot) == {"roc_auc_ovo"}
     assert all(repr(snapshot[key]) == repr(rest[key]) for key in snapshot)
     assert repr(dict(snapshot.per_class["roc_auc"])) == repr(dict(rest.per_class["roc_auc"]))
     for key in ("roc_auc_ovo", "roc_auc_ovo_pair", "roc_auc_ovo_directed", "roc_auc_single_score"):
