@@ -368,14 +368,14 @@ def test_an_export_can_take_the_place_of_a_damaged_file(tmp_path: Path) -> None:
 
 
 def test_a_configuration_that_counts_otherwise_is_refused(tmp_path: Path) -> None:
-    """State that was counted with other windows is not gone on with; the error names both."""
+    """State that was counted with another limit of groups is not gone on with; the error names both."""
     monitor = opened(tmp_path)
     monitor.assign([0])
     monitor.step(STREAM[:50])
     monitor.close()
-    other = opened(tmp_path, dataclasses.replace(CONFIG, counting=Counting(scores=True, windows=("2h",))))
+    other = opened(tmp_path, dataclasses.replace(CONFIG, counting=Counting(scores=True, windows=("1h", "4h"), max_groups=2)))
 
-    with pytest.raises(Exception, match="windows"):
+    with pytest.raises(Exception, match="max_groups"):
         other.assign([0])
     other.close()
 
