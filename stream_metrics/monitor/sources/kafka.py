@@ -108,6 +108,11 @@ class KafkaSource:
         self._monitor = monitor
         monitor.on_checkpoint(self._done.update)
         self._first_counts = dict(monitor.attach("topics", lambda: sorted(self._first_counts.items())) or ())
+        if self._first_counts and not self._first_counts.keys() & set(self._topics):  # before anything is claimed
+            raise SourceError(
+                f"Expected a store of the topics {self._topics}, but it has counts of {sorted(self._first_counts)}: "
+                f"each model needs a state file, or a schema of a database, of its own"
+            )
         try:
             self._consumer = Consumer({**self._options, "error_cb": self._problems.note}, logger=CLIENT)
             self._subscribe(PATIENCE)

@@ -112,6 +112,23 @@ def test_topics_that_cannot_be_joined(cluster: Cluster, topic: str, state: str) 
 SECRET = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "me"}
 
 
+def test_a_store_of_another_model_is_refused(cluster: Cluster, topic: str, state: str) -> None:
+    """Its topics are others: nothing of it is claimed, and nothing added to it."""
+    found = [Record(topic, 0, 0, 1, NOW, None, lines([{"id": 1, "time": START, "prediction": "a", "truth": "a"}])[0])]
+    produce(cluster.servers, found)
+    produce(cluster.servers, renamed(found, f"{topic}-other"))
+    with reading(state, servers=cluster.servers, predictions=topic) as (monitor, source):
+        read(monitor, source, lambda: at(monitor) == ends(found))
+
+    said = rf"store of the topics \['{topic}-other'\], but it has counts of \['{topic}'\]"
+    with (
+        pytest.raises(SourceError, match=said),
+        reading(state, servers=cluster.servers, predictions=f"{topic}-other"),
+    ):
+        pass
+    check(state, found, KEPT)
+
+
 def test_an_option_that_there_is_not(state: str) -> None:
     """It fails at the start, with a reason that has no password in it."""
     options = {"sasl.password": "hunter2", "hunter.hunter2": "1"}
