@@ -104,7 +104,18 @@ class PostgresStore(StateStore):
         return type(self)(self._address, self.worker)
 
     def _connected(self) -> psycopg.Connection:
-        connection = psycopg.connect(self._address, autocommit=True)
+        """Return a new connection; one that breaks as soon as it is there is tried again."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            connection = psycopg.connect(self._address, autocommit=True)
+            try:
+                return self._set_up(connection)
+            except psycopg.OperationalError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(NAP)
+
+    def _set_up(self, connection: psycopg.Connection) -> psycopg.Connection:
         try:
             if connection.info.server_version < OLDEST:
                 raise StoreError(f"{self.name}: expected PostgreSQL 13 or later, but it is an earlier version")
