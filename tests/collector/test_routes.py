@@ -202,13 +202,13 @@ def test_the_view(serve: Callable[..., Service]) -> None:
     time.sleep(0.3)
     text = unlabelled(ask(service, "GET", "/metrics")[1])
     for line in (
-        'stream_metrics_workers{state="live"} 0',
-        'stream_metrics_workers{state="silent"} 2',
-        'stream_metrics_workers{state="missing"} 1',
-        'stream_metrics_reports_total{outcome="accepted"} 2',
-        'stream_metrics_records_rejected_total{reason="decode"} 1',
-        'stream_metrics_class_support{window="total",class="a"} 7',
-        'stream_metrics_macro_f1_ratio{window="total"} 1',
+        'stream_metrics_workers{state="live"} 0.0',
+        'stream_metrics_workers{state="silent"} 2.0',
+        'stream_metrics_workers{state="missing"} 1.0',
+        'stream_metrics_reports_total{outcome="accepted"} 2.0',
+        'stream_metrics_records_rejected_total{reason="decode"} 1.0',
+        'stream_metrics_class_support{class="a",window="total"} 7.0',
+        'stream_metrics_macro_f1_ratio{window="total"} 1.0',
     ):
         assert f"{line}\n" in text, line
     assert ask(service, "GET", "/healthz")[0] == ask(service, "GET", "/readyz")[0] == 200

@@ -190,7 +190,7 @@ def test_folding_is_a_rule_value_a_warning_and_a_fact() -> None:
     number = part.classes_folded
     assert rule.read(shown) == number > 20
     assert any(each.startswith(f"{number} samples have a class beyond max_classes") for each in part.warnings)
-    assert f'window_folded_predictions{{window="1h",model="{shown.title}"}} {number}\n' in text(shown, Serve())
+    assert f'window_folded_predictions{{model="{shown.title}",window="1h"}} {number:.1f}\n' in text(shown, Serve())
     assert ("classes", f"{number} samples are of further classes, counted as one") in facts(shown)
     with pytest.raises(ValueError, match="`max_classes` to be above 0"):
         Counts(replace(LABELS, max_classes=0))

@@ -138,7 +138,7 @@ def test_counts_of_classes_are_exact_after_corrections(tmp_path: Path) -> None:
     process.start()
     after = samples(process.monitor)
     process.monitor.close()
-    name = 'stream_metrics_class_{}{{window="total",class="{}"}}'
+    name = 'stream_metrics_class_{}{{class="{}",window="total"}}'
 
     assert before[name.format("support", "a")] == before[name.format("true_positives", "a")] == 1000
     for found in (corrected, after):

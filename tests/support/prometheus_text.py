@@ -6,11 +6,14 @@ import re
 
 __all__ = ["unlabelled"]
 
-MODEL = re.compile(r'(,?)model="(?:[^"\\]|\\.)*"\}')
+MODEL = re.compile(r'(?<=[{,])model="(?:[^"\\]|\\.)*"(?:,|(?=\}))')
 
 
 def unlabelled(text: str) -> str:
     """Return the text of an export without the label; an error if a series does not have it."""
     lines = text.splitlines(keepends=True)
     assert all(line.startswith("#") or MODEL.search(line) for line in lines)
-    return "".join(line if line.startswith("#") else MODEL.sub("}", line).replace("{}", "") for line in lines)
+    return "".join(
+        line if line.startswith("#") else MODEL.sub("", line, count=1).replace(",} ", "} ").replace("{} ", " ")
+        for line in lines
+    )

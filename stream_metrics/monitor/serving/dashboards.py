@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from stream_metrics.catalog.table import find
 from stream_metrics.monitor.config import Config
-from stream_metrics.monitor.serving.prometheus import PREFIX, metric_name
+from stream_metrics.monitor.serving.metric_names import PREFIX, metric_name
 from stream_metrics.monitor.serving.rules import rules_file
 from stream_metrics.report.headlines import MONITOR
 

@@ -14,22 +14,24 @@ must be asked for, 10 classes. Ids are never exported.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 
 from stream_metrics.monitor.config import Serve
 from stream_metrics.monitor.delays import Delays
 from stream_metrics.monitor.headline import split_key
 from stream_metrics.monitor.serving.label_budget import OTHER, LabelBudget, label_text
+from stream_metrics.monitor.serving.metric_names import PREFIX, metric_name
 from stream_metrics.monitor.view_types import Alert, Matrix, Number, View, WindowView
 
-__all__ = ["Exporter", "metric_name", "text"]
+__all__ = ["Exporter", "text"]
 
-PREFIX = "stream_metrics_"
-RESERVED = ("_total", "_sum", "_count", "_bucket")
-NAMES = {"matthews_corrcoef": "mcc"}
 MOST_CELLS, MOST_REASONS = 10, 50
-ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 COUNTERS = {
     "labels_joined": "Predictions that met their label.",
     "labels_late": "Labels of predictions that had expired.",
@@ -80,20 +82,15 @@ def text(view: View, config: Serve) -> str:
     return exporter.text(view)
 
 
-def metric_name(key: str, bounds: Sequence[float | None]) -> str:
-    """Return the name of a metric, without the prefix; endings that are those of counters are not left last."""
-    if key.endswith(RESERVED):
-        return f"{key}_now"
-    ratio = list(bounds) == [0, 1] and not key.endswith("_ratio")
-    return NAMES.get(key, f"{key}_ratio" if ratio else key)
-
-
-class Exporter:
-    """Writes views, with label values that stay from one view to the next."""
+class Exporter(Collector):
+    """Writes views, with label values that stay from one view to the next; it has a registry of its own."""
 
     def __init__(self, config: Serve) -> None:
         self._classes, self._groups = LabelBudget(config.max_classes), LabelBudget(config.max_groups)
         self._cells, self._reasons = LabelBudget(MOST_CELLS if config.matrix else 0), LabelBudget(MOST_REASONS)
+        self._shown = View()
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(self)
 
     def note(self, view: View) -> None:
         """Choose the names that have series of their own; call it with every view."""
@@ -108,8 +105,17 @@ class Exporter:
 
     def text(self, view: View) -> str:
         """Return the text of a view that was noted."""
-        model = ("model", view.title)
-        return "".join(_written(family, model) for family in self.families(view))
+        self._shown = view
+        return generate_latest(self._registry).decode()
+
+    def describe(self) -> list[Metric]:
+        """Nothing: what there is depends on the view."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics of the view that is shown, for the registry."""
+        model = ("model", self._shown.title)
+        return (_metric(family, model) for family in self.families(self._shown) if family.samples)
 
     def families(self, view: View) -> Iterator[Family]:
         """Yield what is exported of a view that was noted."""
@@ -260,20 +266,12 @@ def _gauges(view: View) -> Iterable[tuple[str, str, Number | None]]:
     return [(name, help_text, value) for name, help_text, value in gauges if value is not None]
 
 
-def _written(family: Family, model: tuple[str, str]) -> str:
-    """Return a family as text, with a label more; nothing for one without samples."""
-    if not family.samples:
-        return ""
-    name = f"{PREFIX}{family.name}{'_total' if family.kind == 'counter' else ''}"
-    lines = [f"# HELP {name} {family.about}", f"# TYPE {name} {family.kind}"]
-    lines += [f"{name}{each.suffix}{_labels((*each.labels, model))} {_number(each.value)}" for each in family.samples]
-    return "\n".join(lines) + "\n"
-
-
-def _labels(labels: Labels) -> str:
-    inside = ",".join(f'{name}="{label_text(value).translate(ESCAPES)}"' for name, value in labels)
-    return f"{{{inside}}}"
-
-
-def _number(value: Number | None) -> str:
-    return "NaN" if value is None else repr(int(value) if float(value).is_integer() else float(value))
+def _metric(family: Family, model: tuple[str, str]) -> Metric:
+    """Return a family with a label more, as the client of Prometheus has it."""
+    metric = Metric(f"{PREFIX}{family.name}", family.about, family.kind)
+    end = "_total" if family.kind == "counter" else ""
+    for sample in family.samples:
+        labels = {name: label_text(value) for name, value in (*sample.labels, model)}
+        value = math.nan if sample.value is None else float(sample.value)
+        metric.add_sample(f"{metric.name}{end}{sample.suffix}", labels, value)
+    return metric

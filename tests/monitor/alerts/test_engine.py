@@ -184,7 +184,7 @@ def test_what_did_not_arrive_is_in_every_view(tmp_path) -> None:
     view = monitor.view()
 
     assert [(each.sink, each.tries, each.problem) for each in view.undelivered] == [("kept", 1, "status 404")]
-    assert 'stream_metrics_alerts_undelivered{model="model"} 1\n' in text(view, Serve())
+    assert 'stream_metrics_alerts_undelivered{model="model"} 1.0\n' in text(view, Serve())
     assert rules_of(["alerts_undelivered > 0"], Counting())[0].read(view) == 1
     crash(monitor)
 

@@ -14,7 +14,8 @@ from support.page_views import ANIMALS, empty_view, hostile_view, make_view, typ
 
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.monitor.config import Serve
-from stream_metrics.monitor.serving.prometheus import Exporter, metric_name, text
+from stream_metrics.monitor.serving.metric_names import metric_name
+from stream_metrics.monitor.serving.prometheus import Exporter, text
 
 LINE = re.compile(r'stream_metrics_(\w+)(?:\{((?:\w+="(?:[^"\\]|\\.)*",?)*)\})? (\S+)')
 HOSTILE = ['a"b', "back\\slash", "new\nline", "", "__other__", "\ud800", r"\ud800", "{}", "\x00", "\N{GRINNING FACE}"]
@@ -26,9 +27,10 @@ def read(written: str) -> dict[tuple[str, ...], float]:
     for line in written.splitlines():
         if not line.startswith("#"):
             name, labels, value = LINE.fullmatch(line).groups()
-            *values, model = re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels)
-            assert model[0] == "model"
-            key = name, *(value for _, value in values)
+            values = dict(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels))
+            del values["model"]
+            window = [values.pop("window")] if "window" in values else []
+            key = name, *window, *values.values()
             assert key not in found
             found[key] = float(value)
     return found
