@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 Batches: TypeAlias = "Iterator[pa.RecordBatch]"
-Count: TypeAlias = Callable[[Accumulator, int, int], None]  # some rows of a block into a state
+Count: TypeAlias = Callable[[int, int], None]  # from a row of a block to another
 
 BLOCK_BYTES = 1 << 22  # bytes of rows that are counted at once
 MOST_ROWS = 1 << 25  # bytes of rows of keys that a task holds before it lets them go
@@ -94,29 +94,41 @@ def merge_runs(
     empty: bytes, keys: list[str], fields: Fields, batches: Batches, max_labels: int | None = None
 ) -> Batches:
     """Yield a state for each key from states and rows that follow each other by key."""
+    total, state = fields.total(max_labels), from_bytes(empty)
 
     def counter(table: pa.Table) -> Count:
         states = table["state"]
         valid, plain = np.asarray(states.is_valid()), not states.null_count
 
-        def merge_rows(state: Accumulator, low: int, high: int) -> None:
+        def merge_rows(low: int, high: int) -> None:
             for at in (np.flatnonzero(valid[low:high]) + low).tolist():
                 state.merge(from_bytes(states[at].as_py()))
             if not (plain or valid[low:high].all()):
                 part = table.slice(low, high - low)
                 count_table(state, part.filter(~valid[low:high]) if valid[low:high].any() else part, fields)
+            total.add(state)
 
         return merge_rows
 
-    return _by_runs(empty, keys, counter, batches, fields.total(max_labels))
+    return _by_runs(state, state.reset, keys, counter, batches)
 
 
 def merge_counts(empty: bytes, keys: list[str], batches: Batches, max_labels: int | None = None) -> Batches:
     """Yield a state for each key from counts of pairs of labels that follow each other by key."""
-    total = Fields().total(max_labels)
-    if keys:
-        return _by_runs(empty, keys, _label_counter, batches, total)
-    return _merged_counts(empty, batches, total)
+    total, state = Fields().total(max_labels), from_bytes(empty)
+    matrix: Any = label_counts(state)
+    if not keys:
+        return _merged_counts(state, matrix, batches, total)
+
+    def counter(table: pa.Table) -> Count:
+        if max_labels is not None:
+            every = matrix.copy()
+            every.reset()
+            every.update_many(table["y_true"], table["y_pred"])
+            total.add(every)
+        return _label_counter(matrix, table)
+
+    return _by_runs(state, matrix.reset, keys, counter, batches)
 
 
 def label_counts(state: Accumulator) -> ConfusionMatrix | None:
@@ -254,10 +266,13 @@ class _Task:
 
 
 def _by_runs(
-    empty: bytes, keys: list[str], counter: Callable[[pa.Table], Count], batches: Batches, limit: LabelTotal
+    state: Accumulator,
+    reset: Callable[[], object],
+    keys: list[str],
+    counter: Callable[[pa.Table], Count],
+    batches: Batches,
 ) -> Batches:
-    """Yield a state for each run of rows of one key, after the key; `counter` prepares a block of rows."""
-    state: Accumulator = from_bytes(empty)
+    """Yield the bytes of `state` for each run of rows of one key, after the key; `counter` prepares a block of rows."""
     key: pa.Table | None = None
     for table in in_blocks(batches):
         count_rows, first = counter(table), np.asarray(table["first"])
@@ -266,9 +281,8 @@ def _by_runs(
             if first[low]:
                 if low or key is not None:
                     done.append(state.to_bytes())
-                state.reset()
-            count_rows(state, low, high)
-            limit.add(state)
+                reset()
+            count_rows(low, high)
         begun = table.select(keys).take(starts)
         begun = begun if key is None else pa.concat_tables([key, begun])
         key = begun.slice(len(done)).combine_chunks()
@@ -281,13 +295,12 @@ def _with_states(keys: pa.Table, states: list[bytes]) -> Batches:
     yield from keys.append_column("state", pa.array(states, pa.binary())).combine_chunks().to_batches(BATCH_STATES)
 
 
-def _label_counter(table: pa.Table) -> Count:
+def _label_counter(matrix: Any, table: pa.Table) -> Count:
     """Return what counts rows of pairs of labels, each with its number of samples."""
     truth, guess, n = (table[name].to_pylist() for name in ("y_true", "y_pred", "n"))
     weights = None if "weight" not in table.column_names else _sums(table)
 
-    def count_pairs(state: Accumulator, low: int, high: int) -> None:
-        matrix: Any = label_counts(state)
+    def count_pairs(low: int, high: int) -> None:
         if weights is None and sum(n[low:high]) <= FEW:
             for at in range(low, high):
                 for _ in range(n[at]):
@@ -299,10 +312,8 @@ def _label_counter(table: pa.Table) -> Count:
     return count_pairs
 
 
-def _merged_counts(empty: bytes, batches: Batches, limit: LabelTotal) -> Batches:
-    """Yield one state of all counts of pairs of labels, if there is one."""
-    state: Accumulator = from_bytes(empty)
-    matrix: Any = label_counts(state)
+def _merged_counts(state: Accumulator, matrix: Any, batches: Batches, limit: LabelTotal) -> Batches:
+    """Yield one state of all counts of pairs of labels, which are in its matrix, if there are any."""
     table = None
     for table in in_blocks(batches):
         w = _sums(table) if "weight" in table.column_names else None
