@@ -35,10 +35,10 @@ def test_the_whole(case: str, tmp_path: Path) -> None:
     """Whatever is accumulated, from elements of every form, a lifted combine has one process's bytes."""
     make, samples = CASES[case]
     combine = beam.CombineGlobally(Accumulate(make())).without_defaults()
-    found = run(tmp_path, lambda p: p | beam.Create(samples()) | beam.Reshuffle() | combine)
+    output = run(tmp_path, lambda p: p | beam.Create(samples()) | beam.Reshuffle() | combine)
 
-    assert found == {None: counted(make(), samples()).to_bytes()}
-    assert sm.from_bytes(found[None]).n > 0
+    assert output == {None: counted(make(), samples()).to_bytes()}
+    assert sm.from_bytes(output[None]).n > 0
 
 
 def test_fanout(tmp_path: Path) -> None:
@@ -46,9 +46,9 @@ def test_fanout(tmp_path: Path) -> None:
     rows = [beam.Row(label=t, guess=p, weight=float(w)) for t, p, w in labels()]
     renamed = beam.Select(y_true="label", y_pred="guess", w="weight")
     combine = beam.CombineGlobally(Accumulate(sm.MetricSet())).with_fanout(3)
-    found = run(tmp_path, lambda p: p | beam.Create(rows) | renamed | combine)
+    output = run(tmp_path, lambda p: p | beam.Create(rows) | renamed | combine)
 
-    assert found == {None: counted(sm.MetricSet(), labels()).to_bytes()}
+    assert output == {None: counted(sm.MetricSet(), labels()).to_bytes()}
 
 
 def hot(key: str) -> int:
@@ -61,36 +61,36 @@ def test_per_key(runner: str, fanout: Any, tmp_path: Path) -> None:
     """Every key has the bytes of its own samples; a hot key may be spread."""
     samples = [("fr" if at % 3 else "de", sample) for at, sample in enumerate(labels(100))]
     combine = beam.CombinePerKey(Accumulate(sm.MetricSet())).with_hot_key_fanout(fanout)
-    found = run(tmp_path, lambda p: p | beam.Create(samples) | combine, runner)
+    output = run(tmp_path, lambda p: p | beam.Create(samples) | combine, runner)
 
     for key in ("fr", "de"):
         mine = [sample for country, sample in samples if country == key]
-        assert found.pop(key) == counted(sm.MetricSet(), mine).to_bytes()
-    assert not found
+        assert output.pop(key) == counted(sm.MetricSet(), mine).to_bytes()
+    assert not output
 
 
 def test_workers_that_talk_by_grpc(tmp_path: Path) -> None:
     """Two workers that send their states have the bytes of one process."""
-    found = run(
+    output = run(
         tmp_path,
         lambda p: p | beam.Create(labels()) | beam.Reshuffle() | beam.CombineGlobally(Accumulate(sm.MetricSet())),
         direct_running_mode="multi_threading",
     )
 
-    assert found == {None: counted(sm.MetricSet(), labels()).to_bytes()}
+    assert output == {None: counted(sm.MetricSet(), labels()).to_bytes()}
 
 
 def test_nothing(tmp_path: Path) -> None:
     """No samples give an empty state."""
-    found = run(tmp_path, lambda p: p | beam.Create([]) | beam.CombineGlobally(Accumulate(sm.MCC())))
+    output = run(tmp_path, lambda p: p | beam.Create([]) | beam.CombineGlobally(Accumulate(sm.MCC())))
 
-    assert found == {None: sm.MCC().to_bytes()}
+    assert output == {None: sm.MCC().to_bytes()}
 
 
 def test_states_are_combined_again(tmp_path: Path) -> None:
     """Combined by key, and then all keys, states are the whole; `sm.merge` is a combiner as it is."""
     samples = [(at % 5, sample) for at, sample in enumerate(labels())]
-    found = run(
+    output = run(
         tmp_path,
         lambda p: (
             p
@@ -101,7 +101,7 @@ def test_states_are_combined_again(tmp_path: Path) -> None:
         ),
     )
 
-    assert found == {None: counted(sm.MetricSet(), labels()).to_bytes()}
+    assert output == {None: counted(sm.MetricSet(), labels()).to_bytes()}
 
 
 @given(data=st.data())
@@ -188,9 +188,9 @@ def test_parquet(tmp_path: Path) -> None:
     for at in range(3):
         parquet.write_table(whole[at * 100 : at * 100 + 100], tmp_path / f"{at}.parquet", row_group_size=30)
     combine = beam.CombineGlobally(Accumulate(sm.MetricSet(), FIELDS)).without_defaults()
-    found = run(tmp_path, lambda p: p | beam.io.ReadFromParquetBatched(f"{tmp_path}/*.parquet") | combine)
+    output = run(tmp_path, lambda p: p | beam.io.ReadFromParquetBatched(f"{tmp_path}/*.parquet") | combine)
 
-    assert found == {None: counted(sm.MetricSet(), rows()).to_bytes()}
+    assert output == {None: counted(sm.MetricSet(), rows()).to_bytes()}
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_bad_elements_are_counted(tmp_path: Path) -> None:
     assert state == expected
     assert bad.n == 4
     assert fn.merge_accumulators(iter([])) == (sm.MetricSet(), sm.BadRows())
-    found = run(
+    output = run(
         tmp_path,
         lambda p: (
             p
@@ -282,7 +282,7 @@ def test_bad_elements_are_counted(tmp_path: Path) -> None:
             | beam.Map(lambda result: result.bad)
         ),
     )
-    assert sm.from_bytes(found[None]).n == 40
+    assert sm.from_bytes(output[None]).n == 40
 
 
 def test_bad_rows_of_tables_are_counted() -> None:

@@ -45,10 +45,10 @@ def panes(
             | beam.CombineGlobally(fn).without_defaults()
             | beam.ParDo(Write(path / "panes"))
         )
-    found = collections.defaultdict(list)
+    output = collections.defaultdict(list)
     for _, end, n, content in read(path / "panes"):
-        found[end].append((n, content))
-    return dict(found)
+        output[end].append((n, content))
+    return dict(output)
 
 
 def late_stream() -> tuple[list[tuple[float, Any] | float], dict[float, list[Any]]]:
@@ -79,15 +79,15 @@ def test_late_data(mode: str, tmp_path: Path) -> None:
         accumulation_mode=getattr(trigger.AccumulationMode, mode),
         allowed_lateness=100,
     )
-    found = panes(tmp_path, into, stream, Accumulate(sm.MetricSet()))
+    output = panes(tmp_path, into, stream, Accumulate(sm.MetricSet()))
 
     accumulating = mode == "ACCUMULATING"
-    assert [n for n, _ in found[10.0]] == ([2, 3, 4] if accumulating else [2, 1, 1])
+    assert [n for n, _ in output[10.0]] == ([2, 3, 4] if accumulating else [2, 1, 1])
     for end, samples in expected.items():
-        states = [sm.from_bytes(content) for _, content in found[end]]
+        states = [sm.from_bytes(content) for _, content in output[end]]
         total = states[-1] if accumulating else sm.merge(states)
         assert total.to_bytes() == counted(sm.MetricSet(), samples).to_bytes()
-    assert set(found) == set(expected)
+    assert set(output) == set(expected)
 
 
 def test_sessions(tmp_path: Path) -> None:
@@ -98,17 +98,17 @@ def test_sessions(tmp_path: Path) -> None:
         trigger=trigger.AfterWatermark(early=trigger.AfterCount(1)),
         accumulation_mode=trigger.AccumulationMode.ACCUMULATING,
     )
-    found = panes(tmp_path, into, [(1, a), (15, b), (8, c), (40, d)], Accumulate(sm.MetricSet()))
+    output = panes(tmp_path, into, [(1, a), (15, b), (8, c), (40, d)], Accumulate(sm.MetricSet()))
 
-    assert found[25.0][-1] == (3, counted(sm.MetricSet(), [a, b, c]).to_bytes())
-    assert found[50.0][-1] == (1, counted(sm.MetricSet(), [d]).to_bytes())
+    assert output[25.0][-1] == (3, counted(sm.MetricSet(), [a, b, c]).to_bytes())
+    assert output[50.0][-1] == (1, counted(sm.MetricSet(), [d]).to_bytes())
 
 
 def test_time_of_the_element(tmp_path: Path) -> None:
     """A window of time inside the combiner takes the times that Beam has, to the microsecond."""
     make = functools.partial(sm.TimeWindow, sm.MetricSet(), period="5m", panes=5)
     micros = [1_700_000_000_000_001 + 60_000_000 * at for at in range(20)]
-    found = run(
+    output = run(
         tmp_path,
         lambda p: (
             p
@@ -122,7 +122,7 @@ def test_time_of_the_element(tmp_path: Path) -> None:
     for at, t in enumerate(micros):
         whole.update(at, at % 2, t=np.datetime64(t, "us"))
 
-    assert found == {None: whole.to_bytes()}
+    assert output == {None: whole.to_bytes()}
     assert whole.n == 5
 
 
@@ -139,9 +139,9 @@ def test_state_cells(tmp_path: Path) -> None:
                 views.append(cell.read())
             yield from enumerate(views)
 
-    found = run(tmp_path, lambda p: p | beam.Create([("fr", labels(40))]) | beam.ParDo(Running()))
+    output = run(tmp_path, lambda p: p | beam.Create([("fr", labels(40))]) | beam.ParDo(Running()))
 
-    assert found == {at: counted(sm.MetricSet(), labels(40)[: at + 1]).to_bytes() for at in range(40)}
+    assert output == {at: counted(sm.MetricSet(), labels(40)[: at + 1]).to_bytes() for at in range(40)}
 
 
 def first_time(path: str) -> bool:
@@ -181,7 +181,7 @@ def test_bundles_that_run_again(tmp_path: Path) -> None:
             raise RuntimeError("first attempt to map")
         return sample
 
-    found = run(
+    output = run(
         tmp_path,
         lambda p: (
             p
@@ -193,4 +193,4 @@ def test_bundles_that_run_again(tmp_path: Path) -> None:
     )
 
     assert {path.name for path in tmp_path.iterdir()} == {"states", "map", "failed-add", "failed-merge"}
-    assert found == {None: counted(sm.MetricSet(), labels()).to_bytes()}
+    assert output == {None: counted(sm.MetricSet(), labels()).to_bytes()}

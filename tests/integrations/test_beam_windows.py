@@ -59,11 +59,11 @@ def by_beam(stream: Events, size: int, every: int, lateness: int, path: Path) ->
             | beam.CombineGlobally(beam.combiners.ToListCombineFn()).without_defaults()
             | beam.ParDo(Write())
         )
-    found: dict[int, tuple[int, int]] = {}
+    output: dict[int, tuple[int, int]] = {}
     for line in path.read_text().splitlines():
         end, n, right = json.loads(line)
-        found[round(end)] = max(found.get(round(end), (0, 0)), (n, int(right)))
-    return found
+        output[round(end)] = max(output.get(round(end), (0, 0)), (n, int(right)))
+    return output
 
 
 def by_us(stream: Events, size: int, every: int, lateness: int) -> dict[int, tuple[int, int]]:

@@ -381,8 +381,8 @@ def test_states_by_key(keys: Any) -> None:
         plain(key if isinstance(key, tuple) else (key,)): counted(sm.MetricSet(), FIELDS, part).to_bytes()
         for key, part in rows.groupby(names, dropna=False, observed=True)
     }
-    found = {plain(row[:-1]): row[-1] for row in result[[*names, "state"]].itertuples(index=False, name=None)}
-    assert found == expected
+    by_key = {plain(row[:-1]): row[-1] for row in result[[*names, "state"]].itertuples(index=False, name=None)}
+    assert by_key == expected
     assert len(result) == len(expected)
     assert states.npartitions == 3
     assert list(states.columns) == [*names, "state"]

@@ -114,15 +114,15 @@ def test_a_source_that_has_changed(client: Any, tmp_path: Path) -> None:
         with open(path) as file:
             return [("cat", label) for label in file.read().split()]
 
-    found = []
+    futures = []
     for content in ("cat dog", "cat cat cat"):
         Path(path).write_text(content)
         with dask.config.set(delayed_pure=True):
             part = dask.delayed(read)(path)
-            found.append(client.compute(accumulate([part], sm.Accuracy())))  # a result that is held
-        distributed.wait(found)
+            futures.append(client.compute(accumulate([part], sm.Accuracy())))  # a result that is held
+        distributed.wait(futures)
 
-    assert [future.result().get() for future in found] == [0.5, 1.0]
+    assert [future.result().get() for future in futures] == [0.5, 1.0]
 
 
 def test_workers_that_die(client: Any, tmp_path: Path) -> None:

@@ -68,12 +68,12 @@ def test_evaluation_agrees_with_river(ours: Any, theirs: Any, how: dict[str, Any
 
 def test_active_learning() -> None:
     """A learner that asks for some labels only is judged by ours as by river's metric."""
-    made = [as_river(sm.MCC()), sm.MCC(), metrics.MCC()]
-    for metric in made:
+    adapters = [as_river(sm.MCC()), sm.MCC(), metrics.MCC()]
+    for metric in adapters:
         learner = active.EntropySampler(logistic(), discount_factor=3, seed=1)
         evaluate.progressive_val_score(phishing(150), learner, metric)
 
-    assert made[0].get() == made[1].get() == pytest.approx(made[2].get(), abs=1e-9)
+    assert adapters[0].get() == adapters[1].get() == pytest.approx(adapters[2].get(), abs=1e-9)
 
 
 def test_steps_name_each_metric() -> None:
@@ -113,11 +113,11 @@ def test_windows_of_river_go_around_ours() -> None:
         if fresh.get() == fresh.get():
             assert rolled[1].get() == fresh.get()
 
-    made = utils.Rolling(sm.FBeta, 50, beta=2.0)
+    rolling = utils.Rolling(sm.FBeta, 50, beta=2.0)
     expected = utils.Rolling(metrics.FBeta, 50, beta=2.0)
-    for window in (made, expected):
+    for window in (rolling, expected):
         evaluate.progressive_val_score(phishing(), logistic(), window)
-    assert made.get() == pytest.approx(expected.get(), abs=1e-9)
+    assert rolling.get() == pytest.approx(expected.get(), abs=1e-9)
 
 
 def test_plus_composes_on_either_side() -> None:

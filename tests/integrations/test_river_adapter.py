@@ -135,10 +135,10 @@ def test_values_are_kept_until_something_changes(monkeypatch: pytest.MonkeyPatch
 
     metric.revert("a", "b")
     assert metric.get() == 1.0
-    held = metric.live
+    live = metric.live
     assert metric.get() == 1.0
-    held.update("a", "b")
-    assert metric.get() == held.get() < 1.0
+    live.update("a", "b")
+    assert metric.get() == live.get() < 1.0
 
 
 def fed_directly(metric: RiverMetric) -> float:
@@ -194,11 +194,11 @@ def test_new_parameters_of_a_clone() -> None:
 
     assert (type(other).__name__, other.bigger_is_better, other.get()) == ("MetricSet(log_loss)", False, 36.0)
     assert sm.FBeta(2.0).clone({"beta": 0.5}).beta == 0.5
-    kept = sm.MetricSet(["roc_auc"], pos_label="a", buckets=64)
-    kept.update("a", {"a": 0.4, "b": 0.6})
-    assert kept.clone() == sm.MetricSet(["roc_auc"], pos_label="a", buckets=64)
-    assert kept.clone(include_attributes=True) == kept
-    assert (kept.clone({"threshold": 0.7}).threshold, kept.n) == (0.7, 1)
+    counts = sm.MetricSet(["roc_auc"], pos_label="a", buckets=64)
+    counts.update("a", {"a": 0.4, "b": 0.6})
+    assert counts.clone() == sm.MetricSet(["roc_auc"], pos_label="a", buckets=64)
+    assert counts.clone(include_attributes=True) == counts
+    assert (counts.clone({"threshold": 0.7}).threshold, counts.n) == (0.7, 1)
 
 
 @pytest.mark.parametrize(
@@ -244,10 +244,10 @@ def test_an_int_is_a_score_where_scores_are_kept() -> None:
 
 def test_the_class_that_is_read_and_how_it_is_printed() -> None:
     """A value of one class is that of `pos_label` unless `label` says another; shares are printed in per cent."""
-    kept = sm.MetricSet(scores=True, pos_label="a")
+    counts = sm.MetricSet(scores=True, pos_label="a")
     for truth, score in [("a", 0.9), ("b", 0.6), ("b", 0.2)]:
-        kept.update(truth, {"a": score, "b": 1 - score})
-    lines = [str(as_river(kept, "precision", label)) for label in (None, "b")]
+        counts.update(truth, {"a": score, "b": 1 - score})
+    lines = [str(as_river(counts, "precision", label)) for label in (None, "b")]
 
     assert lines == ["MetricSet(precision): 50.00%", "MetricSet(precision, 'b'): 100.00%"]
-    assert str(as_river(kept, "log_loss")) == f"MetricSet(log_loss): {kept.snapshot()['log_loss']:.6g}"
+    assert str(as_river(counts, "log_loss")) == f"MetricSet(log_loss): {counts.snapshot()['log_loss']:.6g}"

@@ -78,9 +78,9 @@ def test_03_ties_are_worth_half() -> None:
         window = Rolling(sm.ROCAUC(), 40)
         for at, (truth, score) in enumerate(samples, 1):
             window.update(truth, {True: score, False: 1 - score})
-            held = samples[max(0, at - 40) : at]
-            if at % 7 == 0 and 0 < sum(t for t, _ in held) < len(held):
-                assert window.get() == pytest.approx(sk.roc_auc_score(*zip(*held, strict=True)), abs=1e-12)
+            recent = samples[max(0, at - 40) : at]
+            if at % 7 == 0 and 0 < sum(t for t, _ in recent) < len(recent):
+                assert window.get() == pytest.approx(sk.roc_auc_score(*zip(*recent, strict=True)), abs=1e-12)
 
 
 def test_04_a_window_of_areas_goes_into_metrics() -> None:

@@ -63,8 +63,8 @@ def soft(labels: str, weights: str, n: int = 40) -> Stream:
 
 def columns(stream: Stream) -> tuple[list[Any], list[Any], list[float]]:
     """Return truth, predictions and weights of the samples that have any weight."""
-    kept = [sample for sample in stream if sample[2]]
-    return [s[0] for s in kept], [s[1] for s in kept], [s[2] for s in kept]
+    weighted = [sample for sample in stream if sample[2]]
+    return [s[0] for s in weighted], [s[1] for s in weighted], [s[2] for s in weighted]
 
 
 def scored(function: Callable[..., Any], **options: Any) -> Callable[[Stream], float]:
@@ -153,8 +153,8 @@ def follow(cls: type[sm.Metric], options: dict[str, Any], stream: Stream, expect
             state.update(*sample)
         assert not any(w for _, _, w in stream[:at]) or same(metric.get(), expected(stream[:at])), at
     for window in windows:
-        held = stream[-window.window_size :]
-        assert not any(w for _, _, w in held) or same(window.get(), expected(held)), window.window_size
+        recent = stream[-window.window_size :]
+        assert not any(w for _, _, w in recent) or same(window.get(), expected(recent)), window.window_size
 
 
 @pytest.mark.parametrize("weights", ["none", "whole", "fractions"])
@@ -228,8 +228,8 @@ def test_a_window_of_river_is_a_fresh_metric(name: str) -> None:
                 window.update(*sample)
                 adapted.update(*sample)
                 fresh = cls(**options)
-                for held in stream[max(0, at - size) : at]:
-                    fresh.update(*held)
+                for row in stream[max(0, at - size) : at]:
+                    fresh.update(*row)
                 assert window.obj.to_bytes() == fresh.to_bytes()
             assert shown(window) == shown(fresh)
             assert adapted.obj.live == fresh

@@ -263,10 +263,10 @@ def test_groups_have_the_bytes_of_one_process(df: Any, keys: list[str]) -> None:
     """Null is a group of its own, nan too, and keys keep their types."""
     states = accumulate_by(df, keys, sm.MetricSet(), LABELS)
 
-    found = {repr(tuple(row[:-1])): bytes(row.state) for row in states.collect()}
+    by_key = {repr(tuple(row[:-1])): bytes(row.state) for row in states.collect()}
 
     assert states.columns == [*keys, "state"]
-    assert found == groups(keys, sm.MetricSet(), *PAIR)
+    assert by_key == groups(keys, sm.MetricSet(), *PAIR)
 
 
 def test_groups_of_an_hour_that_comes_twice(df: Any) -> None:
@@ -477,15 +477,15 @@ def test_any_partitions_merge(cuts: list[int], choice: list[list[str]], size: in
     whole, edges = table().select([*keys, "truth", "guess"]), sorted([0, *cuts, N])
     empty = sm.MetricSet().to_bytes()
 
-    found: dict[str, list[bytes]] = {}
+    by_key: dict[str, list[bytes]] = {}
     for low, high in pairwise(edges):
         batches = iter(whole.slice(low, high - low).to_batches(size))
         for batch in spark_workers.count(empty, keys, LABELS, False, batches):
             for row in batch.to_pylist():
                 state = row.pop("state")
-                found.setdefault(repr(tuple(row.values())), []).append(state)
+                by_key.setdefault(repr(tuple(row.values())), []).append(state)
 
-    merged = {key: spark_workers.merge_all(states) for key, states in found.items()}
+    merged = {key: spark_workers.merge_all(states) for key, states in by_key.items()}
     assert merged == (
         groups(keys, sm.MetricSet(), *PAIR) if keys else {"()": counted(sm.MetricSet(), *PAIR).to_bytes()}
     )

@@ -50,14 +50,14 @@ def samples(seed: int, n: int = 60) -> Rows:
 
 def expected(rows: Rows, prototype: Any) -> dict[Any, tuple[int, bytes]]:
     """Return the size and the bytes of each site and time as one process counts them."""
-    found = {}
+    totals = {}
     for key in dict.fromkeys((row["site"], row["at"]) for row in rows):
         of_key = [row for row in rows if (row["site"], row["at"]) == key]
         truth, guess, p = ([row[name] for row in of_key] for name in ("truth", "guess", "p"))
         state = prototype.copy()
         state.update_many(truth, guess, scores=p)
-        found[key[0], TIMES[key[1]]] = state.n, state.to_bytes()
-    return found
+        totals[key[0], TIMES[key[1]]] = state.n, state.to_bytes()
+    return totals
 
 
 class Stream:

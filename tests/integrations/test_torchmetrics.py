@@ -28,10 +28,10 @@ REST = slice(500, None)
 def fed(metric: Any, *parts: slice, **options: Any) -> Any:
     """Return a metric that was updated with parts of the rows."""
     y, p = ranks.rows()
-    made = metric if isinstance(metric, TorchMetric) else TorchMetric(metric, **options)
+    module = metric if isinstance(metric, TorchMetric) else TorchMetric(metric, **options)
     for part in parts:
-        made.update(p[part], y[part])
-    return made
+        module.update(p[part], y[part])
+    return module
 
 
 def whole(*keys: str) -> Any:
