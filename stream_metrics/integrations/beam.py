@@ -67,9 +67,9 @@ class Accumulate(beam.CombineFn):  # type: ignore[misc]
     Parameters
     ----------
     prototype : state, Metric, MetricSet or container
-        The configuration of what counts; its own counts are not taken over.
+        The accumulator to count with. It is not changed, and samples that it has already are not included.
     fields : Fields, optional
-        What the arguments of `update` are called in mappings and Rows. With it an element may also be a table whose
+        The names of the arguments of `update` in mappings and Rows. With it an element may also be a table whose
         columns they name: an Arrow table or record batch, as `beam.io.ReadFromParquetBatched` gives them, a pandas data
         frame, or a mapping from name to column.
     on_bad : {"raise", "count"}, default "raise"
@@ -157,11 +157,11 @@ class SplitBad(beam.PTransform):  # type: ignore[misc]
     Parameters
     ----------
     prototype : state, Metric, MetricSet or container
-        The configuration of what is to count the elements.
+        The accumulator that `Accumulate` will count the elements with. It is not changed.
     fields : Fields, optional
         The names of arguments or columns, as for `Accumulate`.
     keyed : bool, default False
-        Whether an element is a tuple of a key and of what is counted, as `CombinePerKey` takes it.
+        Whether elements are tuples (key, sample), as `CombinePerKey` takes them.
 
     Notes
     -----

@@ -87,7 +87,7 @@ def accumulate(
         Arrow table, a mapping from name to column), or holds rows: mappings by name, or tuples of the columns that
         `fields` names.
     prototype : state, Metric, MetricSet or container
-        The configuration of what counts; its own counts are not taken over.
+        The accumulator to count with. It is not changed, and samples that it has already are not included.
     fields : Fields, optional
         The columns; by default "y_true" and "y_pred".
     fan_in : int, default 16
@@ -139,7 +139,7 @@ def accumulate_by(
     keys : str or sequence of str
         The columns of groups. Groups are those of `groupby(keys, dropna=False)`: missing keys are one group.
     prototype : state, Metric, MetricSet or container
-        The configuration of what counts, without groups.
+        The accumulator to count each group with, as for `accumulate`; not a `ByGroup`.
     fields : Fields, optional
         The columns; by default "y_true" and "y_pred".
     npartitions : int, default 16
@@ -171,9 +171,7 @@ def accumulate_by(
 
     from stream_metrics.integrations.group_states import GroupJob
 
-    if type(npartitions) is not int or npartitions < 1:
-        raise ValueError(f"Expected `npartitions` to be a whole number above 0, but got {npartitions!r}")
-    job = GroupJob.of(prototype, keys, fields, on_bad, max_labels, npartitions)
+    job = GroupJob.of(prototype, keys, fields, on_bad, max_labels, npartitions, "npartitions")
     count, merge = delayed(job.count, pure=False, nout=npartitions + 1), delayed(job.merge, pure=False)
     parts = _partitions(frame, [*job.keys, *fields.columns()])
     counted = [count(part, at) for at, part in enumerate(parts)]

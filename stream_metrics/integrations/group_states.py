@@ -47,8 +47,11 @@ class GroupJob:
         on_bad: str,
         max_labels: int | None,
         buckets: int,
+        argument: str,
     ) -> Self:
-        """Return a job; ValueError for options that are not allowed."""
+        """Return a job; ValueError for options that are not allowed, of which `argument` is the number of buckets."""
+        if type(buckets) is not int or buckets < 1:
+            raise ValueError(f"Expected `{argument}` to be a whole number above 0, but got {buckets!r}")
         ByGroup(prototype)  # which must have no groups
         return cls(Job.of(prototype, fields, on_bad, max_labels), key_names(keys), buckets)
 

@@ -147,7 +147,7 @@ def accumulate(
         mappings from name to column. Of an iterable at most two tables for each processor of the cluster are in work at
         once.
     prototype : state, Metric, MetricSet or container
-        The configuration of what counts; its own counts are not taken over.
+        The accumulator to count with. It is not changed, and samples that it has already are not included.
     fields : Fields, optional
         The columns; by default "y_true" and "y_pred".
     fan_in : int, default 8
@@ -205,7 +205,7 @@ def accumulate_by(
     keys : str or sequence of str
         The columns of groups. A missing key is a key.
     prototype : state, Metric, MetricSet or container
-        The configuration of what counts, without groups.
+        The accumulator to count each group with, as for `accumulate`; not a `ByGroup`.
     fields : Fields, optional
         The columns; by default "y_true" and "y_pred".
     blocks : int, default 16
@@ -234,9 +234,7 @@ def accumulate_by(
 
     from stream_metrics.integrations.group_states import GroupJob  # needs pandas, as ray.data does
 
-    if type(blocks) is not int or blocks < 1:
-        raise ValueError(f"Expected `blocks` to be a whole number above 0, but got {blocks!r}")
-    job = GroupJob.of(prototype, keys, fields, on_bad, max_labels, blocks)
+    job = GroupJob.of(prototype, keys, fields, on_bad, max_labels, blocks, "blocks")
     packed = ray.put(job)
     if _is_dataset(source):
         source = _selected(source, list(dict.fromkeys([*job.keys, *fields.columns()]))).to_arrow_refs()

@@ -216,7 +216,7 @@ def evaluate_by(
         if find(key).kind == "matrix" or key in LABEL_VALUED:
             raise ValueError(f"Expected `metrics` of groups to be numbers, but {key!r} is none")
     fields = Fields(y_true, y_pred, scores, weight)
-    selected, states, bad = _states(select(df, keys, fields, classes), prototype, on_bad, max_labels)
+    selected, states, bad = _states(_selected(df, keys, fields, classes, max_labels), prototype, on_bad, max_labels)
     doubles = [StructField(f"m{at}", DoubleType()) for at in range(len(shown))]
     schema = StructType([*states.schema[:-1], StructField("n", LongType()), *doubles, STATE])
     table = states.mapInArrow(partial(workers.read, shown, pos_label), schema)
@@ -240,7 +240,7 @@ def accumulate(
     df : DataFrame
         The rows.
     prototype : state, Metric, MetricSet or container
-        The configuration of what counts; its own counts are not taken over.
+        The accumulator to count with. It is not changed, and samples that it has already are not included.
     fields : Fields, optional
         The columns; by default "y_true" and "y_pred".
     classes : iterable of Label, optional
@@ -269,8 +269,7 @@ def accumulate(
     Memory: on each worker a state and a block of rows, on the driver one state.
     """
     bad, empty = new_record(on_bad), empty_copy(prototype)
-    selected = select(df, (), fields, classes)
-    selected.fields.total(max_labels)  # an option that is not allowed raises before Spark runs
+    selected = _selected(df, (), fields, classes, max_labels)
     parts = (_partial if bad is None else _with_bad)(selected, empty, max_labels)
     total: State = empty
     for row in _in_one(parts, selected.fields, max_labels).collect():
@@ -299,7 +298,7 @@ def accumulate_by(
     keys : str, Column or sequence of these
         The columns of groups. Null is a group.
     prototype : state, Metric, MetricSet or container
-        The configuration of what counts; its own counts are not taken over.
+        The accumulator to count with. It is not changed, and samples that it has already are not included.
     fields : Fields, optional
         The columns; by default "y_true" and "y_pred".
     classes : iterable of Label, optional
@@ -331,7 +330,7 @@ def accumulate_by(
     Memory: on each worker one state, a block of rows, and where Python counts, rows and states of a fixed size.
     """
     empty = empty_copy(prototype)
-    selected, states, bad = _states(select(df, keys, fields, classes), empty, on_bad, max_labels)
+    selected, states, bad = _states(_selected(df, keys, fields, classes, max_labels), empty, on_bad, max_labels)
     groups = selected.restored(states, ["state"])
     return groups if bad is None else Counted(groups, bad)
 
@@ -375,7 +374,7 @@ def partial_states(
     keys : str, Column or sequence of these
         The columns of groups. Null is a group.
     prototype : state, Metric, MetricSet or container
-        The configuration of what counts; its own counts are not taken over.
+        The accumulator to count with. It is not changed, and samples that it has already are not included.
     fields : Fields, optional
         The columns; by default "y_true" and "y_pred".
     classes : iterable of Label, optional
@@ -407,12 +406,20 @@ def _prototype(
     return MetricSet(metrics, scores=scored, **options), pos_label
 
 
+def _selected(
+    df: DataFrame, keys: Any, fields: Fields, classes: Iterable[Label] | None, max_labels: int | None
+) -> Selected:
+    """Return the columns of keys and of `fields`; an option that is not allowed raises before Spark runs."""
+    selected = select(df, keys, fields, classes)
+    selected.fields.total(max_labels)
+    return selected
+
+
 def _states(
     selected: Selected, empty: Accumulator, on_bad: OnBad, max_labels: int | None
 ) -> tuple[Selected, DataFrame, BadRows | None]:
     """Return the rows that are counted, a row with a state for each key, and the record of bad rows if there is one."""
     bad = new_record(on_bad)
-    selected.fields.total(max_labels)  # an option that is not allowed raises before Spark runs
     if not selected.keys:
         raise LabelError("Expected `keys` to be one column or more, but got none")
     if bad is not None:

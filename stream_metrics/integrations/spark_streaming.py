@@ -92,7 +92,7 @@ def accumulate_stream(
     keys : str, Column or sequence of these
         The columns of groups, windows of time among them. Null is a group.
     prototype : state, Metric, MetricSet or container
-        The configuration of what counts; its own counts are not taken over.
+        The accumulator to count with. It is not changed, and samples that it has already are not included.
     fields : Fields, optional
         The columns; by default "y_true" and "y_pred".
     classes : iterable of Label, optional
