@@ -19,7 +19,7 @@ QUESTIONS = (
     "scale",
     "monitor", "collector",
 )  # fmt: skip
-ENGINES = ("arrow_columns", "billion_pairs", "spark_overhead")  # in an environment of their own
+ENGINES = ("arrow_columns", "billion_pairs", "spark_groups", "spark_overhead")  # in an environment of their own
 
 MARKS = "<!-- measured -->", "<!-- end of measured -->"
 ENGINE_MARKS = "<!-- measured with engines -->", "<!-- end of measured with engines -->"
