@@ -373,7 +373,8 @@ def test_a_configuration_that_counts_otherwise_is_refused(tmp_path: Path) -> Non
     monitor.assign([0])
     monitor.step(STREAM[:50])
     monitor.close()
-    other = opened(tmp_path, dataclasses.replace(CONFIG, counting=Counting(scores=True, windows=("1h", "4h"), max_groups=2)))
+    counting = Counting(scores=True, windows=("1h", "4h"), max_groups=2)
+    other = opened(tmp_path, dataclasses.replace(CONFIG, counting=counting))
 
     with pytest.raises(Exception, match="max_groups"):
         other.assign([0])
