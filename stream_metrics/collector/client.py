@@ -65,7 +65,10 @@ class Client:
         try:
             connection.request("POST", f"{self._prefix}{path}?{urlencode(query)}", body, headers)
             response = connection.getresponse()
-            return Answer(response.status, response.read(LONGEST))
+            answer = Answer(response.status, response.read(LONGEST))
+            if response.length and len(answer.body) < LONGEST:  # a `read` of so many bytes does not tell
+                raise http.client.IncompleteRead(answer.body, response.length)
+            return answer
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise ReportError(f"Expected an answer of the collector at {self.name}, but got: {reason}") from None

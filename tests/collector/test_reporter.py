@@ -32,6 +32,7 @@ class Answering(http.server.BaseHTTPRequestHandler):
     """Answers with the statuses that a test wants, and then as a collector would; it stores what it was asked."""
 
     statuses: ClassVar[list[int]] = []
+    cut: ClassVar[int] = 0  # how many of the next answers end after their headers, as where the collector is killed
     asked: ClassVar[list[Any]] = []
 
     def do_POST(self) -> None:
@@ -41,8 +42,13 @@ class Answering(http.server.BaseHTTPRequestHandler):
         self.send_response(status)
         if status == 302:
             self.send_header("Location", "http://127.0.0.1:9/elsewhere")
+        answer = b'{"epoch": 4294967297}' if "register" in self.path else b'{"outcome": "accepted"}'
+        self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
-        self.wfile.write(b'{"epoch": 4294967297}' if "register" in self.path else b'{"outcome": "accepted"}')
+        if Answering.cut:
+            Answering.cut -= 1
+        else:
+            self.wfile.write(answer)
 
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -51,7 +57,7 @@ class Answering(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def answering() -> Iterator[str]:
     """The address of a server that answers as `Answering` says."""
-    Answering.statuses, Answering.asked = [], []
+    Answering.statuses, Answering.asked, Answering.cut = [], [], 0
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
@@ -130,6 +136,17 @@ def test_a_failure_is_tried_again(answering: str, monkeypatch: pytest.MonkeyPatc
         with pytest.raises(sm.ReportError, match=str(status)) as caught:
             reporter.report()
         assert (caught.value.status, len(Answering.asked)) == (status, before + 1)
+    reporter.close()
+
+
+def test_an_answer_that_breaks_off_is_asked_for_again(answering: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Headers alone say nothing of what became of the report."""
+    monkeypatch.setattr(module, "FIRST_PAUSE", 0.02)
+    Answering.cut = 2
+    reporter = sm.Reporter(answering, fed(), every=None)
+
+    assert reporter.report()
+    assert len(Answering.asked) == 4
     reporter.close()
 
 
