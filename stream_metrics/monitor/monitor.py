@@ -47,7 +47,7 @@ from stream_metrics.monitor.store import StaleOwner, StoreError, TemporaryPanes
 from stream_metrics.monitor.store.export import Export, Exported, write_export
 from stream_metrics.monitor.store.rows import Lease
 from stream_metrics.monitor.store.tables import StateStore
-from stream_metrics.monitor.view import operation_view, view
+from stream_metrics.monitor.view import WindowViews, operation_view, view
 from stream_metrics.monitor.view_types import Alert, Checkpoint, Firing, SourceState, Undelivered, View
 from stream_metrics.monitor.window_reading import Reading, read
 from stream_metrics.wire import decoded, encoded
@@ -113,6 +113,7 @@ class Monitor:
         self._extra_metrics: tuple[str, ...] = ()  # that rules need, beside those that the view always has
         self.history = History(("total", *config.counting.windows), config.counting.metrics)
         self._showing = threading.Lock()
+        self._windows = WindowViews()
         self._kept_history: tuple[float, object] = (-math.inf, None)
         self._restore_history(self.attach("history", lambda: self._kept_history[1], self._restore_history))
         alone = store is not None and not store.shared
@@ -446,7 +447,8 @@ class Monitor:
         with self._showing:
             self._take_common()
             self.reference.look(readings, at)
-            shown = view(readings, self.config.counting, operation, now=now, extra_metrics=self._extra_metrics)
+            options, more = self.config.counting, self._extra_metrics
+            shown = view(readings, options, operation, now=now, extra_metrics=more, windows=self._windows)
             self.history.follow(shown.headline)
             self._compare(shown)
             self.history.note(now, shown.by_window)

@@ -13,11 +13,30 @@ from stream_metrics.monitor.counting import TOTAL, Counts
 from stream_metrics.monitor.headline import headline
 from stream_metrics.monitor.outcomes import JoinStats
 from stream_metrics.monitor.partition import Partition
-from stream_metrics.monitor.view_types import JoinCounts, Lag, PartitionRow, Records, View
+from stream_metrics.monitor.view_types import JoinCounts, Lag, PartitionRow, Records, View, WindowView
 from stream_metrics.monitor.window_reading import Reading, read
 from stream_metrics.monitor.window_view import snapshot_of, window_view
 
-__all__ = ["operation_view", "view"]
+__all__ = ["WindowViews", "operation_view", "view"]
+
+
+class WindowViews:
+    """The newest view of each window, made again only where what it shows has changed: a silent source costs little."""
+
+    def __init__(self) -> None:
+        self._views: dict[str, tuple[Reading, tuple[object, ...], WindowView]] = {}
+
+    def view(
+        self, name: str, reading: Reading, headline: Sequence[str], extra_metrics: Sequence[str], valid: str
+    ) -> WindowView:
+        """Return the view of a window, whose states are taken over; see `window_view`."""
+        options = tuple(headline), tuple(extra_metrics)
+        earlier = self._views.get(name)
+        if earlier is not None and earlier[1] == options and earlier[0].equals(reading):
+            return structs.replace(earlier[2])
+        shown = window_view(reading, headline, extra_metrics, valid)
+        self._views[name] = reading, options, shown
+        return structs.replace(shown)
 
 
 def view(
@@ -27,13 +46,15 @@ def view(
     *,
     now: float,
     extra_metrics: Sequence[str] = (),
+    windows: WindowViews | None = None,
 ) -> View:
     """Return `operation` with the windows that `read` returned, whose states are taken over.
 
     `now` is the time of the clock; `extra_metrics` are shown beside those that always are. Without readings the windows
-    are those of empty counts.
+    are those of empty counts. `windows` has the views of the last call.
     """
     readings = readings or read([Counts(config)])
+    windows = windows or WindowViews()
     keys = config.metrics or headline(snapshot_of(readings[TOTAL].state))
     return structs.replace(
         operation,
@@ -42,7 +63,7 @@ def view(
         windows=list(readings),
         headline=list(keys),
         by_window={
-            name: window_view(reading, keys, extra_metrics, "anytime" if name == TOTAL else "fixed")
+            name: windows.view(name, reading, keys, extra_metrics, "anytime" if name == TOTAL else "fixed")
             for name, reading in readings.items()
         },
     )

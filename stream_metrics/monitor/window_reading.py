@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+import numpy as np
+
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.inputs.times import to_epoch_ns
 from stream_metrics.labels import Label
@@ -32,6 +34,17 @@ class Reading:
     covered: Covered
     late: int  # pairs that came too late for the window since the process started
     partial: frozenset[Label | None] = frozenset()  # classes of which some partition folded samples
+
+    def equals(self, other: Self) -> bool:
+        """Return whether both would show the same."""
+        mine, theirs = self.covered, other.covered
+        return (
+            (self.state.n, self.late, self.partial) == (other.state.n, other.late, other.partial)
+            and mine[:2] == theirs[:2]
+            and np.array_equal(mine.delays, theirs.delays)
+            and self.state == other.state
+            and self.groups == other.groups
+        )
 
     def merge(self, other: Self) -> Self:
         """Add what another partition has and return self."""

@@ -23,7 +23,7 @@ from stream_metrics.monitor.delays import Delays
 from stream_metrics.monitor.history import History
 from stream_metrics.monitor.names import names_of
 from stream_metrics.monitor.records import MISSING
-from stream_metrics.monitor.view import view
+from stream_metrics.monitor.view import WindowViews, view
 from stream_metrics.monitor.view_types import DeadLetter, JoinCounts, Lag, PartitionRow, View, to_json
 from stream_metrics.monitor.window_reading import read
 from stream_metrics.report.headlines import MONITOR
@@ -64,6 +64,25 @@ def stream(classes: list[Any], n: int, *, scores: bool, groups: int = 0) -> list
         group = f"g{at % groups}" if groups else None
         rows.append(Pair(truth, said, soft, 1, group, 100 + at / n, 100.5 + at / n, ("t", 0, at)))
     return rows
+
+
+@pytest.mark.parametrize("config", [SOFT, HARD], ids=["scores", "labels"])
+def test_views_that_are_used_again_are_those_of_now(config: Counting) -> None:
+    """Whatever comes, is corrected, or leaves a window: the same view as one that is made anew."""
+    counts, windows, classes, used_again = Counts(config), WindowViews(), None, 0
+    pairs = stream(["a", "b", "c"], 40, scores=config is SOFT, groups=2)
+    for at, each in enumerate(pairs):
+        if at % 3 == 0:
+            counts.add([each])
+            counts.predictions([each.predicted_at])
+        if at == 7:
+            assert counts.correct(pairs[0], pairs[0]._replace(truth="c"))
+        now = 101 + at / 5
+        again = view(read([counts], now), config, View(), now=now, windows=windows)
+        assert to_json(again) == to_json(view(read([counts], now), config, View(), now=now))
+        used_again += again.by_window["4s"].classes is classes
+        classes = again.by_window["4s"].classes
+    assert 10 < used_again < 38
 
 
 def test_every_key_of_the_contract_is_there() -> None:
