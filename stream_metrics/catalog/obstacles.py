@@ -84,8 +84,8 @@ def obstacle(row: MetricSpec, state: Any) -> Obstacle | None:
     if row.quadratic and row.state == "ranks" and state.pairs and not state.paired:
         if len(state.labels) <= MOST_PAIRED:
             return Obstacle(row.key, "pairs of classes", "they were not counted in every state that was merged")
-        kept = f"pairs of classes, which are kept for at most {MOST_PAIRED}"
-        return Obstacle(row.key, kept, f"got {len(state.labels)}")
+        needed = f"pairs of classes, which are kept for at most {MOST_PAIRED}"
+        return Obstacle(row.key, needed, f"got {len(state.labels)}")
     if row.needs == "samples" and (problem := weighted(state)):
         return Obstacle(row.key, "samples of weight 1", problem)
     if row.needs == "whole_weights" and state.unit != 1:

@@ -89,17 +89,17 @@ def execute_inspect(arguments: argparse.Namespace) -> int:
     """Read and print."""
     with _failures():
         try:
-            found = _inspected(arguments.state)
+            contents = _inspected(arguments.state)
         except sqlite3.Error as error:
             raise CliError(f"{arguments.state}: {error}") from None
     if arguments.format == "json":
-        print(json.dumps(found, indent=2))
+        print(json.dumps(contents, indent=2))
         return 0
-    print(f"{arguments.state}: schema {found['schema']}, {number(found['bytes'])} bytes")
-    for row in found["partitions"]:
+    print(f"{arguments.state}: schema {contents['schema']}, {number(contents['bytes'])} bytes")
+    for row in contents["partitions"]:
         following = ", ".join(f"{topic} {number(offset)}" for topic, offset in row["next"].items()) or "none"
         print(f"partition {row['partition']}: {quantity(row['samples'], 'sample', ' ')}; next offsets: {following}")
-    for row in found["panes"]:
+    for row in contents["panes"]:
         print(f"panes {row['name']!r} of {row['length']}: {number(row['panes'])}, {row['from']} to {row['to']}")
     return 0
 

@@ -117,8 +117,8 @@ class Monitor:
         self._kept_history: tuple[float, object] = (-math.inf, None)
         self._restore_history(self.attach("history", lambda: self._kept_history[1], self._restore_history))
         alone = store is not None and not store.shared
-        kept = self._notes.get(FLOWS) if alone else None
-        self._flows = FlowCounters(None if kept is None else decoded(kept))
+        stored = self._notes.get(FLOWS) if alone else None
+        self._flows = FlowCounters(None if stored is None else decoded(stored))
         self._keeps_flows = alone
         self._lengths = dict(zip(config.counting.windows, lengths, strict=True))
         self.reference = ReferenceKeeper(self._lengths, config.counting.reference)

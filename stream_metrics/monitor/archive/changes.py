@@ -42,15 +42,15 @@ def adapted(
         return parts, since
     times = dict(zip(stored, seen, strict=True))
     covered = dict(zip(stored, coverages[1:], strict=True))
-    kept, parts = parts, {name: data for name, data in parts.items() if "/" not in name}
+    old_parts, parts = parts, {name: data for name, data in parts.items() if "/" not in name}
     new_coverages = [coverages[0]]
     for name, window in zip(empty.windows, wanted, strict=True):
         if window in times:
-            parts |= _renamed(kept, window[0], name)
+            parts |= _renamed(old_parts, window[0], name)
             new_coverages.append(covered[window])
         else:
-            made, complete = _made(empty, name, latest, panes, part, groups, about)
-            parts |= made
+            new_parts, complete = _window_of_panes(empty, name, latest, panes, part, groups, about)
+            parts |= new_parts
             new_coverages.append(empty.coverage[name].content())
             if complete is not None:
                 since[name] = complete
@@ -70,7 +70,7 @@ def _renamed(parts: Mapping[str, bytes], period: str, name: str) -> Parts:
     return renamed
 
 
-def _made(
+def _window_of_panes(
     empty: Counts, name: str, latest: int | None, panes: StoredPanes, part: int, groups: str, about: bytes | None
 ) -> tuple[Parts, int | None]:
     """Return the panes of a new window, and from when it is complete; None if all of it is."""

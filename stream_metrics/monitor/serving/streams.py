@@ -122,12 +122,12 @@ class Streams:
         packs = any(client.packed for client in self._clients)
         make = partial(self._encoded, packs) if self._clients else self._latest.renew
         try:
-            made = await asyncio.get_running_loop().run_in_executor(executor, make)
+            messages = await asyncio.get_running_loop().run_in_executor(executor, make)
         except Unavailable:
             return
-        if made is None:  # for nobody
+        if messages is None:  # for nobody
             return
-        self._messages = made
+        self._messages = messages
         self._number += 1
         for client in self._clients:
             client.news.set()
