@@ -70,6 +70,21 @@ def test_revert_restores_the_bytes() -> None:
     assert sketch.to_bytes() == bytes_of.pop()
 
 
+@pytest.mark.parametrize("w", [0.5, 0.25, 2.0**-30])
+def test_revert_splits_fractions_that_were_written_as_a_whole(w: float) -> None:
+    """Equal scores whose weights add up to whole numbers leave the others behind, also after they were read."""
+    sketch, expected = RankSketch(), RankSketch()
+    for row in [(True, 0.5, 1 - w), (False, 0.25, 1)]:
+        sketch.update(*row)
+        expected.update(*row)
+    sketch.update(True, 0.5, w)
+    again = RankSketch.from_bytes(sketch.to_bytes())
+    again.revert(True, 0.5, w)
+    sketch.revert(True, 0.5, w)
+
+    assert sketch == again == expected
+
+
 def test_a_window_holds_what_its_samples_give() -> None:
     """Weights that leave a window leave nothing behind."""
     own, scores, w = stream(300, 2)

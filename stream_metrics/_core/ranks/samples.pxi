@@ -285,6 +285,10 @@ cdef bint remove_sample(RankCounters self, object truth, list labels, list value
                     and self.n > least_samples(self, i, entry, n, whole, part))
         if possible and self.pairs and not self.paired:
             check_stays_unpaired(self, i, entry, n, whole, part)
+        if possible and part != 0:
+            for at in range(n):  # fractions that add up to whole numbers are read from bytes without arrays for them
+                if histogram_reserve(self.classes[entry[at].class_index].histogram, 0, 0, True) < 0:
+                    raise MemoryError("no memory for a column of scores")
         if possible and not check_only:
             for at in range(n):
                 histogram_remove(self.classes[entry[at].class_index].histogram, entry[at].code,
