@@ -194,7 +194,8 @@ class Partition:
             )
 
     def _adapted(self, parts: Mapping[str, bytes], panes: StoredPanes) -> tuple[Mapping[str, bytes], dict[str, int]]:
-        return adapted(self.counts, parts, panes, self.number, self._group)
+        newest = None if self.event_time is None else to_epoch_ns(self.event_time)
+        return adapted(self.counts, parts, panes, self.number, self._group, newest)
 
     def load_counts(self, row: Row) -> tuple[int, int] | None:
         """Load a stored row as far as it goes: without its logs, that is all but the entries of the join.

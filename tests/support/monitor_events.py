@@ -10,7 +10,7 @@ from stream_metrics.monitor.config import Config, Counting, Join, Store
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.records import Record
 
-__all__ = ["CONFIG", "NOW", "counted", "events", "lines", "offline", "records", "stored_panes"]
+__all__ = ["CONFIG", "NOW", "START", "counted", "events", "lines", "offline", "records", "stored_panes"]
 
 START = 1_700_000_000.0
 NOW = START + 10_000_000.0  # by the clock of all tests

@@ -16,17 +16,18 @@ from stream_metrics.wire import decoded, encoded
 
 __all__ = ["adapted"]
 
+FIRST = -(2**62)  # before every pane
 WINDOWS = 3  # the place of the windows in the part "about"
 Parts = dict[str, bytes]
 
 
 def adapted(
-    empty: Counts, parts: Mapping[str, bytes], panes: StoredPanes, part: int, groups: str
+    empty: Counts, parts: Mapping[str, bytes], panes: StoredPanes, part: int, groups: str, newest: int | None
 ) -> tuple[Parts, dict[str, int]]:
     """Return stored parts as counts configured like `empty` read them, and from when what is new is complete.
 
-    `groups` is the name of the panes of groups. Times are nanoseconds since 1970, by what is new, which is the name of
-    a window or `groups`.
+    `groups` is the name of the panes of groups, `newest` the time of the newest event. Times are nanoseconds since
+    1970, by what is new, which is the name of a window or `groups`.
     """
     parts, since = dict(parts), {}
     *values, seen, coverages = decoded(parts["about"])
@@ -35,7 +36,7 @@ def adapted(
     if about is not None and (earlier := names_of_groups(about)) and groups not in earlier:
         parts = {name: data for name, data in parts.items() if not name.startswith(("groups/", "by_group/"))}
         parts["groups"] = empty.total_groups.to_bytes()
-        since[groups] = 0 if latest is None else latest
+        since[groups] = latest or newest or 0
     stored = [tuple(window) for window in values[WINDOWS]]
     wanted = [(window.period, window.panes) for window in empty.windows.values()]
     if stored == wanted:
@@ -49,7 +50,7 @@ def adapted(
             parts |= _renamed(old_parts, window[0], name)
             new_coverages.append(covered[window])
         else:
-            new_parts, complete = _window_of_panes(empty, name, latest, panes, part, groups, about)
+            new_parts, complete = _window_of_panes(empty, name, (latest, newest), panes, part, groups, about)
             parts |= new_parts
             new_coverages.append(empty.coverage[name].content())
             if complete is not None:
@@ -71,13 +72,24 @@ def _renamed(parts: Mapping[str, bytes], period: str, name: str) -> Parts:
 
 
 def _window_of_panes(
-    empty: Counts, name: str, latest: int | None, panes: StoredPanes, part: int, groups: str, about: bytes | None
+    empty: Counts,
+    name: str,
+    times: tuple[int | None, int | None],
+    panes: StoredPanes,
+    part: int,
+    groups: str,
+    about: bytes | None,
 ) -> tuple[Parts, int | None]:
-    """Return the panes of a new window, and from when it is complete; None if all of it is."""
+    """Return the panes of a new window, and from when it is complete; None if all of it is.
+
+    `times` are the latest time, None while there were too few events to tell, and that of the newest event.
+    """
+    told, newest = times
+    latest = newest if told is None else told
     if latest is None:
         return {}, None
     window = empty.windows[name]
-    low = (latest // window.length - window.panes + 1) * window.length
+    low = FIRST if told is None else (told // window.length - window.panes + 1) * window.length
     stored = [] if about is None else panes.panes(part, low, 2**62)
     complete = max(low, latest if about is None else complete_from(about, COUNTS) or low)
     bodies: dict[str, list[bytes]] = {}

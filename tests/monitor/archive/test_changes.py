@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.monitor_events import CONFIG, NOW, events, offline, records
+from support.monitor_events import CONFIG, NOW, START, events, offline, records
 
 from stream_metrics.errors import DecodeError
 from stream_metrics.monitor.config import Config, Counting, Fields
@@ -70,6 +70,23 @@ def test_a_new_window_is_made_of_stored_panes(store_path: str, before: Config, a
     assert windows_of(third) == windows_of(once)
     assert third.counts().total == once.counts().total
     third.close()
+
+
+@pytest.mark.parametrize("retention", [("1m",), ()])
+def test_a_new_window_has_pairs_of_before_the_time_was_told(tmp_path: Path, retention: tuple[str, ...]) -> None:
+    """The first few events do not tell the time; what was counted of them is in the new window, or the view says so."""
+    path = str(tmp_path / "state")
+    first = started(path, config("1h", retention=retention))
+    first.step(records([{"id": at, "time": START + at, "prediction": "cat", "truth": "cat"} for at in range(5)]))
+    first.close()
+    monitor = started(path, config("1h", "2h", retention=retention))
+    view = monitor.view()
+    monitor.close()
+
+    assert [window.n for window in view.by_window.values()] == [5, 5, 5 if retention else 0]
+    assert [what[:47] for what in view.incomplete] == (
+        [] if retention else ["the window 2h came later: complete from 2023-11"]
+    )
 
 
 def test_what_stored_panes_do_not_reach_is_said(tmp_path: Path) -> None:
