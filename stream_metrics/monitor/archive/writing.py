@@ -164,11 +164,11 @@ class Archive:
         key = self._key(name, t)
         if key is None:
             return None
+        if self._opened(name, key) is None:  # another retention's pane may have it, which may have changed since
+            panes = (pane for pane in self._rows.panes(self._part, t, t + 1) if pane.name == name)
+            key = next((Key(pane.length, pane.start) for pane in panes), key)
         state = self._opened(name, key)
-        if state is not None:
-            return key, state.copy()
-        others = (pane for pane in self._rows.panes(self._part, t, t + 1) if pane.name == name)  # another retention's
-        return next(((Key(pane.length, pane.start), state_of(pane.body)) for pane in others), None)
+        return None if state is None else (key, state.copy())
 
     def replace(self, name: str, key: Key, state: State) -> None:
         """Let a pane be this state, which is taken over."""

@@ -6,6 +6,7 @@ import itertools
 import random
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.memory_panes import MemoryPanes
@@ -139,6 +140,30 @@ def _correct(process: Process, log: list[Sample], at: int) -> None:
         process.archive.replace(*change)
     log[at] = new
     process.checkpoint()
+
+
+@pytest.mark.parametrize("settled", [False, True])
+def test_corrections_of_one_pane_of_another_retention_add_up(settled: bool) -> None:
+    """Between two checkpoints, in a pane that is longer than new ones are."""
+    process, first = Process(), [(at, "a", 0.1, "v") for at in range(6)]
+    process.retention = OTHER
+    process.start()
+    process.follow(first)
+    process.checkpoint()
+    process.retention = RULE
+    process.start()
+    for old in first[:3]:
+        pane = process.archive.alone(COUNTS, old[0] * SECOND)
+        assert pane is not None
+        count(pane[1], old, "revert")
+        process.archive.replace(COUNTS, *pane)
+        if settled:
+            process.archive.settle()
+    process.checkpoint()
+
+    state = merged(process.rows, COUNTS, 0, 3600 * SECOND)
+    assert state is not None
+    assert state.to_bytes() == recount(first[3:], COUNTS, 0, 3600 * SECOND)
 
 
 def test_a_pane_is_as_long_as_its_age_has_it() -> None:
