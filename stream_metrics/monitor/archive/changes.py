@@ -102,5 +102,7 @@ def _window_of_panes(
             complete = max(complete, min(pane.start + pane.length, latest))
         else:
             bodies.setdefault(f"{kind}/{name}/{number}", []).append(pane.body)
-    return {key: merged_bytes(some) for key, some in bodies.items()}, complete if complete > low else None
+    merged = {key: merged_bytes(some) for key, some in bodies.items()}
+    blank = window.inner.to_bytes(), empty.groups[name].inner.to_bytes()  # corrections may have emptied a pane
+    return {key: data for key, data in merged.items() if data not in blank}, complete if complete > low else None
 

@@ -89,6 +89,23 @@ def test_a_new_window_has_pairs_of_before_the_time_was_told(tmp_path: Path, rete
     )
 
 
+def test_a_pane_that_a_correction_has_emptied_is_none_of_a_new_window(store_path: str) -> None:
+    """The only pair of a minute is corrected at a later one, and then a window is added."""
+    event = {"id": 1, "time": START, "prediction": "cat", "group": "de", "truth": "cat"}
+    again = {"id": 1, "time": START + 100, "truth": "dog"}
+    first = started(store_path, config("1h"))
+    first.step(records([event]))
+    first.checkpoint()
+    first.step(records([event, again]))
+    first.close()
+    second = started(store_path, config("1h", "2h"))
+    view = second.view()
+    second.close()
+
+    assert view.join.corrections == 1
+    assert [window.n for window in view.by_window.values()] == [1, 1, 1]
+
+
 def test_what_stored_panes_do_not_reach_is_said(tmp_path: Path) -> None:
     """Panes that are too long for the window, or none at all: it starts later, and the view says when."""
     for retention in ("1h",), ():
