@@ -67,7 +67,12 @@ def test_everything_is_read(broker: Broker, topic: str, state: str, options: dic
     check(state, stream, KEPT)
 
 
-@pytest.mark.parametrize("options", [EAGER, KIP_848], ids=["range", "kip848"])
+STALLS = pytest.mark.xfail(
+    reason="an open defect: in one run of three, two partitions are no longer read until the next rebalance", strict=False
+)
+
+
+@pytest.mark.parametrize("options", [EAGER, pytest.param(KIP_848, marks=STALLS)], ids=["range", "kip848"])
 def test_two_topics_go_to_one_worker(
     broker: Broker, topic: str, tmp_path: Path, workers: Workers, options: dict[str, str]
 ) -> None:
