@@ -68,7 +68,7 @@ def test_everything_is_read(broker: Broker, topic: str, state: str, options: dic
 
 
 STALLS = pytest.mark.xfail(
-    reason="an open defect: in one run of three, two partitions are no longer read until the next rebalance", strict=False
+    reason="an open defect: in one run of three, two partitions are not read until the next rebalance", strict=False
 )
 
 
