@@ -14,6 +14,7 @@ get into a file: all of them or none.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import zlib
@@ -63,7 +64,6 @@ _MODULES = {
     "set": "metrics.metric_set",
     "timed": "containers.timed",
 }
-_imported: set[str] = set()  # the kinds whose modules are
 _kinds: dict[str, type[Portable]] = {}
 
 
@@ -261,10 +261,14 @@ def _open(data: bytes) -> tuple[str, object]:
 
 def _is_kind(kind: str) -> bool:
     """Tell whether a class writes this kind, which is then in `_kinds`."""
-    if kind in _MODULES and kind not in _imported:
-        importlib.import_module(f"stream_metrics.{_MODULES[kind]}")
-        _imported.add(kind)
+    if kind in _MODULES:
+        _import_module(_MODULES[kind])
     return kind in _kinds
+
+
+@functools.cache
+def _import_module(name: str) -> None:
+    importlib.import_module(f"stream_metrics.{name}")
 
 
 def encoded(value: object) -> bytes:

@@ -458,7 +458,7 @@ class MetricSet(SetUpdateBase, MetricBase):
             counts, scored = self.state.copy(), None if self.scored is None else self.scored.copy()
             folds = {fold: states_by_name(part.state, part.scored) for fold, part in copied(self).items()}
         states = states_by_name(counts, scored)
-        if "pairs" in self._needed() and "pairs" not in self.score_states:
+        if scored is not None and not scored.ranks.pairs and "pairs" in self._needed():  # a merge has dropped them
             states["ranks"] = UncountedPairs(states["ranks"])
         return Snapshot(**states, folds=folds, keys=self.metrics, zero_division=self.zero_division)
 
