@@ -66,7 +66,7 @@ class Client:
             connection.request("POST", f"{self._prefix}{path}?{urlencode(query)}", body, headers)
             response = connection.getresponse()
             answer = Answer(response.status, response.read(LONGEST))
-            if response.length and len(answer.body) < LONGEST:  # a `read` of so many bytes does not tell
+            if response.length and len(answer.body) < LONGEST:  # read(n) does not raise for a short body
                 raise http.client.IncompleteRead(answer.body, response.length)
             return answer
         except (OSError, http.client.HTTPException) as error:

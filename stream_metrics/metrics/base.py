@@ -129,8 +129,8 @@ class MetricBase(UpdateBase, Portable):
         -----
         What is counted decides: labels, the sizes of sketches, and for scores `pos_label` and `threshold`. What is
         shown (metrics, `zero_division`, options of formulas, the order of labels) is that of the left one. If sets need
-        different counts of scores because their metrics differ, the merge has those that both have, whatever is counted
-        later, and `snapshot().omitted` names the metrics that need more.
+        different counts of scores because their metrics differ, the merge keeps those that both have, for later samples
+        too. `snapshot().omitted` names the metrics that need more.
         """
         self._check_same(other)
         with self.merging(other):

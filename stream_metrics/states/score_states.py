@@ -35,7 +35,7 @@ Adds: TypeAlias = list[tuple[BatchState, Callable[[], object]]]
 
 
 class UncountedPairs:
-    """A sketch whose pairs of classes a merge has dropped: metrics of pairs are left out, with the reason."""
+    """A sketch that lost its pairs of classes in a merge; snapshots omit the metrics of pairs and name the reason."""
 
     pairs, paired = True, False
 
@@ -102,7 +102,7 @@ class ScoreStates:
         self._capacity -= taken
 
     def in_common(self, other: ScoreStates) -> tuple[ScoreStates, ScoreStates]:
-        """Return what both count, of each: the objects themselves if they count the same."""
+        """Return both, reduced to what both count: the same objects if they count the same."""
         pairs = self.ranks.pairs and other.ranks.pairs
         confidence = self.confidence is not None and other.confidence is not None
         losses = self.losses is not None and other.losses is not None

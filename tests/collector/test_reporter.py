@@ -32,7 +32,7 @@ class Answering(http.server.BaseHTTPRequestHandler):
     """Answers with the statuses that a test wants, and then as a collector would; it stores what it was asked."""
 
     statuses: ClassVar[list[int]] = []
-    cut: ClassVar[int] = 0  # how many of the next answers end after their headers, as where the collector is killed
+    cut: ClassVar[int] = 0  # number of next answers that end after their headers, as when the collector is killed
     asked: ClassVar[list[Any]] = []
 
     def do_POST(self) -> None:
@@ -140,7 +140,7 @@ def test_a_failure_is_tried_again(answering: str, monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_answer_that_breaks_off_is_asked_for_again(answering: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Headers alone say nothing of what became of the report."""
+    """Headers alone do not say whether the report was stored."""
     monkeypatch.setattr(module, "FIRST_PAUSE", 0.02)
     Answering.cut = 2
     reporter = sm.Reporter(answering, fed(), every=None)

@@ -1,4 +1,4 @@
-"""Shards whose metrics differ count what all of them count, whatever the order and the tree of merges."""
+"""Shards with different metrics merge into what all of them count, in any order and tree of merges."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def fed(container: str, state: Any, samples: list[Any]) -> Any:
 @settings(deadline=None, max_examples=60)
 @given(shards=shards, data=st.data())
 def test_any_tree_of_merges_has_the_bytes_of_one_process(container: str, shards: list[Any], data: Any) -> None:
-    """One process that counts what all shards count."""
+    """The same bytes as one process that counts what all shards count."""
     make = CONTAINERS[container]
     states = [fed(container, make(sm.MetricSet(metrics, scores=True)), each) for metrics, each in shards]
     empty = [make(sm.MetricSet(metrics, scores=True)) for metrics, _ in shards]
@@ -68,7 +68,7 @@ def test_any_tree_of_merges_has_the_bytes_of_one_process(container: str, shards:
     after=st.sampled_from(SCORES),
 )
 def test_removed_samples_stay_removed(shards: list[Any], after: dict[str, float]) -> None:
-    """Coarse sketches keep those samples beside the others, also when a merge drops a state."""
+    """Coarse sketches count removed samples apart; a merge that drops a state keeps them."""
     states = []
     for metrics, samples, removed in shards:
         state = sm.MetricSet(metrics, scores=True, buckets=2, sample=1)
@@ -115,8 +115,8 @@ def test_what_was_lost_is_named() -> None:
     assert new.score_states == ("ranks", "pairs", "losses")
 
 
-def test_the_total_of_workers_has_all_again_when_the_old_ones_report_with_new_metrics() -> None:
-    """A rolling deploy: one worker after the other counts pairs of classes as well."""
+def test_the_total_of_workers_counts_more_once_all_do() -> None:
+    """In a rolling deploy workers start to count pairs of classes one after the other."""
     total = sm.Aggregate()
     workers = [sm.MetricSet(["accuracy"], scores=True), sm.MetricSet(["accuracy", "roc_auc_ovo"], scores=True)]
     for name, state in enumerate(workers):

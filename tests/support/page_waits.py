@@ -12,7 +12,7 @@ def wait_until(page: Any, script: str, arg: object = None) -> None:
     """Wait until `script`, a function of `arg` in the page, returns something true.
 
     Playwright's own `wait_for_function` compiles the script in the page, which its content security policy forbids
-    from the second look on.
+    after the first check.
     """
     end = time.monotonic() + PATIENCE
     while not page.evaluate(script, arg):
