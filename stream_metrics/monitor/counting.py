@@ -110,6 +110,7 @@ class Counts:
         self.late = dict.fromkeys(config.windows, 0)
         self.watch: Watch | None = None  # told of the rows of every chunk, and the places of those that were refused
         self.archive: Archive | None = None  # of what was counted at any time; in no bytes, copies and merges
+        self.groups_since: int | None = None  # in ns: earlier predictions have groups of another field
         self.driven = False  # whether the time is what `move` says, and not that of the newest pair
         self._advanced: int | None = None
         self._written: dict[str, bytes] = {}
@@ -216,11 +217,10 @@ class Counts:
 
     def groups_of(self, columns: Chunk) -> Sequence[Label | None] | None:
         """Return the groups of pairs; None for those whose prediction was made before groups were of this field."""
-        since = None if self.archive is None else self.archive.groups_since
-        if columns.groups is None or since is None:
+        if columns.groups is None or self.groups_since is None:
             return columns.groups
         pairs = zip(columns.groups, columns.predicted.tolist(), strict=True)
-        return [group if predicted >= since else None for group, predicted in pairs]
+        return [group if predicted >= self.groups_since else None for group, predicted in pairs]
 
     def _put_groups(self, rows: Rows, groups: Sequence[Label | None], t: int) -> None:
         """Count the rows that have a group; `groups` are those of the chunk."""

@@ -13,7 +13,7 @@ from operator import itemgetter
 
 from stream_metrics.containers.moments import text_of
 from stream_metrics.inputs.times import to_epoch_ns
-from stream_metrics.monitor.archive.changes import adapted
+from stream_metrics.monitor.archive.changes import adapted, without_groups
 from stream_metrics.monitor.archive.retention import Retention
 from stream_metrics.monitor.archive.writing import COUNTS, Archive, State, StoredPanes, by_group, forgotten
 from stream_metrics.monitor.arrivals import Arrivals
@@ -46,7 +46,7 @@ class Partition:
         panes: StoredPanes | None = None,
     ) -> None:
         self.number = number
-        self._retention, self._group = Retention.of(config.store.retention), by_group(config.fields.group)
+        self._retention, self._field = Retention.of(config.store.retention), config.fields.group
         self._panes = panes
         self.changes = DriftDetectors(changed_rules(config))
         self.counts = Counts(config.counting, config.join.due, pool)
@@ -71,7 +71,7 @@ class Partition:
     def _start_archive(self, before: int | None) -> None:
         """Keep counts by time from now on; samples of times before `before` may have been counted already."""
         if self._panes is not None and self._retention.levels:
-            empty: dict[str, State] = {COUNTS: self.counts.empty, self._group: self.counts.empty_groups}
+            empty: dict[str, State] = {COUNTS: self.counts.empty, by_group(self._field): self.counts.empty_groups}
             self.counts.archive = Archive(self._retention, empty, self._panes, self.number, before)
 
     @property
@@ -163,7 +163,8 @@ class Partition:
         waiting, done = len(self.joiner.waiting), len(self.joiner.done)
         rejected = sorted(self.rejected.items())
         numbers = [self.read, self.good, rejected, self.incomplete, self.event_time, waiting, done]
-        return encoded([FORMAT, self.joiner.content(moving), *numbers, *self.changes.content()])
+        later = [*(self.changes.content() or [[]]), [self._field, self.counts.groups_since]]
+        return encoded([FORMAT, self.joiner.content(moving), *numbers, *later])
 
     def written(self, change: Change) -> None:
         """Note that a checkpoint has been written."""
@@ -193,9 +194,17 @@ class Partition:
                 f"Expected {waiting} waiting and {done} joined entries in partition {self.number}, but got {loaded}"
             )
 
-    def _adapted(self, parts: Mapping[str, bytes], panes: StoredPanes) -> tuple[Mapping[str, bytes], dict[str, int]]:
+    def _adapted(self, parts: Mapping[str, bytes], field: str) -> tuple[Mapping[str, bytes], dict[str, int]]:
+        """Return stored parts for this configuration, and from when new windows are complete."""
+        if field != self._field:
+            parts = without_groups(self.counts, parts)
+        if self._panes is None:
+            return parts, {}
         newest = None if self.event_time is None else to_epoch_ns(self.event_time)
-        return adapted(self.counts, parts, panes, self.number, self._group, newest)
+        return adapted(self.counts, parts, self._panes, self.number, by_group(self._field), newest)
+
+    def _mark_later(self, what: str, t: int) -> None:
+        self.mark_incomplete(f"{what} came later: complete from {text_of(t / 1e9)} on")
 
     def load_counts(self, row: Row) -> tuple[int, int] | None:
         """Load a stored row as far as it goes: without its logs, that is all but the entries of the join.
@@ -208,23 +217,29 @@ class Partition:
         stored = decoded(row.state)
         if stored[0] != FORMAT:
             raise StoreError(f"Expected partition {self.number} in format {FORMAT}, but it is stored in {stored[0]}")
-        content, self.read, self.good, rejected, incomplete, self.event_time, waiting, done, *changes = stored[1:]
-        stored_parts, since = (row.parts, {}) if self._panes is None else self._adapted(row.parts, self._panes)
+        content, self.read, self.good, rejected, incomplete, self.event_time, waiting, done, *later = stored[1:]
+        changes = later[0] if later else []
+        field, groups_since = later[1] if len(later) > 1 else (self._field, None)  # earlier versions wrote none
+        stored_parts, since = self._adapted(row.parts, field)
         self.counts = Counts.from_parts(
             self.counts.config, stored_parts, self.counts.due, self.counts.classes.pool
         )
         self.counts.watch = self.changes.watch
-        self.changes.load(*changes)
+        self.changes.load(changes)
         parts = self.counts.parts()
         self._parts = {name: parts[name] if parts.get(name) == body else body for name, body in row.parts.items()}
         newest = None if self.event_time is None else to_epoch_ns(self.event_time) + 1
         self._start_archive(max((t for t in (self.counts.before, newest) if t is not None), default=None))
         self.rejected, self.incomplete = dict(rejected), list(incomplete)
         for name, t in since.items():
-            what = f"groups by {name.partition('/')[2]}" if name == self._group else f"the window {name}"
-            self.mark_incomplete(f"{what} came later: complete from {text_of(t / 1e9)} on")
+            self._mark_later(f"the window {name}", t)
         self.joiner.load(content, row.waiting, row.done, row.ids)
-        recent = self.joiner.votes.content() or [t for t in (self.event_time,) if t is not None]
+        times = [t for t in (self.event_time,) if t is not None]
+        recent = self.joiner.votes.content() or times
+        if field != self._field and recent:
+            groups_since = to_epoch_ns(max(recent + times)) + 1
+            self._mark_later(f"groups by {self._field}", groups_since)
+        self.counts.groups_since = groups_since
         if recent:
             self.arrivals.note(recent, row.written)
         return waiting, done

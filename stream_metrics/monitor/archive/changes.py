@@ -1,8 +1,8 @@
 """Stored counts for a configuration that has changed since: new windows are made of stored panes.
 
 A window is made of the panes that lie within its own; a longer pane that lies in two of them cannot be used, and the
-window is complete from its end on. Windows of the same length and number of panes stay as they are. Groups of another
-field are not those of this one: they start empty, and what was counted of the other field stays in its panes.
+window is complete from its end on. Windows of the same length and number of panes stay as they are. Where the field of
+groups has changed, groups start empty; stored panes keep those of the earlier field.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from stream_metrics.inputs.times import parse_duration
-from stream_metrics.monitor.archive.writing import COUNTS, StoredPanes, complete_from, merged_bytes, names_of_groups
+from stream_metrics.monitor.archive.writing import COUNTS, StoredPanes, complete_from, merged_bytes
 from stream_metrics.monitor.counting import Counts
 from stream_metrics.wire import decoded, encoded
 
-__all__ = ["adapted"]
+__all__ = ["adapted", "without_groups"]
 
 FIRST = -(2**62)  # before every pane
 WINDOWS = 3  # the place of the windows in the part "about"
@@ -24,19 +24,15 @@ Parts = dict[str, bytes]
 def adapted(
     empty: Counts, parts: Mapping[str, bytes], panes: StoredPanes, part: int, groups: str, newest: int | None
 ) -> tuple[Parts, dict[str, int]]:
-    """Return stored parts as counts configured like `empty` read them, and from when what is new is complete.
+    """Return stored parts as counts configured like `empty` read them, and from when new windows are complete.
 
     `groups` is the name of the panes of groups, `newest` the time of the newest event. Times are nanoseconds since
-    1970, by what is new, which is the name of a window or `groups`.
+    1970, by the name of the window.
     """
-    parts, since = dict(parts), {}
+    parts, since = dict(parts), dict[str, int]()
     *values, seen, coverages = decoded(parts["about"])
     about = panes.archived(part)
     latest = max((t for t in seen if t is not None), default=None)
-    if about is not None and (earlier := names_of_groups(about)) and groups not in earlier:
-        parts = {name: data for name, data in parts.items() if not name.startswith(("groups/", "by_group/"))}
-        parts["groups"] = empty.total_groups.to_bytes()
-        since[groups] = latest or newest or 0
     stored = [tuple(window) for window in values[WINDOWS]]
     wanted = [(window.period, window.panes) for window in empty.windows.values()]
     if stored == wanted:
@@ -58,6 +54,12 @@ def adapted(
     values[WINDOWS] = [list(window) for window in wanted]
     parts["about"] = encoded([*values, [times.get(window, latest) for window in wanted], new_coverages])
     return parts, since
+
+
+def without_groups(empty: Counts, parts: Mapping[str, bytes]) -> Parts:
+    """Return stored parts without the counts of groups; `empty` is configured like they are."""
+    others = {name: data for name, data in parts.items() if not name.startswith(("groups/", "by_group/"))}
+    return {**others, "groups": empty.total_groups.to_bytes()}
 
 
 def _renamed(parts: Mapping[str, bytes], period: str, name: str) -> Parts:

@@ -28,7 +28,6 @@ __all__ = [
     "complete_from",
     "forgotten",
     "merged_bytes",
-    "names_of_groups",
     "state_of",
 ]
 
@@ -98,12 +97,6 @@ class Archive:
     def length(self) -> int:
         """The length of the shortest panes, in nanoseconds."""
         return self.retention.levels[0].length
-
-    @property
-    def groups_since(self) -> int | None:
-        """From when groups are those of this field, where samples of another one were counted before; else None."""
-        since = self.since[self.groups]
-        return since if since != self.since[self.counts] else None
 
     @property
     def gone(self) -> None:
@@ -248,11 +241,6 @@ def forgotten() -> PaneChange:
 def complete_from(about: bytes | None, name: str) -> int | None:
     """Return from when the panes of a name are complete, None if from the start; `about` is that of a partition."""
     return _About.of(about).since.get(name, LIMIT)
-
-
-def names_of_groups(about: bytes) -> list[str]:
-    """Return the names of panes of groups that a partition counts."""
-    return [name for name in _About.of(about).since if name != COUNTS]
 
 
 def state_of(data: bytes) -> State:

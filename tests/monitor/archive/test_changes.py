@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from support.monitor_events import CONFIG, NOW, START, events, offline, records
 
+from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import DecodeError
 from stream_metrics.monitor.config import Config, Counting, Fields
 from stream_metrics.monitor.config import Store as StoreConfig
 from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor.store.backups import restore
 from stream_metrics.monitor.store.opening import open_store
 
 STREAM = records(events(900, seed=6))
@@ -138,6 +140,62 @@ def test_groups_of_another_field_start_empty_and_the_old_ones_stay_readable(tmp_
     third.close()
     assert stored
     assert groups.groups
+
+
+def grouped(path: str, field: str, retention: tuple[str, ...]) -> Monitor:
+    how = dataclasses.replace(config("1h", retention=retention), fields=Fields(group=field))
+    return started(path, how)
+
+
+def group_names(monitor: Monitor) -> set[object]:
+    """Return the groups of the total and of all panes of windows."""
+    counts = monitor.counts()
+    panes = [ByGroup.from_bytes(data) for name, data in counts.parts().items() if name.startswith("by_group/")]
+    return {group for groups in (counts.total_groups, *panes) for group in groups.groups}
+
+
+def prediction(at: int, t: int, **fields: str) -> dict[str, Any]:
+    return {"id": at, "time": START + t, "prediction": "cat", "group": "de", "region": "eu", **fields}
+
+
+@pytest.mark.parametrize("retention", [(), ("1m",), ("1m for 2m",)])
+def test_groups_of_two_fields_are_never_mixed(store_path: str, retention: tuple[str, ...]) -> None:
+    """Neither in counts nor by predictions that wait for labels, also after restarts and deleted panes."""
+    log = [prediction(at, at, truth="cat") for at in range(10)] + [prediction(at, 10) for at in range(10, 15)]
+    first = grouped(store_path, "group", retention)
+    first.step(records(log))
+    assert group_names(first) == {"de"}
+    first.close()
+
+    second = grouped(store_path, "region", retention)
+    assert group_names(second) == set()
+    assert [what[:27] for what in second.view().incomplete] == ["groups by region came later"]
+    log += [prediction(at, 200, truth="cat") for at in range(20, 40)]
+    second.step(records(log))
+    assert group_names(second) == {"eu"}
+    second.close()
+
+    third = grouped(store_path, "region", retention)
+    third.step(records([*log, {"id": 10, "time": START + 201, "truth": "cat"}]))
+    counts = third.counts()
+    assert group_names(third) == {"eu"}
+    assert (counts.total.n, counts.total_groups.state("eu").n) == (31, 20)
+    assert len(third.view().incomplete) == 1
+    third.close()
+
+
+def test_an_export_knows_the_field_of_its_groups(tmp_path: Path) -> None:
+    """A state file that is restored from it does not continue the groups of another field."""
+    export, path = str(tmp_path / "export"), str(tmp_path / "state")
+    how = dataclasses.replace(config("1h"), store=StoreConfig(export=export))
+    first = started(str(tmp_path / "first"), how)
+    first.step(records([prediction(at, at, truth="cat") for at in range(10)]))
+    first.export()
+    first.close()
+    restore(path, export)
+    second = grouped(path, "region", ("1m",))
+    assert group_names(second) == set()
+    second.close()
 
 
 REFUSED: list[dict[str, Any]] = [{"scores": True}, {"clock": "prediction"}, {"max_groups": 1}, {"labels": ("cat",)}]
