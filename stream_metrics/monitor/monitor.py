@@ -90,7 +90,7 @@ class Monitor:
         self._lock = threading.Lock()
         self._keepers: dict[str, Callable[[], object]] = {}
         self._takers: dict[str, Callable[[Any], object]] = {}
-        self._common: set[str] = set()  # notes that any worker may change
+        self._mergers: dict[str, Callable[[Any], object]] = {}  # of the notes that any worker may change
         self.replicas: Replicas | None = None  # once the store is shared with other workers
         self._lease: Lease | None = None  # under which notes are written, where it is shared
         self._notes: dict[str, bytes] = {} if store is None else store.notes(("history",))
@@ -122,12 +122,9 @@ class Monitor:
         self._keeps_flows = alone
         self._lengths = dict(zip(config.counting.windows, lengths, strict=True))
         self.reference = ReferenceKeeper(self._lengths, config.counting.reference)
-        stored = self.attach("reference", self.reference.to_data, self._restore_reference, common=True)
-        if stored is not None:
-            self.reference.restore(stored)
         self.annotations = Annotations()
-        restore = self.annotations.restore
-        restore(self.attach("annotations", self.annotations.to_data, restore, common=True))
+        self._attach_common("reference", self.reference.to_data, self.reference.merge)
+        self._attach_common("annotations", self.annotations.to_data, self.annotations.merge)
         self.checkpointed: float | None = None  # when, by the clock
         self.checkpoint_seconds = 0.0
         self.checkpoint_bytes = 0
@@ -175,23 +172,25 @@ class Monitor:
         name: str,
         keep: Callable[[], object],
         take: Callable[[Any], object] | None = None,
-        *,
-        common: bool = False,
     ) -> Any:
-        """Keep what `keep` returns, plain data, with every checkpoint; return what was kept before, or None.
+        """Store what `keep` returns, plain data, with every checkpoint; return what is stored now, or None.
 
-        Lists come back as tuples. Of workers that share a store, the one that evaluates alerts keeps it; `take` is
-        called with what another has kept, or None, once this one has to go on from there. What is `common` any worker
-        keeps that has changed it, and the others take it over at once.
+        Lists come back as tuples. Of workers that share a store, only the one that evaluates alerts stores it. Another
+        one that is elected calls `take` with what is stored then, or None.
         """
         self._keepers[name] = keep
         if take is not None:
             self._takers[name] = take
-        stored = self._kept(name)
-        if common:
-            self._common.add(name)
-            self._notes.setdefault(name, encoded(keep()))  # as long as it is that, there is nothing to write
-        return stored
+        return self._kept(name)
+
+    def _attach_common(self, name: str, keep: Callable[[], object], merge: Callable[[Any], object]) -> None:
+        """Store what `keep` returns with every checkpoint of any worker, and merge what the others store.
+
+        `merge` must give the same whatever the order, since workers write at the same time and read some time later.
+        """
+        merge(self.attach(name, keep))
+        self._mergers[name] = merge
+        self._notes.setdefault(name, encoded(keep()))  # an empty one is not written
 
     def _kept(self, name: str) -> Any:
         stored = self._notes.get(name)
@@ -204,17 +203,13 @@ class Monitor:
             except ValueError as error:  # lines on a page are no reason not to count
                 LOG.warning("the trend lines start again: %s", error)
 
-    def _restore_reference(self, stored: Any) -> None:
-        if stored is not None:
-            self.reference.restore(stored)
-
-    def _take_common(self) -> None:
-        """Take over the notes that another worker has changed, unless this one has and did not store it yet."""
-        for name in self._common if self.replicas is not None else ():
-            stored, known = self.note(name), self._notes.get(name)
-            if stored is not None and stored != known and known == encoded(self._keepers[name]()):
+    def _merge_common(self) -> None:
+        """Merge the notes that any worker may change; those that were read last may be older than this worker's."""
+        for name, merge in self._mergers.items() if self.replicas is not None else ():
+            stored = self.note(name)
+            if stored is not None and stored != self._notes.get(name):
                 self._notes[name] = stored
-                self._takers[name](decoded(stored))
+                merge(decoded(stored))
 
     def share(self) -> None:
         """Show from now on what all workers count that share the store; nothing happens if none can."""
@@ -231,9 +226,9 @@ class Monitor:
         self.replicas.asked = time.monotonic()
         lease, notes = self.replicas.elected()
         if lease is not None and lease != self._lease:
-            self._notes = dict(notes) | {name: self._notes[name] for name in self._common}
-            for name in self._takers.keys() - self._common:
-                self._takers[name](self._kept(name))
+            self._notes = dict(notes) | {name: self._notes[name] for name in self._mergers}
+            for name, take in self._takers.items():
+                take(self._kept(name))
         self._lease = lease
         return lease is not None
 
@@ -364,7 +359,7 @@ class Monitor:
         """
         started, lease = time.monotonic(), self._lease
         changed = [each for each in partitions if each.changed and (each.good or not each.read)]
-        writes = self._keepers if self.replicas is None or lease is not None else self._common
+        writes = self._keepers if self.replicas is None or lease is not None else self._mergers
         notes = {name: encoded(self._keepers[name]()) for name in writes}
         if self._keeps_flows:
             notes[FLOWS] = encoded(self._flows.content(changed))
@@ -445,7 +440,7 @@ class Monitor:
         """Return everything that is shown; states are copied under the lock, and read outside."""
         readings, operation, now, at = self._read_counts()
         with self._showing:
-            self._take_common()
+            self._merge_common()
             self.reference.look(readings, at)
             options, more = self.config.counting, self._extra_metrics
             shown = view(readings, options, operation, now=now, extra_metrics=more, windows=self._windows)
@@ -508,6 +503,7 @@ class Monitor:
         """Compare with this window, as it is now, from now on; ValueError if it has no samples."""
         readings, _, _, at = self._read_counts()
         with self._showing:
+            self._merge_common()
             self.reference.take(window, readings, at)
 
     def _source_state(self, group: Group, now: float, at: float | None) -> SourceState:

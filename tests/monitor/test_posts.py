@@ -117,5 +117,5 @@ def test_annotations_are_bounded_and_checked() -> None:
     with pytest.raises(ValueError, match="a time in seconds"):
         notes.add("never", float("nan"))
     with pytest.raises(ValueError, match="Expected annotations"):
-        notes.restore([[1.0]])
+        notes.merge([[1.0]])
     assert len(notes.rows) == 200

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from stream_metrics.monitor.config import Config, Counting, Source
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.records import Record
+from stream_metrics.monitor.reference import ReferenceKeeper
 from stream_metrics.monitor.store import Store
 from stream_metrics.monitor.view_types import View
 
@@ -107,6 +109,22 @@ def test_the_reference_survives_a_restart(path: str) -> None:
     assert shown.reference == taken
 
 
+def test_references_of_workers_merge_in_any_order() -> None:
+    """The last one that was requested wins, also over a configured one that was taken later, and over earlier data."""
+    automatic, first, last = Stream("1m"), Stream(), Stream()
+    for stream in (automatic, first, last):
+        stream.feed(120, 20)
+    first.monitor.take_reference("1m")
+    last.monitor.reference.merge(first.monitor.reference.to_data())
+    last.monitor.take_reference("5m")
+    data = [stream.monitor.reference.to_data() for stream in (automatic, first, last)]
+    for order in permutations([*data, data[0]]):
+        reference = ReferenceKeeper({"1m": 60.0, "5m": 300.0})
+        for each in order:
+            reference.merge(each)
+        assert reference.to_data() == {"began": data[0]["began"], "stored": data[2]["stored"]}
+
+
 def test_a_window_without_samples_is_refused() -> None:
     """So is one that is not counted; the reference stays as it was."""
     stream = Stream()
@@ -118,5 +136,5 @@ def test_a_window_without_samples_is_refused() -> None:
     with pytest.raises(ValueError, match="`reference` to be one of the windows"):
         Stream("7d")
     with pytest.raises(ValueError, match="Expected a reference"):
-        stream.monitor.reference.restore({"began": 1.0, "stored": ("5m", 1.0, b"other")})
+        stream.monitor.reference.merge({"began": 1.0, "stored": (1, "5m", 1.0, b"other")})
     assert stream.monitor.view().reference is None

@@ -317,6 +317,40 @@ def test_a_reference_that_one_worker_takes_is_that_of_all(worker: Callable[..., 
         assert other.look().reference == taker.look().reference
 
 
+def test_an_earlier_reference_that_is_read_late_changes_nothing(worker: Callable[..., Worker]) -> None:
+    """What a worker knows of the store may be older than its own checkpoint."""
+    one = worker()
+    one.monitor.assign([0])
+    one.take(0, STREAMS[0])
+    one.monitor.take_reference("4h")
+    one.monitor.checkpoint()
+    assert one.monitor.store is not None
+    earlier = one.monitor.store.notes()
+    one.monitor.take_reference("1h")
+    one.monitor.checkpoint()
+    one.monitor.note = earlier.get  # type: ignore[method-assign]
+    reference = one.look().reference
+
+    assert reference is not None
+    assert reference.window == "1h"
+
+
+def test_annotations_of_two_workers_at_once_are_both_there(worker: Callable[..., Worker]) -> None:
+    """Each writes its own before it has read the other's, so that the second one is written over the first."""
+    one, two = worker(), worker()
+    for each, text in ((one, "deployed"), (two, "rolled back")):
+        each.monitor.annotate(text)
+        each.monitor.checkpoint()
+
+    def texts(each: Worker) -> set[str]:
+        each.look()
+        each.monitor.checkpoint()
+        return {row.text for row in each.monitor.annotations.rows}
+
+    until(lambda: texts(one) == texts(two) == {"deployed", "rolled back"})
+    assert one.monitor.annotations.rows == two.monitor.annotations.rows
+
+
 def test_notes_of_a_worker_that_was_replaced_are_not_written(store_path: str) -> None:
     """The epoch of its lease is over: its checkpoint is written, what it says of alerts is not."""
     one, two = open_store(store_path, shared=True), open_store(store_path, shared=True)
