@@ -34,7 +34,7 @@ class NotComparableError(Exception):
 
 
 class Counts(NamedTuple):
-    """Instructions a sample of each operation, and what decides them beside the source code."""
+    """Instructions a sample of each operation, and the tools and machine that they depend on."""
 
     environment: dict[str, str]
     instructions: dict[str, float]
@@ -106,8 +106,12 @@ def commit_of(revision: str) -> str:
 
 def baseline(given: str, environment: Mapping[str, str]) -> Counts:
     """Return the counts of a baseline in this environment: those of its file, or of its commit built here."""
-    commit = given
-    if Path(given).is_file():
+    if not Path(given).is_file():
+        try:
+            commit = commit_of(given)
+        except NotComparableError as error:
+            raise SystemExit(f"{given!r} is neither a file nor a revision: {error}") from None
+    else:
         stored = json.loads(Path(given).read_text(encoding="utf-8"))
         commit = stored["commit"]
         differences = [name for name in environment if environment[name] != stored["environment"].get(name)]
@@ -115,7 +119,7 @@ def baseline(given: str, environment: Mapping[str, str]) -> Counts:
             print(f"the counts of {given}, of commit {commit[:12]}")
             return Counts(stored["environment"], stored["instructions"])
         print(f"the counts of {given} are of another environment ({', '.join(differences)})")
-    commit = commit_of(commit)
+        commit = commit_of(commit)
     counts = count(build(commit, environment))
     print(f"the counts of commit {commit[:12]}, built here")
     if counts.environment != dict(environment):
@@ -133,11 +137,15 @@ def rows(now: Mapping[str, float], before: Mapping[str, float]) -> list[tuple[st
         ratio = instructions / before[name]
         verdict = "SLOWER" if ratio > LIMIT else "faster" if ratio < 1 / LIMIT else ""
         lines.append((name, f"{before[name]:,.0f}", f"{instructions:,.0f}", f"{ratio:.3f}", verdict))
+    lines += [(name, f"{before[name]:,.0f}", "", "", "DOES NOT RUN") for name in before if name not in now]
     return lines
 
 
 def compare(given: str) -> int:
-    """Print the comparison with a baseline, a file or a revision; return 1 for a regression, 0 otherwise."""
+    """Print the comparison with a baseline, a file or a revision; return 1 for a regression, 0 otherwise.
+
+    An operation of the baseline that does not run any more is a regression too.
+    """
     try:
         now = count()
         before = baseline(given, now.environment)
@@ -146,7 +154,7 @@ def compare(given: str) -> int:
         return 0
     table = rows(now.instructions, before.instructions)
     print(f"instructions a sample, or a call, under callgrind\n\n{markdown(table)}")
-    return 1 if any(row[-1] == "SLOWER" for row in table) else 0
+    return 1 if any(row[-1] in {"SLOWER", "DOES NOT RUN"} for row in table) else 0
 
 
 def record(path: str) -> int:

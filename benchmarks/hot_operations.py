@@ -26,7 +26,7 @@ import stream_metrics as sm
 from stream_metrics._core.confusion import kernels
 
 ROUNDS = 3
-Make = Callable[[int], tuple[Callable[[], object], int]]  # from a round: what to run, and how many samples that counts
+Make = Callable[[int], tuple[Callable[[], object], int]]  # takes a round; returns a function and its number of samples
 
 MANY, BATCH, FEW = 1000, 20_000, 20
 
@@ -56,12 +56,12 @@ def scored(n: int) -> list[tuple[str, dict[str, float]]]:
 
 
 def each(counts: Any, samples: list[Any], loop: Loop = update_loop) -> Callable[[], object]:
-    """Return what passes samples one by one."""
+    """Return a function that passes samples one by one."""
     return lambda: loop(counts, samples)
 
 
 def repeat(function: Callable[[], object]) -> tuple[Callable[[], None], int]:
-    """Return what calls a function a few times."""
+    """Return a function that calls another one a few times, and how many times."""
 
     def run() -> None:
         for _ in range(FEW):
@@ -206,7 +206,7 @@ OPERATIONS: dict[str, Make] = {
 
 
 def environment() -> dict[str, str]:
-    """Return what decides the number of instructions beside the source code."""
+    """Return the tools and the machine that the number of instructions depends on."""
     compilers = re.findall(rb"(?:GCC: \([^)]*\)|clang version) [0-9.]+", Path(str(kernels.__file__)).read_bytes())
     simd = np.show_config(mode="dicts").get("SIMD Extensions", {})  # type: ignore[union-attr]
     return {

@@ -46,6 +46,13 @@ def test_a_new_operation_is_no_failure(
     assert "| merge |  | 9 |  | not in the baseline |" in capsys.readouterr().out
 
 
+def test_an_operation_that_does_not_run_any_more_is_a_failure(
+    against: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compared(against, monkeypatch, tmp_path / "counts.json", {"merge": 9.0}) == 1
+    assert "| update | 100 |  |  | DOES NOT RUN |" in capsys.readouterr().out
+
+
 def test_counts_of_another_environment_are_not_compared(
     against: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -63,8 +70,15 @@ def test_without_valgrind_nothing_fails(
     assert capsys.readouterr().out == "instructions are not compared: there is no valgrind\n"
 
 
-def test_the_stored_baseline_has_every_operation() -> None:
+def test_a_baseline_that_does_not_exist_is_an_error(against: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(against, "count", lambda package=None: against.Counts(HERE, {"update": 100.0}))
+    with pytest.raises(SystemExit, match="'no-such-revision' is neither a file nor a revision"):
+        against.compare("no-such-revision")
+
+
+def test_the_stored_baseline_has_every_operation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    from hot_operations import OPERATIONS
+
     stored = json.loads((FOLDER / "instructions.json").read_text())
-    operations = (FOLDER / "hot_operations.py").read_text()
-    assert [name for name in stored["instructions"] if f'"{name}":' not in operations] == []
-    assert len(stored["instructions"]) >= 10
+    assert list(stored["instructions"]) == list(OPERATIONS)
