@@ -87,13 +87,21 @@ def _without(counts: Counts, old: Rows, t: int, group: Label | None) -> list[Cal
 
 
 def _archived(archive: Archive, name: str, t: int, change: Callable[[Any], object]) -> list[partial[None]]:
-    """Return what replaces the state of an archived pane by a changed copy; nothing if it is gone."""
-    pane = archive.alone(name, t)
-    if pane is None:
-        return []
-    key, state = pane
-    change(state)
-    return [partial(archive.replace, name, key, state)]
+    """Return what replaces the state of an archived pane by a changed copy; nothing if it is gone.
+
+    Errors as of `change` if there are panes, but none can be changed.
+    """
+    refusal: Exception | None = None
+    for key, state in archive.copies(name, t):
+        try:
+            change(state)
+        except (StreamMetricsError, ValueError) as error:
+            refusal = error
+        else:
+            return [partial(archive.replace, name, key, state)]
+    if refusal is not None:
+        raise refusal
+    return []
 
 
 def _changed(panes: Panes[State], t: int, change: Callable[[State], object]) -> list[partial[None]]:

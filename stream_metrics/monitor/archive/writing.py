@@ -9,7 +9,7 @@ the panes are those of the samples before the stored offsets.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeAlias, cast
 
 from stream_metrics.containers.groups import ByGroup
@@ -152,16 +152,20 @@ class Archive:
     def _stored(self, name: str, key: Key) -> bytes | None:
         return self._rows.pane(self._part, name, *key)
 
-    def alone(self, name: str, t: int) -> tuple[Key, State] | None:
-        """Return a copy of the state of the pane that has counted samples of a time; None if there is none."""
-        key = self._key(name, t)
-        if key is None:
-            return None
-        if self._opened(name, key) is None:  # another retention's pane may have it, which may have changed since
-            panes = (pane for pane in self._rows.panes(self._part, t, t + 1) if pane.name == name)
-            key = next((Key(pane.length, pane.start) for pane in panes), key)
-        state = self._opened(name, key)
-        return None if state is None else (key, state.copy())
+    def copies(self, name: str, t: int) -> Iterator[tuple[Key, State]]:
+        """Yield each pane that may have counted a sample of a time, with a copy of its state.
+
+        After a change of retention there may be several: the current one comes first, then those that are stored.
+        """
+        current = self._key(name, t)
+        if current is None:
+            return
+        if (state := self._opened(name, current)) is not None:
+            yield current, state.copy()
+        for pane in self._rows.panes(self._part, t, t + 1):
+            key = Key(pane.length, pane.start)
+            if pane.name == name and key != current and (state := self._opened(name, key)) is not None:
+                yield key, state.copy()
 
     def replace(self, name: str, key: Key, state: State) -> None:
         """Let a pane be this state, which is taken over."""

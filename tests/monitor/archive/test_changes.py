@@ -11,6 +11,8 @@ from support.monitor_events import CONFIG, NOW, START, events, offline, records
 
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import DecodeError
+from stream_metrics.monitor.archive.reading import merged
+from stream_metrics.monitor.archive.writing import COUNTS
 from stream_metrics.monitor.config import Config, Counting, Fields
 from stream_metrics.monitor.config import Store as StoreConfig
 from stream_metrics.monitor.monitor import Monitor
@@ -106,6 +108,27 @@ def test_a_pane_that_a_correction_has_emptied_is_none_of_a_new_window(store_path
 
     assert view.join.corrections == 1
     assert [window.n for window in view.by_window.values()] == [1, 1, 1]
+
+
+def test_a_sample_in_a_longer_pane_is_corrected_where_a_shorter_one_has_come(store_path: str) -> None:
+    """The shorter pane, of a retention that came later, has the time of the sample but not the sample."""
+    event = {"id": 1, "time": START, "prediction": "cat", "group": "de", "truth": "cat"}
+    other = {"id": 2, "time": START, "prediction": "dog", "group": "fr", "truth": "dog"}
+    again = {"id": 1, "time": START, "truth": "dog"}
+    first = started(store_path, config("1h", retention=("5m",)))
+    first.step(records([event]))
+    first.close()
+    second = started(store_path, config("1h"))
+    second.step(records([event, other, again]))
+    second.checkpoint()
+    join, total = second.view().join, second.counts().total
+    with second.panes.all_panes() as panes:
+        whole = merged(panes, COUNTS, 0, 2**62)
+    second.close()
+
+    assert join.corrections == 1
+    assert whole is not None
+    assert whole.to_bytes() == total.to_bytes()
 
 
 def test_what_stored_panes_do_not_reach_is_said(tmp_path: Path) -> None:
