@@ -1,9 +1,10 @@
-"""``stream-metrics query``: print the metrics of any past range of time that a monitor has stored."""
+"""``stream-metrics query``: print metrics of any past range of time that a monitor has stored."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -69,6 +70,8 @@ def execute(arguments: argparse.Namespace) -> int:
                 _print_one(panes, name, cut[0], arguments, facts)
             else:
                 _print_rows(panes, name, cut, arguments, facts)
+            if arguments.format == "csv":  # which has no place for it
+                print(f"stream-metrics: {_sentence(facts)}", file=sys.stderr)
     except ValueError as error:  # a time or a length of time that is none
         raise UsageError(str(error)) from None
     except StreamMetricsError as error:

@@ -34,27 +34,31 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_range_is_printed_like_a_state(cli: Callable[..., Any], state: Path) -> None:
     """The whole range has the numbers of the total, with its actual bounds; intervals and formats as in show."""
-    found = json.loads(cli("query", state, "--format", "json", "--intervals", "--metrics", "accuracy,roc_auc_ovr").out)
+    answer = json.loads(cli("query", state, "--format", "json", "--intervals", "--metrics", "accuracy,roc_auc_ovr").out)
     snapshot = WHOLE.total.snapshot()
-    assert found["n"] == snapshot.n
-    assert found["metrics"] == {key: snapshot[key] for key in ("accuracy", "roc_auc_ovr")}
-    assert found["intervals"]["metrics"]["accuracy"]["low"] == snapshot.interval("accuracy").low
-    assert found["from"] <= "2023-11-14T22:13:20Z" <= found["to"]
-    table = cli("query", state, "--from", "2023-11-14T22:15:01", "--to", "2023-11-14T22:15:02").out
-    assert table.startswith("2023-11-14T22:15:00Z to 2023-11-14T22:20:00Z\n")
+    assert answer["n"] == snapshot.n
+    assert answer["metrics"] == {key: snapshot[key] for key in ("accuracy", "roc_auc_ovr")}
+    assert answer["intervals"]["metrics"]["accuracy"]["low"] == snapshot.interval("accuracy").low
+    assert answer["from"] <= "2023-11-14T22:13:20Z" <= answer["to"]
+    piece = "--from", "2023-11-14T22:15:01", "--to", "2023-11-14T22:15:02"
+    bounds = "2023-11-14T22:15:00Z to 2023-11-14T22:20:00Z\n"
+    assert cli("query", state, *piece).out.startswith(bounds)
+    assert cli("query", state, *piece, "--format", "csv").err == f"stream-metrics: {bounds}"
 
 
 def test_groups_are_those_of_the_range(cli: Callable[..., Any], state: Path) -> None:
     groups = WHOLE.total_groups.snapshot()
     rows = list(csv.DictReader(cli("query", state, "--by", "group", "--format", "csv").out.splitlines()))
-    found = {row["group"]: float(row["value"]) for row in rows if row["metric"] == "accuracy" and row["group"]}
-    assert found == {name: groups[name]["accuracy"] for name in groups}
+    accuracies = {row["group"]: float(row["value"]) for row in rows if row["metric"] == "accuracy" and row["group"]}
+    assert accuracies == {name: groups[name]["accuracy"] for name in groups}
 
 
 def test_every_piece_has_a_row(cli: Callable[..., Any], state: Path) -> None:
     command = "query", state, "--every", "5m", "--metrics", "accuracy"
     points = json.loads(cli(*command, "--format", "json").out)["points"]
-    rows = list(csv.DictReader(cli(*command, "--format", "csv").out.splitlines()))
+    table = cli(*command, "--format", "csv")
+    rows = list(csv.DictReader(table.out.splitlines()))
+    assert table.err == f"stream-metrics: {rows[0]['from']} to {rows[-1]['to']}\n"
     assert sum(point["n"] for point in points) == WHOLE.total.n
     assert [(row["from"], row["to"], int(row["n"]), float(row["accuracy"])) for row in rows] == [
         (point["from"], point["to"], point["n"], point["values"]["accuracy"]) for point in points
@@ -131,10 +135,10 @@ def test_a_damaged_backup_changes_nothing(cli: Callable[..., Any], state: Path, 
 
 
 def test_inspect_says_what_a_file_holds(cli: Callable[..., Any], state: Path) -> None:
-    found = json.loads(cli("monitor", "inspect", state, "--format", "json").out)
-    (partition,) = found["partitions"]
+    contents = json.loads(cli("monitor", "inspect", state, "--format", "json").out)
+    (partition,) = contents["partitions"]
     assert (partition["samples"], partition["next"]) == (WHOLE.total.n, {"t": len(STREAM)})
-    assert {row["name"] for row in found["panes"]} == {"counts", "by/group"}
+    assert {row["name"] for row in contents["panes"]} == {"counts", "by/group"}
     assert f"partition 0: {WHOLE.total.n} samples" in cli("monitor", "inspect", state).out
 
 
