@@ -77,11 +77,10 @@ class ClassLimit:
     def _known(self, rows: Rows) -> bool:
         """Whether all classes of rows are counted apart."""
         try:
-            if not (self.labels.issuperset(rows.truths) and self.labels.issuperset(rows.labels)):
-                return False
-        except TypeError:  # no label at all: the state refuses it
-            return all(map(self._is_known, (*rows.truths, *rows.labels)))
-        return all(map(self.labels.issuperset, _classes(rows)))
+            labels_known = self.labels.issuperset(rows.truths) and self.labels.issuperset(rows.labels)
+        except TypeError:  # a value that is no label, which the state refuses
+            labels_known = all(map(self._is_known, (*rows.truths, *rows.labels)))
+        return labels_known and all(map(self.labels.issuperset, _classes(rows)))
 
     def _is_known(self, label: Any) -> bool:
         return not _is_label(label) or label in self.labels

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from stream_metrics._core.numeric.kernels import by_class
 from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError, WeightError
 from stream_metrics.inputs.times import LIMIT
 from stream_metrics.labels import Label, canonical, most_likely, ordering
+from stream_metrics.labels.pos_label import check_whole
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.records import MISSING, Classes, Missing, Origin, Prediction, Rejected, Truth, Weight
 from stream_metrics.monitor.scores import mapping, table
@@ -260,12 +261,12 @@ def _by_kind(chunk: Chunk, like: MetricSet, refuse: Refuse, counted: ConfusionMa
         scores = scores if classes is None else mapping(scores, classes)
         try:
             kind, label, given = _kind(truth, prediction, scores, like, others)
+            if learns:
+                others |= _counted_classes(truth, label, like.state.fixed_labels) - {like.pos_label}
         except StreamMetricsError as error:
             refuse(place, error)
         else:
             kinds.setdefault(kind, []).append((place, label, given))
-            if learns:
-                others |= cast("set[Label]", {truth, truth if label is None else label}) - {like.pos_label}
     batches, rest = [], []
     for kind, rows in kinds.items():
         classes = tuple(name for _, name in kind) if isinstance(kind, frozenset) else None
@@ -281,6 +282,16 @@ def _by_kind(chunk: Chunk, like: MetricSet, refuse: Refuse, counted: ConfusionMa
         batches.append(_rows(chunk, rows)._replace(scores=row_scores, classes=classes, other=other))
     rest.sort(key=itemgetter(0))
     return [*batches, _rows(chunk, rest)._replace(scores=[given for _, _, given in rest])] if rest else batches
+
+
+def _counted_classes(truth: Any, prediction: Any, fixed: tuple[Label, ...] | None) -> set[Label]:
+    """Return the classes of a row that the state will count; LabelError if a value is no label."""
+    labels = set()
+    for argument, value in ("y_true", truth), ("y_pred", truth if prediction is None else prediction):
+        label = canonical(value, argument)
+        check_whole(label, fixed or (), argument)
+        labels.add(label)
+    return labels if fixed is None or labels <= {*fixed} else set()
 
 
 def _rows(chunk: Chunk, rows: list[Row]) -> Rows:
@@ -327,6 +338,7 @@ def _single(
         raise ScoreError(f"Expected `scores` to be a mapping from class to number, or a number, but got {scores!r:.60}")
     if like.scored is None:
         raise ScoreError("Expected a prediction beside the score of one class, where no scores are kept")
+    truth = canonical(truth, "y_true")
     try:
         score = float(scores)
     except OverflowError:
@@ -334,8 +346,7 @@ def _single(
     other: Label | None = None
     if like.scored.negative is None:
         positive = like.scored.ranks.pos_label
-        beside = others | {canonical(label, "y_true") for label in (truth, prediction) if label is not None}
-        beside.discard(positive)
+        beside = {*others, truth, *(() if prediction is None else (canonical(prediction, "y_pred"),))} - {positive}
         if len(beside) == 1:
             (other,) = beside
         elif score < like.scored.threshold:

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from stream_metrics.errors import DecodeError
 from stream_metrics.monitor.alerts.rules import parse
-from stream_metrics.monitor.class_limit import ANOTHER, OTHER, ClassPool
+from stream_metrics.monitor.class_limit import ANOTHER, OTHER, ClassLimit, ClassPool
 from stream_metrics.monitor.config import Config, Counting, Serve
 from stream_metrics.monitor.counting import Counts, Pair
 from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor.pairs import Rows
 from stream_metrics.monitor.records import MISSING, Record
 from stream_metrics.monitor.serving.prometheus import text
 from stream_metrics.monitor.summary import facts
@@ -194,3 +195,15 @@ def test_folding_is_a_rule_value_a_warning_and_a_fact() -> None:
     assert ("classes", f"{number} samples are of further classes, counted as one") in facts(shown)
     with pytest.raises(ValueError, match="`max_classes` to be above 0"):
         Counts(replace(LABELS, max_classes=0))
+
+
+def test_a_refused_label_lets_no_class_of_scores_pass() -> None:
+    """The rows beside it in a batch have scores of a class beyond the limit, which are folded all the same."""
+    limit = ClassLimit(ClassPool(2))
+    rows = Rows([0], ["a"], ["b"], None, [{"a": 0.5, "b": 0.5}])
+    assert limit.fold([rows]) == [rows]
+    scores = [{"a": 0.25, "b": 0.25, "c": 0.5}, {"a": 1.0}]
+    (folded,) = limit.fold([Rows([1, 2], ["a", ["x"]], ["b", "b"], None, scores)])
+
+    assert folded.scores == [{"a": 0.25, "b": 0.25, OTHER: 0.5}, {"a": 1.0}]
+    assert folded.truths == ["a", ["x"]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from support.pair_streams import HARD, SOFT, counted, fed, pair
 
@@ -111,3 +113,18 @@ def test_a_score_of_one_class_needs_a_prediction(options: Counting, bad: Pair, r
 
     assert reason in rejected.detail
     assert counts.to_bytes() == Counts(options).to_bytes()
+
+
+@pytest.mark.parametrize("bad", [["x"], float("nan"), 1.5, None])
+def test_a_refused_label_names_no_other_class(bad: object) -> None:
+    """Single scores that follow it are read as they would be without it, in one batch or one by one."""
+    good = [pair("a", "b"), pair("a", MISSING, 0.3), pair("a", "b", 0.4)]
+    refused = [pair(bad, "b"), pair(bad, "b", 0.4)]
+    pairs = [good[0], *refused, *good[1:]]
+    options = replace(SPAM, pos_label="a")
+    together, apart, without = Counts(options), Counts(options), Counts(options)
+
+    assert without.add(good) == []
+    assert len(together.add(pairs)) == len(refused)
+    assert sum(len(apart.add([each])) for each in pairs) == len(refused)
+    assert together.to_bytes() == apart.to_bytes() == without.to_bytes()
