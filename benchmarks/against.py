@@ -148,13 +148,21 @@ def compare(given: str) -> int:
     """
     try:
         now = count()
-        before = baseline(given, now.environment)
+        before = baseline(given, now.environment).instructions
+        table = rows(now.instructions, before)
+        if has_regression(table):  # addresses can add some per cent to a count, but seldom twice
+            again = count().instructions
+            table = rows({name: min(n, again.get(name, n)) for name, n in now.instructions.items()}, before)
     except NotComparableError as error:
         print(f"instructions are not compared: {error}")
         return 0
-    table = rows(now.instructions, before.instructions)
     print(f"instructions a sample, or a call, under callgrind\n\n{markdown(table)}")
-    return 1 if any(row[-1] in {"SLOWER", "DOES NOT RUN"} for row in table) else 0
+    return 1 if has_regression(table) else 0
+
+
+def has_regression(table: list[tuple[str, ...]]) -> bool:
+    """Whether an operation of a table is slower than allowed, or does not run."""
+    return any(row[-1] in {"SLOWER", "DOES NOT RUN"} for row in table)
 
 
 def record(path: str) -> int:

@@ -39,6 +39,18 @@ def test_more_instructions_than_the_limit_are_a_failure(
     assert compared(against, monkeypatch, tmp_path / "counts.json", {"update": instructions}) == status
 
 
+def test_an_operation_that_is_slower_once_is_counted_again(
+    against: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "counts.json"
+    path.write_text(json.dumps({"commit": "0" * 40, "environment": HERE, "instructions": {"update": 100, "get": 100}}))
+    runs = [{"update": 106, "get": 90}, {"update": 101, "get": 104}]
+    monkeypatch.setattr(against, "count", lambda package=None: against.Counts(HERE, runs.pop(0)))
+
+    assert against.compare(str(path)) == 0
+    assert "| update | 100 | 101 | 1.010 |  |\n| get | 100 | 90 | 0.900 | faster |" in capsys.readouterr().out
+
+
 def test_a_new_operation_is_no_failure(
     against: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
