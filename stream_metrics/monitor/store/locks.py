@@ -27,17 +27,21 @@ NAP = 0.002
 def make_private(path: str) -> None:
     """Make a file that only its owner can read, whatever the umask, or have one that is there be so.
 
-    What cannot be opened is left to whoever opens it next.
+    What cannot be made or changed is left to whoever opens it next. A file that is there is not opened: to close it
+    would release the POSIX locks of other connections of this process, and then another process deletes the log into
+    which they go on writing (sqlite.org/howtocorrupt.html, 2.2).
     """
+    path = os.path.realpath(path)  # as SQLite names the log
     with suppress(OSError):
-        os.close(_opened(path))
-    for log in (f"{path}-wal", f"{path}-shm"):  # later ones get the mode of the file
-        with suppress(FileNotFoundError, PermissionError):
-            os.chmod(log, PRIVATE)
+        os.close(_opened(path, os.O_EXCL))
+    for each in (path, f"{path}-wal", f"{path}-shm"):  # later logs get the mode of the file
+        if os.path.isfile(each):
+            with suppress(OSError):
+                os.chmod(each, PRIVATE)
 
 
-def _opened(path: str) -> int:
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE)
+def _opened(path: str, flags: int = 0) -> int:
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | flags, PRIVATE)
     with suppress(PermissionError):  # it belongs to another user, who chose its mode
         os.fchmod(handle, PRIVATE)
     return handle

@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Self
 
 from stream_metrics.monitor.store.files import connect, read_panes
@@ -41,7 +41,7 @@ class Store(StateStore):
         super().__init__(worker)
         self.path = self.name = str(path)
         self.shared = shared
-        self._identity: tuple[int, int] | None = None  # device and inode of the file
+        self._identities: list[tuple[str, int, int]] = []  # paths, devices and inodes, while it is open
         try:
             self._lock = Lock(self.path, shared)
         except Locked as error:
@@ -50,7 +50,7 @@ class Store(StateStore):
             raise StoreError(f"{self.path}: {error.strerror}") from None
         try:
             self._connection = self._opened()
-            self._identity = self._found()
+            self._identities = self._found()
         except BaseException:
             self._lock.close()
             raise
@@ -63,20 +63,21 @@ class Store(StateStore):
         with self._named_errors(), self._lock.turn():
             return connect(self.path)
 
-    def _found(self) -> tuple[int, int] | None:
-        """Return device and inode of what is at the path, None if nothing is."""
-        try:
-            status = os.stat(self.path)
-        except OSError:
-            return None
-        return status.st_dev, status.st_ino
+    def _found(self) -> list[tuple[str, int, int]]:
+        """Return device and inode of the file and of its log, as far as they are at their paths."""
+        found = []
+        for path in (self.path, f"{os.path.realpath(self.path)}-wal"):
+            with suppress(OSError):
+                status = os.stat(path)
+                found.append((path, status.st_dev, status.st_ino))
+        return found
 
-    def _check_there(self) -> None:
-        """Raise ``StoreError`` if the file is no longer at its path: what is written to it would be lost."""
-        if self._found() != self._identity:
+    def _check_there(self, found: list[tuple[str, int, int]]) -> None:
+        """Raise ``StoreError`` if the file or its log is no longer at its path: what is written there would be lost."""
+        if found != self._identities:
             raise StoreError(
-                f"{self.path}: the state file was deleted or replaced while it was in use; what was counted cannot be "
-                f"saved until it is put back, or the monitor is started again"
+                f"{self.path}: the state file was deleted or replaced while it was in use, or its log {self.path}-wal; "
+                f"what was counted cannot be saved until it is put back, or the monitor is started again"
             )
 
     @contextmanager
@@ -97,7 +98,7 @@ class Store(StateStore):
     def transaction(self) -> Iterator[None]:
         """Write all that is run inside, or nothing."""
         with self._named_errors(), self._lock.turn():
-            self._check_there()
+            self._check_there(self._found())
             with self._begun("begin immediate"):
                 yield
 
@@ -130,8 +131,14 @@ class Store(StateStore):
         return f"select row, id, body from {chosen}", part, *ids
 
     def close(self) -> None:
-        """Close the file and release its lock."""
+        """Close the file and release its lock; nothing happens if that was done before."""
+        if not self._identities:
+            return
         with self._named_errors(), self._lock.turn():
+            found = self._found()  # before the last one to close deletes the log
             self._connection.close()
         self._lock.close()
-        self._check_there()
+        try:
+            self._check_there(found)
+        finally:
+            self._identities = []

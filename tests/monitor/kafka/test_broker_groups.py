@@ -67,12 +67,7 @@ def test_everything_is_read(broker: Broker, topic: str, state: str, options: dic
     check(state, stream, KEPT)
 
 
-STALLS = pytest.mark.xfail(
-    reason="an open defect: in one run of three, two partitions are not read until the next rebalance", strict=False
-)
-
-
-@pytest.mark.parametrize("options", [EAGER, pytest.param(KIP_848, marks=STALLS)], ids=["range", "kip848"])
+@pytest.mark.parametrize("options", [EAGER, KIP_848], ids=["range", "kip848"])
 def test_two_topics_go_to_one_worker(
     broker: Broker, topic: str, tmp_path: Path, workers: Workers, options: dict[str, str]
 ) -> None:

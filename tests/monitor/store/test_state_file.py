@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,45 @@ def test_sharing_keeps_others_out(path: str) -> None:
     two.save([change(two.claim(0), 1)], [], {})
     two.close()
     Store(path).close()
+
+
+def test_a_worker_that_leaves_does_not_take_the_log_away(path: str) -> None:
+    """It closes the file while another has two connections to it, which go on writing what all see."""
+    one = Store(path, shared=True)
+    two = one.another()
+    program = "import sys; from stream_metrics.monitor.store import Store; Store(sys.argv[1], True).close()"
+    subprocess.run([sys.executable, "-c", program, path], check=True)
+    one.claim(0)
+    two.claim(1)
+    seen = subprocess.run([sys.executable, "-c", LOOKER, path], capture_output=True, text=True, check=True).stdout
+    two.close()
+    one.close()
+
+    assert seen == "[(0,), (1,)]\n"
+
+
+LOOKER = """
+import sqlite3, sys
+print(sqlite3.connect(sys.argv[1]).execute("select part from state order by part").fetchall())
+"""
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_log_that_is_deleted_is_said(path: str, shared: bool) -> None:
+    """What would be written to it nobody could read; the file is good again once it was opened again."""
+    store = Store(path, shared)
+    row = store.claim(0)
+    os.remove(f"{path}-wal")
+    with pytest.raises(StoreError, match=r"deleted or replaced while it was in use, or its log .*-wal"):
+        store.save([change(row, 1)], [], {})
+    with pytest.raises(StoreError, match="deleted or replaced"):
+        store.close()
+    again = Store(path, shared)
+    again.save([change(again.claim(0), 2)], [], {})
+    again.close()
+
+    with closing(read_only(path)) as reader:
+        assert reader.execute("select state from state").fetchall() == [(b"state 2",)]
 
 
 HOLDER = """
