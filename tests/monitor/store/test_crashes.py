@@ -139,10 +139,10 @@ def test_twenty_kills_at_random_moments(processes: Processes, order: dict[str, A
     """SIGKILL whenever, start again, twenty times over: the counts are those of an offline recount, byte for byte."""
     chance, mean, kills, moments = random.Random(0), 0.1, 0, [0]
     while kills < KILLS:
-        child = processes.start(**order, pause=0.01)
+        child = processes.start(**order, pause=0.01, wait=False)
         time.sleep(chance.uniform(0, mean))
         os.kill(child, signal.SIGKILL)
-        ended = processes.end()
+        ended = processes.start(end=child)
         assert ended in (-signal.SIGKILL, 0)
         kills += ended != 0
         moments.append(reached(order["state"]))
