@@ -25,7 +25,6 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, NamedTuple, Self
 
 from stream_metrics.collector.store import Base, Life, Standing, Store, StoreError
@@ -54,11 +53,16 @@ class Unavailable(Exception):
 
 
 class Options(NamedTuple):
-    """When a worker is taken to be silent, is retired, and is forgotten; lengths of time in seconds."""
+    """When a worker is taken to be silent, is retired, and is forgotten; lengths of time in seconds.
+
+    A worker that has finished is forgotten after `finished`. Until then its last report may come a second time, because
+    the answer to the first was lost.
+    """
 
     silent: float = 180.0
     retire: float = DAY
     forget: float = 7 * DAY
+    finished: float = 180.0
 
 
 class Report(NamedTuple):
@@ -104,7 +108,7 @@ class Collector:
         self.changes = 0  # grows with each batch
         self._saved_at = time.monotonic()
         self._lives: dict[str, Life] = {}
-        self._heard: dict[str, float] = {}  # when each live worker was heard of, or the file was read
+        self._heard: dict[str, float] = {}  # when each worker was heard of, or the file was read
         self._lock = threading.Lock()  # of these two
         self._aggregate, self._base = Aggregate(), Base()
         self._sum: Any = None  # the state of the base
@@ -177,7 +181,7 @@ class Collector:
         """Return what is known of each worker, and for how many seconds it has been silent while this process ran."""
         now = time.monotonic()
         with self._lock:
-            return {name: (life, now - self._heard.get(name, now)) for name, life in self._lives.items()}
+            return {name: (life, now - self._heard[name]) for name, life in self._lives.items()}
 
     @property
     def lives_in_base(self) -> int:
@@ -363,7 +367,6 @@ class Collector:
             self._store.stand(name, standing)
             with self._lock:
                 self._lives[name] = self._lives[name]._replace(standing=standing)
-                del self._heard[name]
 
     def _tend(self) -> None:
         """Retire the workers that have been silent for long, and forget those that will not come back."""
@@ -384,16 +387,16 @@ class Collector:
     def _to_change(self) -> tuple[list[str], list[str]]:
         """Return the names of workers to be retired, and to be forgotten."""
         now, uptime, options = time.time(), time.monotonic(), self.options
-        silent = (
-            name for name, heard in self._heard.items() if uptime - heard >= options.retire and self._lives[name].fold
-        )
-        keeps = {"retired": options.forget, "finished": options.silent}
-        over = (
-            name
-            for name, life in self._lives.items()
-            if life.standing != "live" and now - life.seen >= keeps[life.standing]
-        )
-        return list(islice(silent, MOST_CHANGED)), list(islice(over, MOST_CHANGED))
+        silent, over = [], []
+        for name, life in self._lives.items():
+            silence = uptime - self._heard[name]
+            if life.standing == "live" and life.fold and silence >= options.retire:
+                silent.append(name)
+            elif (life.standing == "retired" and now - life.seen >= options.forget) or (
+                life.standing == "finished" and silence >= options.finished  # while this process could take a report
+            ):
+                over.append(name)
+        return silent[:MOST_CHANGED], over[:MOST_CHANGED]
 
     def _forget(self, names: Sequence[str]) -> None:
         """Let the counts of workers be part of the stored base for good."""
@@ -409,7 +412,7 @@ class Collector:
             self._store.forget_registered(time.time() - self.options.forget)
             with self._lock:
                 for name in names:
-                    del self._lives[name]
+                    del self._lives[name], self._heard[name]
 
     def _load(self, labels: Labels | None = None) -> None:
         """Take over what the file has, widened to `labels` if they are given."""
@@ -429,7 +432,7 @@ class Collector:
         total = None if total is None else widened(total, labels)
         now = time.monotonic()
         with self._lock:
-            heard = {name: self._heard.get(name, now) for name, life in lives.items() if life.standing == "live"}
+            heard = {name: self._heard.get(name, now) for name in lives}
             self._lives, self._heard = lives, heard
         self._labels, self._base, self._sum, self._aggregate = labels, base, total, aggregate
         self._rebase()

@@ -162,7 +162,7 @@ def test_a_worker_that_is_forgotten(file: Path) -> None:
 @pytest.mark.parametrize("restart", [False, True])
 def test_the_first_report_of_a_worker_is_late(file: Path, restart: bool) -> None:
     """What it counts is counted once, though workers that registered after it have come and were forgotten."""
-    quick = Options(silent=0.05, retire=3600, forget=7200)
+    quick = Options(retire=3600, forget=7200, finished=0.05)
     with collecting(file, quick) as collector:
         late, later = collector.register("late"), collector.register("later")
         assert collector.report(report("later", later, 1, 5, last=True)) is ACCEPTED
@@ -181,6 +181,20 @@ def test_the_first_report_of_a_worker_is_late(file: Path, restart: bool) -> None
     with collecting(file, quick) as collector:
         assert collector.report(report("late", late, 2, 1)) is FENCED
         assert collector.total() == counted(6)
+
+
+def test_the_last_report_is_sent_again(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer was lost, and the collector started again long after: the report is known and counts once."""
+    monkeypatch.setattr(module, "TICK", 0.01)
+    with collecting(file, Options(silent=0.01, finished=3600)) as collector:
+        epoch = collector.register("worker")
+        assert collector.report(report("worker", epoch, 1, 2, last=True)) is ACCEPTED
+    with sqlite3.connect(file) as connection:
+        connection.execute("update workers set seen = seen - 86400")
+    with collecting(file, Options(silent=0.01, finished=3600)) as collector:
+        time.sleep(0.2)
+        assert collector.report(report("worker", epoch, 2, 2, last=True)) is ACCEPTED
+        assert collector.total() == counted(2)
 
 
 def test_a_worker_that_finishes_is_retired_at_once(file: Path) -> None:
