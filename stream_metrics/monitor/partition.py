@@ -69,14 +69,14 @@ class Partition:
         self._start_archive(None)
 
     def _start_archive(self, before: int | None) -> None:
-        """Keep counts by time from now on; samples of times before `before` may have been counted already."""
+        """Start to store counts by time; samples of times before `before` may have been counted already."""
         if self._panes is not None and self._retention.levels:
             empty: dict[str, State] = {COUNTS: self.counts.empty, by_group(self._field): self.counts.empty_groups}
             self.counts.archive = Archive(self._retention, empty, self._panes, self.number, before)
 
     @property
     def full(self) -> bool:
-        """Whether so much has changed that a checkpoint should be made early."""
+        """Whether so much has changed that a checkpoint is due early."""
         return self.counts.archive is not None and self.counts.archive.full
 
     def unread(self, records: Sequence[Record]) -> list[Record]:
@@ -96,7 +96,7 @@ class Partition:
     def take(self, records: Sequence[Record], events: Events, bad: list[Rejected], now: float) -> list[Rejected]:
         """Process records that were not read before, with their events; return all that is rejected.
 
-        `now` is the time of the clock, of which nothing that is counted depends.
+        `now` is the time of the clock; no count depends on it.
         """
         if bad and not self.good and self._first_bad is None:
             self._first_bad = bad[0]

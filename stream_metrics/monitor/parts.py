@@ -7,8 +7,8 @@
     by_group/NAME/PANE   a pane of the groups of a window
     classes              the classes that are counted apart, if some are not
 
-Earlier versions wrote `groups/NAME/PANE`, with at most 12 panes to a window. Such a pane is read as the one in which it
-begins, so until the last of them has left the window groups lack up to a twelfth of it, as they did then.
+Earlier versions wrote `groups/NAME/PANE`, with at most 12 panes to a window. Such a pane is read into the pane in which
+it begins. So until the last of them has left the window, groups lack up to a twelfth of it, as in those versions.
 
 All parts together, format 1, are
 
@@ -74,7 +74,7 @@ def _holders(counts: Counts, name: str) -> list[tuple[str, AnyPanes]]:
 
 
 def _earlier_groups(counts: Counts, name: str, seen: int | None, parts: Mapping[str, bytes]) -> dict[int, bytes]:
-    """Return the panes of groups that an earlier version wrote, by the numbers that they have now."""
+    """Return the panes of groups that an earlier version wrote, by their current numbers."""
     window, earlier = counts.windows[name], _panes(parts, f"groups/{name}/")
     length = window.length * window.panes // window.fewer(EARLIER_PANES)
     gone = None if seen is None else seen // window.length - window.panes

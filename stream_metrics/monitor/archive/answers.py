@@ -1,6 +1,6 @@
-"""What a range of stored panes is as data: the values of some metrics in pieces of time, of all samples or of a group.
+"""Metrics of a range of time, piece by piece, of all samples or of one group, from stored panes.
 
-Values of a piece are computed once as long as its panes stay as they are, so that a page may ask every few seconds.
+The values of a piece are computed again only if its panes have changed, so a page can ask every few seconds.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ FIELDS = ("from", "to", "metrics", "points", "group")
 
 
 class QueryError(StreamMetricsError, ValueError):
-    """A range that cannot be asked for."""
+    """A query that cannot be answered."""
 
 
 class Asked(NamedTuple):
-    """A range that is asked for: None is where the stored panes begin, or end."""
+    """A query for a range; without `start` or `end`, the range begins or ends where the stored panes do."""
 
     start: int | None
     end: int | None
@@ -51,7 +51,7 @@ class Asked(NamedTuple):
 
 
 def asked(query: str, metrics: Sequence[str], now: float) -> Asked:
-    """Return what the query of an address asks for; `metrics` if it names none. ``QueryError`` says what is wrong."""
+    """Parse the query string of an address; `metrics` are the default. ``QueryError`` says what is wrong."""
     try:
         pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True, max_num_fields=10) if query else []
         fields = dict(pairs)
@@ -75,7 +75,7 @@ def _key(text: str) -> str:
 
 
 class RangeAnswers:
-    """Answers from the panes that `panes` opens, with the groups of a `field`; any thread may ask."""
+    """Answers from the panes that `panes` opens, with groups by `field`; any thread may call it."""
 
     def __init__(self, panes: Callable[[], AbstractContextManager[Panes]], field: str) -> None:
         self._panes, self._groups = panes, by_group(field)
@@ -83,7 +83,7 @@ class RangeAnswers:
         self._cache: dict[tuple[object, ...], dict[str, Any]] = {}
 
     def json(self, query: str, metrics: Sequence[str], now: float) -> tuple[int, bytes]:
-        """Return the HTTP status and the JSON for the query of an address; see `asked`."""
+        """Return the HTTP status and the JSON that answer a query string; see `asked`."""
         try:
             return 200, msgspec.json.encode(self.answer(asked(query, metrics, now)))
         except QueryError as error:

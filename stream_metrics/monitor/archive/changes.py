@@ -1,8 +1,8 @@
-"""Stored counts for a configuration that has changed since: new windows are made of stored panes.
+"""Stored counts for a configuration that has changed since: new windows are built from stored panes.
 
-A window is made of the panes that lie within its own; a longer pane that lies in two of them cannot be used, and the
-window is complete from its end on. Windows of the same length and number of panes stay as they are. Where the field of
-groups has changed, groups start empty; stored panes keep those of the earlier field.
+A pane of a window is the sum of the stored panes that lie within it. A longer stored pane that spans two cannot be
+used, and the window is complete from its end on. Windows of the same length and number of panes stay as they are. If
+the field of groups has changed, groups start empty; stored panes keep those of the earlier field.
 """
 
 from __future__ import annotations
@@ -105,6 +105,6 @@ def _window_of_panes(
         else:
             bodies.setdefault(f"{kind}/{name}/{number}", []).append(pane.body)
     merged = {key: merged_bytes(some) for key, some in bodies.items()}
-    blank = window.inner.to_bytes(), empty.groups[name].inner.to_bytes()  # corrections may have emptied a pane
+    blank = window.inner.to_bytes(), empty.groups[name].inner.to_bytes()  # a correction may have emptied a pane
     return {key: data for key, data in merged.items() if data not in blank}, complete if complete > low else None
 

@@ -1,4 +1,4 @@
-"""Times as people write them: ISO 8601, seconds since 1970, "now", or a length of time before now, such as -7d."""
+"""Times as users write them: ISO 8601, seconds since 1970, "now", or a length of time before now, such as -7d."""
 
 from __future__ import annotations
 

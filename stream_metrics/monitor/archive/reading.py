@@ -1,8 +1,8 @@
-"""What stored panes say about a range of time: where it can be cut, and the merged state of each piece.
+"""Stored panes of a range of time: where the range can be cut, and the merged state of each piece.
 
-A pane cannot be divided, so a range can be cut only where no stored pane of any partition spans the cut. Cuts that were
-asked for elsewhere move to the nearest edge, those at the ends of a range outwards. So a piece has every sample of its
-time and no other, and callers say which time that is.
+A pane cannot be divided, so a range can be cut only where no stored pane of any partition spans the cut. Other cuts
+move to the nearest edge of a pane, and the ends of a range move outwards. So a piece has every sample of its time and
+no other, and callers report its actual bounds.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Panes(Protocol):
     """The panes of all partitions as they were at one moment; times are nanoseconds since 1970."""
 
     def archives(self) -> dict[int, bytes | None]:
-        """Return what is stored beside the panes of each partition that has counted anything."""
+        """Return the facts about the panes of each partition that has counted anything."""
 
     def names(self) -> list[str]:
         """Return the names of panes."""
@@ -69,8 +69,8 @@ def cut_every(start: int, end: int, step: int) -> list[int]:
 
 
 def cuts(extents: Sequence[Extent], wanted: Sequence[int]) -> list[int]:
-    """Return where a range can be cut, as near as possible to what is wanted; there are two at least."""
-    spans: list[tuple[int, int]] = []  # which no cut may be inside of
+    """Return where a range can be cut, as near as possible to `wanted`; at least the two ends."""
+    spans: list[tuple[int, int]] = []  # no cut may lie inside one
     for start, end in sorted({(pane.start, pane.start + pane.length) for pane in extents}):
         if spans and start < spans[-1][1]:
             spans[-1] = spans[-1][0], max(end, spans[-1][1])
@@ -89,7 +89,7 @@ def cuts(extents: Sequence[Extent], wanted: Sequence[int]) -> list[int]:
 
 
 def pieces(panes: Panes, name: str, wanted: Sequence[int]) -> list[Piece]:
-    """Return the pieces of a range with cuts that are wanted."""
+    """Return the pieces of a range, cut as near as possible to `wanted`."""
     low, high = wanted[0], wanted[-1]
     while True:
         extents = panes.extents(name, low, high)

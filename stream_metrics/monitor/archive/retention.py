@@ -1,9 +1,9 @@
-"""For how long panes of which length are stored: by default minutes for 2 days, hours for 90 days, then days.
+"""How long panes are, and how long they are stored: by default minutes for 2 days, hours for 90 days, then days.
 
 Every length divides the next one, so a pane of one level lies within a pane of the next. The age of a pane is measured
 against the latest time of its partition. The limit between two levels moves in steps of the longer panes: when it
-passes a long pane, all short panes in it are merged. So at any moment one level alone is responsible for each time, and
-which level that is depends on the latest time alone.
+passes a long pane, all short panes in it are merged. So at any moment exactly one level covers each time, and only the
+latest time determines which.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Key(NamedTuple):
 
 
 class Retention:
-    """Levels from the shortest panes to the longest; without levels nothing is stored.
+    """Levels from the shortest panes to the longest; without levels no panes are stored.
 
-    After the age of the last level, if it has one, panes are deleted.
+    If the last level has an age, older panes are deleted.
     """
 
     def __init__(self, levels: Sequence[Level]) -> None:
@@ -59,11 +59,11 @@ class Retention:
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Self:
-        """Return what texts such as "1m for 2d" or "1d" say, one for each level."""
+        """Parse texts such as "1m for 2d" or "1d", one for each level."""
         return cls([_level(text) for text in texts])
 
     def floors(self, seen: int | None, earlier: Sequence[int] = ()) -> tuple[int, ...]:
-        """Return the first time of each level at a latest time; levels never go back behind `earlier` ones."""
+        """Return the first time of each level if the latest time is `seen`, never before those of `earlier`."""
         if seen is None:
             return tuple(earlier)
         floors = []
@@ -73,7 +73,7 @@ class Retention:
         return tuple(map(max, floors, earlier)) if earlier else tuple(floors)
 
     def key(self, t: int, floors: Sequence[int]) -> Key | None:
-        """Return the pane of a time; None if it is so long ago that its pane was deleted."""
+        """Return the pane of a time; None if that pane is too old to be stored."""
         for level, floor in zip(self.levels, floors or [_NEVER], strict=False):
             if t >= floor:
                 return Key(level.length, t // level.length * level.length)

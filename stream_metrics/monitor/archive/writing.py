@@ -1,10 +1,10 @@
-"""The panes of a partition that were changed since its last checkpoint, and what a checkpoint does to the stored ones.
+"""The panes of a partition that have changed since its last checkpoint, and what the next checkpoint writes of them.
 
-Stored panes stay in the store. One is read when a sample comes for it, and written with the next checkpoint; between
-two checkpoints, all but the newest few wait as bytes. Whoever has the partition is the only one to write its panes, and
-a checkpoint of anybody else fails, so what was read is still right when it is written: a checkpoint has the panes that
-have changed, as a whole, and those that age has merged, in the transaction of the offsets. After a crash at any moment,
-the panes are those of the samples before the stored offsets.
+Stored panes stay in the store. A pane is read when it gets a sample, and written with the next checkpoint; between two
+checkpoints, all but the newest few are held as bytes. Only the owner of a partition can write its panes, so a pane that
+it has read cannot change in the store before it writes it. A checkpoint writes each changed pane whole, and the panes
+that were merged for their age, in the transaction of the offsets. So after a crash at any moment, the stored panes have
+exactly the samples before the stored offsets.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 
 COUNTS = "counts"
 OPEN = 4  # panes that stay states between checkpoints
-MANY = 1000  # changed panes, from which a checkpoint should be made
+MANY = 1000  # changed panes that call for a checkpoint
 State: TypeAlias = MetricSet | ByGroup
 
 
@@ -43,10 +43,10 @@ def by_group(field: str) -> str:
 
 
 class StoredPanes(Protocol):
-    """Where the panes of partitions are stored."""
+    """The store of the panes of partitions."""
 
     def archived(self, part: int) -> bytes | None:
-        """Return what the last checkpoint wrote about the panes of a partition; None if it wrote nothing."""
+        """Return what the last checkpoint wrote about the panes of a partition, None without one."""
 
     def pane(self, part: int, name: str, length: int, start: int) -> bytes | None:
         """Return the state of a pane as bytes; None if there is no such pane."""
@@ -56,7 +56,7 @@ class StoredPanes(Protocol):
 
 
 class _About(NamedTuple):
-    """What is stored beside the panes: the levels and their first times, and from when each name is complete."""
+    """Facts stored beside the panes: the levels, the first time of each, and from when each name is complete."""
 
     levels: tuple[tuple[int, int | None], ...]
     floors: tuple[int, ...]
@@ -71,12 +71,12 @@ class _About(NamedTuple):
 
 
 class Archive:
-    """The panes of one partition: `empty` has a state without samples for each name, `rows` what is stored.
+    """The panes of one partition; `empty` has an empty state for each name, and `rows` are the stored panes.
 
-    The names are `COUNTS` and that of the groups, if there are any.
+    The names are `COUNTS` and, with groups, the name of their panes.
 
-    A name that is new where samples of times before `before` were counted is complete from then on: earlier samples are
-    in none of its panes, also if they come later.
+    If samples of times before `before` may have been counted already, a new name starts there: its panes omit all
+    earlier samples, even late ones.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Archive:
         self._about = about if about.levels == retention.levels else about._replace(floors=())
         start = None if before is None else -(-before // self.length) * self.length
         self.since = {name: about.since.get(name, start) for name in self.empty}
-        self._stale = about.levels != retention.levels  # whether all stored panes have to be looked at
+        self._stale = about.levels != retention.levels  # whether every stored pane must be checked for its age
         self._open: dict[tuple[str, Key], State] = {}
         self._changed: dict[tuple[str, Key], bytes | None] = {}  # None: as the open state is
 
@@ -100,7 +100,7 @@ class Archive:
 
     @property
     def gone(self) -> None:
-        """None: there is no time so long ago that it would need no pane of its own."""
+        """None: every time has a pane number of its own, however old."""
 
     def number(self, t: int) -> int:
         """Return the number of the shortest pane of a time."""
@@ -108,7 +108,7 @@ class Archive:
 
     @property
     def full(self) -> bool:
-        """Whether so many panes have changed that a checkpoint should be made."""
+        """Whether so many panes have changed that a checkpoint is due."""
         return len(self._changed) >= MANY
 
     def add(self, name: str, t: int, batch: State) -> None:
@@ -123,7 +123,7 @@ class Archive:
         self._changed[name, key] = None
 
     def at(self, name: str, t: int) -> State | None:
-        """Return the state of a pane, to be fed at once; None if the time is before the first pane."""
+        """Return the state of a pane, for an immediate update; None if the time is before the first pane."""
         key = self._key(name, t)
         if key is None:
             return None
@@ -133,7 +133,7 @@ class Archive:
         return state
 
     def groups_at(self, t: int) -> ByGroup | None:
-        """Return the groups of the pane of a time, to be fed at once; None if the time is before the first pane."""
+        """Return the groups of a pane, for an immediate update; None if the time is before the first pane."""
         return cast("ByGroup | None", self.at(self.groups, t))
 
     def _key(self, name: str, t: int) -> Key | None:
@@ -141,7 +141,7 @@ class Archive:
         return None if since is not None and t < since else self.retention.key(t, self._about.floors)
 
     def _opened(self, name: str, key: Key) -> State | None:
-        """Return the state of a pane, from the store if it is there; None if nothing was counted in it."""
+        """Return the state of a pane, read from the store if need be; None if nothing was counted in it."""
         state = self._open.get((name, key))
         if state is None:
             data = self._changed.get((name, key)) or self._stored(name, key)
@@ -168,19 +168,19 @@ class Archive:
                 yield key, state.copy()
 
     def replace(self, name: str, key: Key, state: State) -> None:
-        """Let a pane be this state, which is taken over."""
+        """Replace the state of a pane; the caller must not change `state` afterwards."""
         self._open[name, key] = state
         self._changed[name, key] = None
 
     def settle(self) -> None:
-        """Turn all states but the newest into bytes."""
+        """Turn all states but the newest few into bytes."""
         for place in sorted(self._open, key=lambda place: place[1].start)[:-OPEN]:
             state = self._open.pop(place)
             if place in self._changed:
                 self._changed[place] = state.to_bytes()
 
     def change(self, seen: int | None) -> PaneChange:
-        """Return what a checkpoint has to write when the latest time is `seen`."""
+        """Return what a checkpoint writes if the latest time is `seen`."""
         floors = self.retention.floors(seen, self._about.floors)
         panes = {place: self._open[place].to_bytes() if data is None else data for place, data in self._changed.items()}
         moved, deleted = self._aged(floors, panes)
@@ -193,7 +193,10 @@ class Archive:
     def _aged(
         self, floors: Sequence[int], panes: dict[tuple[str, Key], bytes]
     ) -> tuple[dict[tuple[str, Key], bytes], list[tuple[str, int, int]]]:
-        """Return the longer panes into which shorter ones have to be merged, and delete the shorter ones."""
+        """Return the longer panes that replace shorter ones for their age, and the keys of the shorter ones.
+
+        Those are removed from `panes` as well.
+        """
         sources: dict[tuple[str, Key], dict[Key, bytes]] = {}
         for name, key, data in self._moving(floors, panes):
             target = self._target(key, floors)
@@ -211,7 +214,7 @@ class Archive:
     def _moving(
         self, floors: Sequence[int], panes: Mapping[tuple[str, Key], bytes]
     ) -> Iterable[tuple[str, Key, bytes]]:
-        """Yield the panes that may be too short for their age: stored ones, and those that have changed."""
+        """Yield the stored and the changed panes that may be too short for their age."""
         for at, (floor, level) in enumerate(zip(floors, self.retention.levels[1:], strict=False)):
             earlier = self._about.floors[at] if self._about.floors and not self._stale else -(2**62)
             if floor > earlier:
@@ -222,7 +225,7 @@ class Archive:
         yield from ((name, key, data) for (name, key), data in panes.items())
 
     def _target(self, key: Key, floors: Sequence[int]) -> Key | None:
-        """Return the pane of the retention that holds all of a pane; None if none does so far."""
+        """Return the pane of the retention that contains a pane whole; None if there is none yet."""
         target = self.retention.key(key.start, floors)
         return target if target is not None and target.length % key.length == 0 and key.end <= target.end else None
 
@@ -238,7 +241,7 @@ class Archive:
 
 
 def forgotten() -> PaneChange:
-    """Return what a checkpoint without an archive has to write where there was one: no name is complete any more."""
+    """Return what a checkpoint writes once panes are no longer stored: no name is complete any more."""
     return PaneChange([], [], None, encoded([(), (), {}]))
 
 

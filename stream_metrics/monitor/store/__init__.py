@@ -1,4 +1,4 @@
-"""Where states, next offsets, waiting entries and dead letters are kept, all of a checkpoint or nothing.
+"""Stores of states, next offsets, waiting entries and dead letters; a checkpoint is written whole or not at all.
 
 Not here: what a partition writes (`partition.py`), and which entries outgrow the memory (`spill.py`).
 """

@@ -1,6 +1,7 @@
-"""Copies of a state file: made while a monitor writes it, and put back in its place.
+"""Backups of a state file, also while a monitor writes it, and how they are restored.
 
-A backup is a state file itself, and loses nothing: what waits in the join is in it. An export has the counts alone.
+A backup is a state file itself and loses nothing: it includes the entries that wait in the join. An export has only the
+counts.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ FILES = ("", "-wal", "-shm")
 
 
 def back_up(path: str, target: str) -> None:
-    """Write a copy of a state file as it is at one moment, whole or not at all; a monitor may be writing it.
+    """Write a copy of a state file as of one moment, whole or not at all; a monitor may be writing the file.
 
-    ``StoreError`` if the file is none, or the target exists.
+    ``StoreError`` if it is no state file, or the target exists.
     """
     if not os.path.exists(path):
         raise StoreError(f"{path}: there is no such state file")
@@ -35,7 +36,7 @@ def back_up(path: str, target: str) -> None:
 
 
 def restore(path: str, source: str) -> str | None:
-    """Put a backup or an export in the place of the state file at `path`; return where that is now, if there was one.
+    """Replace the state file at `path` by a backup or an export; return the new path of the old file, if there was one.
 
     ``StoreError`` if the source is damaged or the state file is in use; then nothing has changed.
     """
@@ -84,7 +85,7 @@ def _copy(path: str, target: str) -> None:
 
 
 def _swap(path: str, new: str) -> str | None:
-    """Give a new file the name of the old one, which gets another."""
+    """Move a new file to `path`, and the old one aside."""
     try:
         lock = Lock(path, shared=False)
     except (Locked, OSError) as error:

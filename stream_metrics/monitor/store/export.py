@@ -32,7 +32,7 @@ class Exported(NamedTuple):
 
 
 class Export(Portable):
-    """What an export holds: when it was made, in seconds since 1970, and the partitions."""
+    """An export: the time of its creation, in seconds since 1970, and the partitions."""
 
     KIND: ClassVar[str] = "monitor"
 
@@ -70,7 +70,7 @@ def write_export(path: str, export: Export) -> None:
 
 
 def read_export(path: str) -> Export:
-    """Return what an export holds; ``StoreError`` if there is none, or it is damaged."""
+    """Read an export; ``StoreError`` if the file does not exist or is damaged."""
     try:
         return Export.from_bytes(Path(path).read_bytes())
     except (OSError, DecodeError) as error:

@@ -1,4 +1,4 @@
-"""How a connection to a SQLite file of ours is opened, and how others are recognised."""
+"""Connections to SQLite files that a monitor or a collector wrote; files of other programs are refused."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ PATIENCE = 30.0
 
 
 def connect(path: str) -> sqlite3.Connection:
-    """Open a state file for writing, make one if there is none, and bring one of an earlier version to this one.
+    """Open a state file for writing; create it if it does not exist, and upgrade one of an earlier version.
 
-    ``StoreError`` if it is not ours to write.
+    ``StoreError`` if it is a file of another program, or of a later version.
     """
     make_private(path)
     connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
@@ -49,7 +49,7 @@ def connect(path: str) -> sqlite3.Connection:
 
 
 def read_only(path: str) -> sqlite3.Connection:
-    """Open a state file for reading, also while a monitor writes it; ``StoreError`` if it is none that we can read."""
+    """Open a state file for reading, also while a monitor writes it; ``StoreError`` if this version cannot read it."""
     connection = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=PATIENCE, isolation_level=None)
     try:
         if is_empty(connection, path, APPLICATION, SCHEMA, KIND):

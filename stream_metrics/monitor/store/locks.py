@@ -1,7 +1,8 @@
-"""Which processes may write a state file: one for as long as it lives, or several in turns.
+"""Locks on a state file: one process writes it for as long as it lives, or several take turns.
 
-They use `flock` on two files beside it: `.lock`, exclusive or shared, for the life of the process, and `.turn`, where
-several write, for each transaction. Locks are released when a process ends, however it ends; a stopped one keeps them.
+They use `flock` on two files beside it: `.lock`, exclusive or shared, for the life of the process; and, if several
+write, `.turn` for each transaction. A lock is released when its process ends for any reason; a stopped process keeps
+its locks.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ NAP = 0.002
 
 
 def make_private(path: str) -> None:
-    """Make a file that only its owner can read, whatever the umask, or have one that is there be so.
+    """Create a file that only its owner can read, or restrict an existing one, regardless of the umask.
 
-    What cannot be made or changed is left to whoever opens it next. A file that is there is not opened: to close it
-    would release the POSIX locks of other connections of this process, and then another process deletes the log into
-    which they go on writing (sqlite.org/howtocorrupt.html, 2.2).
+    A file that cannot be created or changed is left as it is: opening it later raises the error. An existing file is
+    not opened: to close it would release the POSIX locks of other connections of this process, and another process
+    could then delete the log that they write (sqlite.org/howtocorrupt.html, 2.2).
     """
     path = os.path.realpath(path)  # as SQLite names the log
     with suppress(OSError):
@@ -48,7 +49,7 @@ def _opened(path: str, flags: int = 0) -> int:
 
 
 class Locked(Exception):
-    """Another process has it."""
+    """Another process has the lock."""
 
 
 class Lock:
@@ -77,7 +78,7 @@ class Lock:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Hold the file for one transaction; ``Locked`` if the others do not release it in time."""
+        """Lock the file for one transaction; ``Locked`` if the others do not release it in time."""
         if self._turn < 0:
             yield
             return

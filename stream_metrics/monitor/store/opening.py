@@ -1,4 +1,4 @@
-"""The store that a path or an address names."""
+"""Opening the store at a path or an address."""
 
 from __future__ import annotations
 

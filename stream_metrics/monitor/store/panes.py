@@ -1,7 +1,7 @@
 """The tables of panes: `panes` has a row for each name, length and start in each partition, with crc.
 
-`archives` has what is stored beside them. The index has all columns but the states, which are long: which panes there
-are is read without them. Statements are such that SQLite and PostgreSQL both read them.
+`archives` has the facts about them. The index has all columns but the states, which are long, so panes are listed
+without reading states. SQLite and PostgreSQL both accept the statements.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ OVERLAP = "name = ? and length = ? and start < ? and start > ?"
 
 
 class PaneTables:
-    """Panes in a database, by functions that run a statement with its values, and one for each of many rows.
+    """Panes in a database; `run` executes a statement with its values, `run_many` one for each of many rows.
 
-    `store` names the database in errors. All of what is written is in the transaction of the caller.
+    `store` names the database in errors. Everything is written in the transaction of the caller.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class PaneTables:
         self._store, self._run, self._run_many = store, run, run_many
 
     def write(self, part: int, change: PaneChange) -> None:
-        """Do what a checkpoint does to the panes of a partition."""
+        """Write what a checkpoint changes in the panes of a partition."""
         rows = ((part, pane.name, *pane[:2], checksum(pane.body), pane.body) for pane in change.written)
         self._run_many(PUT, rows)
         self._run_many(f"delete from panes where {KEY}", ((part, *key) for key in change.deleted))
@@ -70,7 +70,7 @@ class PaneTables:
         return panes
 
     def archives(self) -> dict[int, bytes | None]:
-        """Return what is stored beside the panes of each partition, None where nothing is."""
+        """Return the facts about the panes of each partition, None where none are stored."""
         parts = self._all("select part from archives union select part from state where length(state) > 0 order by 1")
         return {part: self.archived(part) for (part,) in parts}
 
@@ -114,7 +114,7 @@ def _pane(part: int, name: str, length: int, start: int) -> str:
 
 
 class TemporaryPanes:
-    """Panes of a monitor without a state file, in a file that SQLite makes if they are many, and deletes at the end."""
+    """Panes of a monitor without a state file, in a temporary database that SQLite moves to a file if it grows."""
 
     def __init__(self) -> None:
         self._connection = connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
@@ -141,7 +141,7 @@ class TemporaryPanes:
             return self._tables.panes(part, start, end)
 
     def save(self, changes: Mapping[int, PaneChange]) -> None:
-        """Do what a checkpoint does to the panes of partitions."""
+        """Write what a checkpoint changes in the panes of partitions."""
         with self._lock:
             self._connection.execute("begin")
             for part, change in changes.items():
@@ -149,7 +149,7 @@ class TemporaryPanes:
             self._connection.execute("commit")
 
     def forget(self, part: int) -> None:
-        """Delete the panes of a partition, which is counted from its start."""
+        """Delete the panes of a partition that is counted again from its start."""
         with self._lock:
             self._connection.execute("delete from panes where part = ?", (part,))
             self._connection.execute("delete from archives where part = ?", (part,))

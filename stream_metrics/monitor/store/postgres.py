@@ -1,8 +1,8 @@
 """A PostgreSQL database (13 or later) that the replicas of a consumer group share.
 
 The tables are those of the SQLite file, in the first schema of the search path; each model has a schema, or a database,
-of its own. A checkpoint is one transaction at the isolation level READ COMMITTED: to swap the row of a partition locks
-it, and a swap that waited for another owner's sees what that one wrote, and changes nothing.
+of its own. A checkpoint is one transaction at the isolation level READ COMMITTED: the swap of a partition's row locks
+it, and a swap that waited for another owner's sees the row as that owner wrote it, and changes nothing.
 
 A connection that breaks is opened again. If it breaks while a transaction is committed, the server is asked whether it
 was, by the number of the transaction, before anything else happens. If no answer comes in `PATIENCE` seconds, the
@@ -51,9 +51,9 @@ SETTINGS = (
 
 
 def shown_address(path: str) -> str:
-    """Return what may be shown of an address: user, host, port and database, never a password.
+    """Return the parts of an address that may be shown: user, host, port and database, never a password.
 
-    ``StoreError`` if it is none.
+    ``StoreError`` if the address cannot be parsed.
     """
     try:
         parts = conninfo_to_dict(path)
@@ -61,7 +61,7 @@ def shown_address(path: str) -> str:
         known = path.partition("?")[0].count("@") <= 1 and all(not port or port.isdecimal() for port in ports)
     except psycopg.Error:
         known = False
-    if not known:  # messages of the client would show what it takes for the port or the host
+    if not known:  # messages of the client would show what it parsed as port or host
         raise StoreError(
             "Expected an address such as postgresql://user@host:5432/database, with %40 for @ and %3A for : in a "
             "password, but it is none"
@@ -122,7 +122,7 @@ class PostgresStore(StateStore):
             for setting in SETTINGS:
                 connection.execute(setting)
             if connection.execute("show synchronous_commit").fetchone() == ("off",):
-                connection.execute("set synchronous_commit = on")  # what is acknowledged must be on a disk
+                connection.execute("set synchronous_commit = on")  # an acknowledged commit must be on a disk
         except BaseException:
             connection.close()
             raise
@@ -167,7 +167,7 @@ class PostgresStore(StateStore):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Write all that is run inside, or nothing."""
+        """Write the effects of all statements inside, or none."""
         with self._named_errors():
             self._reach()
             with self._begun():
@@ -175,7 +175,7 @@ class PostgresStore(StateStore):
 
     @contextmanager
     def _begun(self) -> Iterator[None]:
-        """Commit what is run inside, or roll it back; an error in between leaves no doubt which of both."""
+        """Commit the statements run inside, or roll them back; after a lost answer, find out which of both happened."""
         try:
             self._run("begin")
             (number,) = self._run("select pg_current_xact_id()::text").fetchone() or (None,)
@@ -205,7 +205,7 @@ class PostgresStore(StateStore):
         while True:
             try:
                 (status,) = self._run("select pg_xact_status(?::text::xid8)", number).fetchone() or (None,)
-            except psycopg.DataError:  # the server has started again, and has never had so many
+            except psycopg.DataError:  # the server has restarted and does not know the number
                 return False
             if status != "in progress":
                 return bool(status == "committed")
@@ -225,7 +225,7 @@ class PostgresStore(StateStore):
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Have all that is read inside come from one moment."""
+        """Read everything inside as of one moment."""
         with self._named_errors():
             self._reach()
             try:
@@ -242,22 +242,22 @@ class PostgresStore(StateStore):
             yield reader.pane_tables
 
     def pane(self, part: int, name: str, length: int, start: int) -> bytes | None:
-        """Return the state of a pane as bytes, also if the server is away for a while; None if there is no such."""
+        """Return the state of a pane as bytes, None without one; waits for a server that is away."""
         read = super().pane
         return self._patiently(lambda: read(part, name, length, start))
 
     def panes(self, part: int, start: int, end: int) -> list[Pane]:
-        """Return the panes of a partition that overlap a range of time, also if the server is away for a while."""
+        """Return the panes of a partition that overlap a range of time; waits for a server that is away."""
         read = super().panes
         return self._patiently(lambda: read(part, start, end))
 
     def archived(self, part: int) -> bytes | None:
-        """Return what is stored beside the panes of a partition, also if the server is away for a while."""
+        """Return the facts about the panes of a partition; waits for a server that is away."""
         read = super().archived
         return self._patiently(lambda: read(part))
 
     def _patiently(self, do: Callable[[], T]) -> T:
-        """Return what `do` returns, which can be done twice, also if the server is away for a while."""
+        """Return what `do` returns, and repeat it while the server is away; it must be safe to repeat."""
         end = time.monotonic() + PATIENCE
         while True:
             try:

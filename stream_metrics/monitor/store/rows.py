@@ -1,4 +1,4 @@
-"""What a store keeps of a partition, and what a checkpoint changes in it."""
+"""Rows that a store has of a partition, and the changes that a checkpoint writes."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ PendingRow: TypeAlias = tuple[int, bytes, bytes]  # number, id and entry
 
 
 class StoreError(StreamMetricsError):
-    """A store that cannot be read or written, and why."""
+    """A store cannot be read or written; the message says why."""
 
 
 class EmptyStoreError(StoreError):
-    """A store that a monitor has made, or is making, and not yet written."""
+    """A store that a monitor has created, or is creating, but not yet written."""
 
 
 class StaleOwner(StoreError):
-    """Another process has taken over a partition, `part`, and counts what came since its last checkpoint."""
+    """Another process has taken over the partition `part`, and counts its records since the last checkpoint."""
 
     def __init__(self, message: str, part: int) -> None:
         super().__init__(message)
@@ -102,7 +102,7 @@ class Extent(NamedTuple):
 class PaneChange(NamedTuple):
     """What a checkpoint does to the panes of a partition: those that end by `before` are deleted, too.
 
-    `about` is what is stored beside them.
+    `about` has the facts about them.
     """
 
     written: list[Pane]
@@ -152,7 +152,7 @@ class Change(NamedTuple):
 
 
 class Lease(NamedTuple):
-    """What one worker alone may do, as it was granted: `epoch` is higher for every holder."""
+    """The right of one worker to do something that no other may; `epoch` rises with every holder."""
 
     name: str
     epoch: int

@@ -1,8 +1,8 @@
-"""What workers that share a store read of each other, and how one of them is elected.
+"""How workers that share a store read each other's counts and reports, and how one of them is elected.
 
-A worker reports itself every so often. What others have counted is read as of their last checkpoints, and of that only
-what is new. A lease is granted by the clock of the store, to one worker at a time, and its epoch rises with each
-holder: what is written under it is written only if the epoch is still the same, in the same transaction.
+Every worker reports regularly. The counts of others are read as of their last checkpoints, and only those parts that
+have changed. A lease is granted by the clock of the store, to one worker at a time, and its epoch rises with each
+holder: notes are written under a lease only if the epoch is still the same, in the same transaction.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ REPORT = """insert into workers (name, seen, report) values (?, {now}, ?)
 
 
 class Reported(NamedTuple):
-    """What a worker last reported, and how many seconds ago."""
+    """The last report of a worker, and its age in seconds."""
 
     worker: str
     age: float
@@ -54,7 +54,7 @@ class Shared:
         self._revisions: dict[int, tuple[int, int]] = {}
 
     def report(self, report: object, lease: str, seconds: float) -> Lease | None:
-        """Report this worker, and return the lease of a name if it is granted or kept for so many seconds."""
+        """Report this worker; return the lease of a name if this worker gets or keeps it, for so many seconds."""
         with self._store.transaction():
             self._run(REPORT, self.worker, encoded(report))
             self._run("delete from workers where seen < {now} - ?", FORGET)
@@ -63,18 +63,18 @@ class Shared:
         return Lease(lease, epoch) if holder == self.worker else None
 
     def leave(self, lease: str) -> None:
-        """Give up the lease, and be listed no longer."""
+        """Give up the lease, and delete the report of this worker."""
         with self._store.transaction():
             self._run("update leases set ends = 0 where name = ? and holder = ?", lease, self.worker)
             self._run("delete from workers where name = ?", self.worker)
 
     def workers(self) -> list[Reported]:
-        """Return what the workers last reported."""
+        """Return the last report of each worker."""
         rows = self._run("select name, {now} - seen, report from workers order by name").fetchall()
         return [Reported(name, max(age, 0.0), decoded(report)) for name, age, report in rows]
 
     def holder(self, lease: str) -> str | None:
-        """Return who has a lease, None if it has run out."""
+        """Return the holder of a lease, None if it has expired."""
         row = self._run("select holder from leases where name = ? and ends >= {now}", lease).fetchone()
         return None if row is None else str(row[0])
 

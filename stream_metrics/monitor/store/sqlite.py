@@ -1,4 +1,4 @@
-"""One SQLite file holds everything that must not come apart: states, next offsets, what waits, what was rejected.
+"""One SQLite file with everything that must stay consistent: states, next offsets, waiting and rejected records.
 
 A checkpoint is one transaction (WAL, synchronous FULL).
 
@@ -96,7 +96,7 @@ class Store(StateStore):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Write all that is run inside, or nothing."""
+        """Write the effects of all statements inside, or none."""
         with self._named_errors(), self._lock.turn():
             self._check_there(self._found())
             with self._begun("begin immediate"):
@@ -104,7 +104,7 @@ class Store(StateStore):
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Have all that is read inside come from one moment."""
+        """Read everything inside as of one moment."""
         with self._named_errors(), self._begun("begin"):
             yield
 

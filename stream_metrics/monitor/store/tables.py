@@ -1,9 +1,9 @@
-"""What every store does, in statements that SQLite and PostgreSQL both read.
+"""The operations of every store, in SQL that SQLite and PostgreSQL both accept.
 
 A checkpoint is one transaction, so a crash at any instant leaves the whole of one checkpoint or the whole of the next.
-Whole states are written, never differences, and a row is swapped only if its owner's epoch and its offsets are what
-this owner left there. To assign a partition raises its epoch: from then on, the earlier owner gets ``StaleOwner``, also
-where no record came in between.
+Whole states are written, never differences, and a row is swapped only if its epoch and its offsets are those that this
+owner last wrote. An assignment of a partition raises its epoch: from then on, the earlier owner gets ``StaleOwner``,
+even if no record came in between.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ def worker_name() -> str:
 
 
 class StateStore(ABC):
-    """States, next offsets, what waits, and what was rejected, of partitions that `worker` may claim.
+    """States, next offsets, waiting entries and rejected records of partitions, which `worker` can claim.
 
-    `name` says which store it is, without secrets; `shared` whether several workers use it at the same time. All errors
+    `name` identifies the store without secrets; `shared` is whether several workers use it at the same time. All errors
     are ``StoreError``. One thread at a time.
     """
 
@@ -82,11 +82,11 @@ class StateStore(ABC):
 
     @abstractmethod
     def transaction(self) -> AbstractContextManager[None]:
-        """Write all that is run inside, or nothing."""
+        """Write the effects of all statements inside, or none."""
 
     @abstractmethod
     def reading(self) -> AbstractContextManager[None]:
-        """Have all that is read inside come from one moment."""
+        """Read everything inside as of one moment."""
 
     @abstractmethod
     def _named_errors(self) -> AbstractContextManager[None]:
@@ -125,7 +125,7 @@ class StateStore(ABC):
         return f"select {columns} from log where part = ? and shelf = ? order by number", part, shelf
 
     def checked_row(self, state: Sequence[Any], parts: Iterable[Any], logs: Iterable[Iterable[Any]] = ()) -> Row:
-        """Return the row of what was read of a partition; ``StoreError`` if any of it is damaged."""
+        """Return the row of a partition from the values that were read; ``StoreError`` if any of them is damaged."""
         part, epoch, following, body, crc, restored, written = state
         self._check_crc(f"the state of partition {part}", crc, following, body)
         bodies: dict[str, bytes] = {}
@@ -224,7 +224,7 @@ class StateStore(ABC):
         )
 
     def _rows(self, statement: str, part: int, *values: object) -> list[PendingRow]:
-        """Return pending rows; who owns them is asked after they were read, since he may change them from then on."""
+        """Return pending rows; the owner is checked after they were read, since a new one may change them before."""
         with self._named_errors():
             rows = self._run(statement, part, *values).fetchall()
             (epoch,) = self._run("select epoch from state where part = ?", part).fetchone() or (None,)
@@ -240,7 +240,7 @@ class StateStore(ABC):
             return [Rejected(*letter) for letter in rows.fetchall()]
 
     def notes(self, optional: Collection[str] = ()) -> dict[str, bytes]:
-        """Return what others have put beside the states, without the damaged ones of `optional` names."""
+        """Return the notes by name, without those of `optional` names that are damaged."""
         with self._named_errors():
             rows = self._run("select name, body, crc from notes").fetchall()
         rows = [row for row in rows if row[0] not in optional or checksum(row[1]) == row[2]]
@@ -250,11 +250,11 @@ class StateStore(ABC):
 
     @property
     def pane_tables(self) -> PaneTables:
-        """The panes, without names of the store in errors, in the transaction that has begun."""
+        """The panes, in the transaction that has begun; errors of the database are not converted."""
         return PaneTables(self.name, self._run, self._run_many)
 
     def archived(self, part: int) -> bytes | None:
-        """Return what is stored beside the panes of a partition; None if nothing is."""
+        """Return the facts about the panes of a partition; None if none are stored."""
         with self._named_errors():
             return self.pane_tables.archived(part)
 
@@ -270,7 +270,7 @@ class StateStore(ABC):
 
     @abstractmethod
     def all_panes(self) -> AbstractContextManager[PaneTables]:
-        """Give the panes of all partitions as they are at one moment; one other thread at a time may call it."""
+        """Give the panes of all partitions as of one moment; one other thread at a time may call it."""
 
     def fill(self, rows: Iterable[tuple[int, Mapping[str, int], bytes, Mapping[str, bytes]]]) -> None:
         """Write partitions (number, next offsets, state, parts) of an export into a new store."""
