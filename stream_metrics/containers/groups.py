@@ -119,8 +119,8 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
     def revert_one(self, y_true: object, y_pred: object, w: object, group: object) -> None:
         """Undo one `update` even where groups are folded.
 
-        A group that is left empty then stays as one without samples, so that the same groups are folded as before: a
-        sample that was folded cannot be told from others. WeightError if there was no such update.
+        An empty group then stays, without samples, so that the same groups remain folded: a folded sample cannot be
+        moved to a group of its own. WeightError if there was no such update.
         """
         key = canonical(group, "group")
         slot = self._slots.get(key) or self._rest
@@ -350,7 +350,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         return self
 
     def _narrow(self, inner: Accumulator) -> None:
-        """Count what `inner` does from now on, which may be less than before."""
+        """Count only what `inner` counts from now on."""
         if inner is not self.inner:
             self.inner = inner
             self._slots = {key: Slot(copied_into(inner, slot.state), slot.forms) for key, slot in self._slots.items()}

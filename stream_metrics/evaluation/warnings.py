@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from stream_metrics.evaluation.evaluation import Evaluation
     from stream_metrics.labels import Label
 
-__all__ = ["data_warnings", "label_mismatch", "label_warnings", "matrix_mismatch"]
+__all__ = ["data_warnings", "label_warnings", "matrix_mismatch"]
 
 LEAST = 3  # samples; fewer may be of one class, or all wrong, by chance
 LEAST_ALARM = 50  # samples from which that is worth an alarm
 SHOWN = 3  # classes that a sentence names
-MANY = 100  # classes, of more of which no sum is checked, since each takes a millisecond
+MANY = 100  # classes; with more, no sum is checked, since each class takes a millisecond
 CLOSE = 0.01  # by which a mean sum of probabilities may differ from 1
 MARGINS = (
     "A score lies outside [0, 1]: scores are taken as margins and not as probabilities, "
@@ -69,33 +69,20 @@ def label_warnings(
     str
         A sentence.
     """
-    mismatch = label_mismatch(truth, predicted, n, predictions)
+    mismatch = _mismatch(truth, predicted, n, predictions)
     if mismatch is not None:
         yield mismatch
     if n >= LEAST and len(truth) == 1:
         yield f"All {n:,} true labels are {truth[0]!r:.60}: most metrics compare classes and say little here"
 
 
-def label_mismatch(
+def _mismatch(
     truth: Sequence[Label], predicted: Sequence[Label], n: int, predictions: str = "predictions", least: int = LEAST
 ) -> str | None:
-    """Return why true labels and predictions seem to be written differently.
+    """Return why true labels and predictions seem to be written differently; None if they do not.
 
-    Parameters
-    ----------
-    truth, predicted : sequence of Label
-        The classes that occur as true labels, and as predictions.
-    n : int
-        Number of samples.
-    predictions : str, default "predictions"
-        What a sentence calls the predictions.
-    least : int, default 3
-        Fewer samples may have no class in common by chance, unless the types differ, too.
-
-    Returns
-    -------
-    str or None
-        A sentence: they have no class in common, or a class occurs as a number and as its text. None if neither is so.
+    Either they have no class in common, or a class occurs as a number and as its text. Fewer than `least` samples may
+    have no class in common by chance, unless the types differ, too.
     """
     if predicted and _differ(truth, predicted, n, least):
         return _nothing_in_common(truth, predicted, predictions)
@@ -111,7 +98,7 @@ def label_mismatch(
 
 
 def matrix_mismatch(evaluation: Evaluation) -> str | None:
-    """Return `label_mismatch` of the classes of the confusion matrix of a stream, once chance is out of the question.
+    """Return why true labels and predictions of a stream seem to be written differently, once this cannot be chance.
 
     Parameters
     ----------
@@ -124,7 +111,7 @@ def matrix_mismatch(evaluation: Evaluation) -> str | None:
         The sentence, None if the classes are written alike.
     """
     truth, predicted = _classes_of_matrix(evaluation)
-    return label_mismatch(truth, predicted, evaluation.n, least=LEAST_ALARM)
+    return _mismatch(truth, predicted, evaluation.n, least=LEAST_ALARM)
 
 
 def _classes_of_matrix(evaluation: Evaluation) -> tuple[list[Label], list[Label]]:

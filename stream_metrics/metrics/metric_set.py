@@ -184,7 +184,7 @@ class MetricSet(SetUpdateBase, MetricBase):
         return tuple(compress(NAMES, states))
 
     def _start_scores(self, names: tuple[str, ...]) -> None:
-        """Count this of scores from now on, in new states."""
+        """Count these states of scores from now on, starting empty."""
         if names and self.other is not None:
             raise ValueError(f"Expected no `other` where scores are kept, but got {self.other!r}")
         size, pairs = (self.buckets, self.sample), "pairs" in names

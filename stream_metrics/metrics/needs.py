@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["NAMES", "differ_by_metrics", "in_order", "named_states", "needed_states", "other_states"]
 
 NAMES = ("ranks", "pairs", "confidence", "losses")  # the states, and whether the first has pairs, in order
-OF_STATES = ("scores", "pairs")  # options that say which states are needed, whatever the metrics are
+OF_STATES = ("scores", "pairs")  # options that add states beside those of the metrics
 STATES_OF_SCORES = {True: {"ranks", "confidence", "losses"}, "any": {"ranks"}, False: set[str]()}
 
 

@@ -9,10 +9,9 @@ stop all of them, so what comes after `max_classes` classes is folded:
 - scores of folded classes are one score of OTHER: their sum, or the largest if scores are no probabilities.
 
 Which classes are counted apart is decided once and for all, by the order of samples: what was folded cannot be taken
-apart again. A class that is counted apart has all of its samples, since it is taken up with its first one. The
+apart again. A class that is counted apart has all of its samples, since it is added with its first one. The
 partitions of a process decide together (`ClassPool`), so their classes are the same when they are added up. If
-partitions of several processes were folded differently, `partial` has the classes of which some partition folded
-samples.
+partitions of several processes were folded differently, `partial` has the classes that only some of them folded.
 
 A checkpoint has the classes only if samples were folded; else they are those of the total.
 """
@@ -33,7 +32,7 @@ __all__ = ["ANOTHER", "OTHER", "ClassLimit", "ClassPool"]
 
 OTHER = "__other__"
 ANOTHER = "__another__"
-NONE = None, OTHER, ANOTHER  # an abstention, and what is folded, are no classes that count
+NONE = None, OTHER, ANOTHER  # abstentions and folded samples do not count towards the limit
 
 
 class ClassPool:
@@ -57,7 +56,7 @@ class ClassLimit:
     """The classes that one partition counts apart, or those of several that were merged.
 
     `full` says that samples were folded, so that no other class can be counted apart. `exempt` classes always are, and
-    use up no place. With `probabilities` folded scores are added.
+    do not count towards the limit. With `probabilities` folded scores are added.
     """
 
     def __init__(self, pool: ClassPool, exempt: Iterable[Label | None] = (), *, probabilities: bool = True) -> None:
@@ -67,15 +66,15 @@ class ClassLimit:
         self.partial: frozenset[Label | None] = frozenset()
 
     def fold(self, batches: Sequence[Rows]) -> list[Rows]:
-        """Return rows with the classes that they are counted as; new classes are taken up in the order of rows."""
+        """Return rows with the classes that they are counted as; new classes are added in the order of rows."""
         if not all(map(self._known, batches)) and not self.full:
-            new = [found for rows in batches for found in self._new(rows)]
+            new = [classes for rows in batches for classes in self._new(rows)]
             for _, _, labels in sorted(new, key=itemgetter(0, 1)):
                 self._admit(labels)
         return [rows if self._known(rows) else self._folded(rows) for rows in batches]
 
     def _known(self, rows: Rows) -> bool:
-        """Whether all classes of rows are counted apart."""
+        """Tell whether all classes of rows are counted apart."""
         try:
             labels_known = self.labels.issuperset(rows.truths) and self.labels.issuperset(rows.labels)
         except TypeError:  # a value that is no label, which the state refuses
@@ -171,7 +170,7 @@ def _is_label(label: Any) -> bool:
 
 
 def _classes(rows: Rows) -> Sequence[Iterable[Any]]:
-    """Return the classes of the scores: one set for all rows of a table, one for each row of mappings."""
+    """Return the classes of the scores: once for all rows of a table, or for each row of mappings."""
     if rows.classes is not None:
         return [rows.classes]
     return rows.scores if isinstance(rows.scores, list) else []

@@ -1,4 +1,4 @@
-"""Better or worse: a metric of a window set against an earlier value of it, never without the intervals of both.
+"""Better or worse: the difference of a metric between a window and an earlier value, with the intervals of both.
 
 The interval of a difference follows from those of the two values (Zou and Donner 2008, "MOVER"): with values a and b
 and their ends, it is
@@ -6,8 +6,9 @@ and their ends, it is
     a - b - sqrt((a - low(a))^2 + (high(b) - b)^2)   to   a - b + sqrt((high(a) - a)^2 + (b - low(b))^2)
 
 So it is as skewed as they are, and as wide as the rarest class makes them, where an error of all samples alike would
-call noise a change. The ends are moved out until, at one look at a model that has not changed, the chance is at most
-5 % that any metric of the headline is called better or worse. Windows that share samples differ less than this allows.
+call noise a change. The ends are moved out for the number of metrics: at one look at one window of a model that has not
+changed, the chance is at most 5 % that any metric of the headline is called better or worse. Windows that share samples
+differ less than this allows.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ SMALLEST = 1e-12  # of a difference that is more than rounding
 
 
 class Earlier(NamedTuple):
-    """What a window is compared with: a name, a time, values and those intervals that can be trusted."""
+    """Earlier values of a window: a name, their time, the values, and the intervals that can be trusted."""
 
     against: str
     at: float
@@ -35,7 +36,7 @@ class Earlier(NamedTuple):
 
 
 def compared(part: WindowView, keys: Sequence[str], earlier: Sequence[Earlier]) -> dict[str, list[Comparison]]:
-    """Return metrics of a window set against earlier values, where both have a value."""
+    """Return the comparisons of each metric of a window with the earlier values, where both have a value."""
     scale = normal_quantile(1 - (1 - LEVEL) / (2 * max(len(keys), 1))) / normal_quantile((1 + LEVEL) / 2)
     comparisons: dict[str, list[Comparison]] = {}
     for key in keys:

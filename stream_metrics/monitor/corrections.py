@@ -1,8 +1,8 @@
 """Correcting a pair: in the total, windows and groups, in all of them or in none.
 
 Every state is changed in a copy first, one pane of each window, so that a failure halfway changes nothing. Labels,
-losses and weights are then those of a recount, to the bit. So are scores as long as every score has a cell of its own;
-beyond that a second sketch counts the pairs that were taken out (see `MetricSet.remove`).
+losses and weights then equal those of a recount, to the bit. So do scores while every score has a cell of its own;
+after that, a second sketch counts the removed pairs (see `MetricSet.remove`).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _alone(counts: Counts, pair: Pair) -> tuple[Rows, Chunk]:
 
 
 def _without(counts: Counts, old: Rows, t: int, group: Label | None) -> list[Callable[[], object]] | None:
-    """Return what replaces the states by such without a row of the time `t`; None if one of them never counted it.
+    """Return calls that replace each state by one without a row of the time `t`; None if one never counted it.
 
     A window that the row has left already has nothing to remove.
     """
@@ -87,9 +87,9 @@ def _without(counts: Counts, old: Rows, t: int, group: Label | None) -> list[Cal
 
 
 def _archived(archive: Archive, name: str, t: int, change: Callable[[Any], object]) -> list[partial[None]]:
-    """Return what replaces the state of an archived pane by a changed copy; nothing if it is gone.
+    """Return the call that replaces the state of an archived pane by a changed copy; none if the pane is gone.
 
-    Errors as of `change` if there are panes, but none can be changed.
+    If there are panes and none can be changed, the error of `change` is raised.
     """
     refusal: Exception | None = None
     for key, state in archive.copies(name, t):

@@ -17,7 +17,7 @@ possible.
 
 A group takes 5 KB for the labels of 3 classes, and would take 61 KB with scores, and a hundred of them to be read at
 every look at the page. So groups have labels only. They have the panes of their window, so that both cover the same
-stretch; all but the newest are bytes: of a window of 60 panes and 100 groups 0.2 MB for 3 classes, 0.6 MB for 50.
+time; all but the newest are bytes: of a window of 60 panes and 100 groups 0.2 MB for 3 classes, 0.6 MB for 50.
 
 What is late for a window is in the total, and `late` counts it; that is no part of the state, since it depends on the
 order in which pairs came. Nothing is missing from the window that is read for it.
@@ -75,11 +75,11 @@ class Counts:
 
     `total` is a `MetricSet` and `windows` has `Panes` of them by name; `total_groups` is a `ByGroup` of confusion
     matrices and `groups` has `Panes` of them by name. `due` is the age from which a prediction should have a label.
-    `pool` are the classes that this and other partitions count apart (see ``class_limit``).
+    `pool` has the classes that all partitions count apart (see ``class_limit``).
 
     Guarantee: any split of pairs over counts that are then merged gives the same bytes, whatever the batches; so do
-    corrections and what they make of it, but for coverage, delays and the latest time, which keep the first label, and
-    beyond `max_classes` for which classes are counted apart.
+    corrections. Exceptions are coverage, delays and the latest time, which keep the first label, and beyond
+    `max_classes` the choice of classes that are counted apart.
     """
 
     def __init__(self, config: Counting, due: str = "0s", pool: ClassPool | None = None) -> None:
@@ -109,7 +109,7 @@ class Counts:
             self.coverage[name] = Coverage(window.length, window.panes, age)
         self.late = dict.fromkeys(config.windows, 0)
         self.watch: Watch | None = None  # told of the rows of every chunk, and the places of those that were refused
-        self.archive: Archive | None = None  # of what was counted at any time; in no bytes, copies and merges
+        self.archive: Archive | None = None  # stores panes for ranges of time; not part of bytes, copies and merges
         self.groups_since: int | None = None  # in ns: earlier predictions have groups of another field
         self.driven = False  # whether the time is what `move` says, and not that of the newest pair
         self._advanced: int | None = None
@@ -123,7 +123,7 @@ class Counts:
 
     @property
     def before(self) -> int | None:
-        """A time before which is every pair that was counted so far, in nanoseconds; None if none was."""
+        """A time after all pairs counted so far, in nanoseconds; None if there are none."""
         ends = [window.end for window in self.windows.values()]  # beyond `seen` if the time is what `move` says
         times = [None if self.seen is None else self.seen + 1, min((t for t in ends if t is not None), default=None)]
         return max((t for t in times if t is not None), default=None)
@@ -216,7 +216,7 @@ class Counts:
             self._put_groups(rows, groups, t)
 
     def groups_of(self, columns: Chunk) -> Sequence[Label | None] | None:
-        """Return the groups of pairs; None for those whose prediction was made before groups were of this field."""
+        """Return the groups of pairs; None for predictions from before the field of groups was configured."""
         if columns.groups is None or self.groups_since is None:
             return columns.groups
         pairs = zip(columns.groups, columns.predicted.tolist(), strict=True)
@@ -276,7 +276,7 @@ class Counts:
             coverage.move(seen)
 
     def _dividers(self) -> list[Parting]:
-        """Return all that has panes of which the rows of a batch must be in one."""
+        """Return everything with panes; the rows of a batch must be in one pane of each."""
         return [*self._panes(), *([] if self.archive is None else [self.archive])]
 
     def _panes(self) -> list[AnyPanes]:

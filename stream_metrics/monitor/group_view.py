@@ -1,6 +1,6 @@
 """Groups as plain data: the headline metrics of each, worst first, and the gaps between them.
 
-A mean over classes is one over the classes that the group truly has. Otherwise a group in which a class never occurs
+A mean over classes is over the classes of the true labels in the group. Otherwise a group in which a class never occurs
 would have a 0 for it, and the largest gap would say which groups lack classes. Few samples differ by chance, so gaps
 are between groups of 30 samples and more, and have intervals.
 """
@@ -58,7 +58,7 @@ def _absent(view: Snapshot) -> bool:
 
 
 def group_value(view: Snapshot, key: str) -> Number | None:
-    """Return a metric of a group, means over classes without those that it does not have."""
+    """Return a metric of a group; means over classes leave out the classes that the group does not have."""
     if key not in MEANS or not view.n or not _absent(view):
         return value(view, key)
     support = view.evaluation.value_and_undefined("support")[0]
@@ -88,7 +88,7 @@ def _difference(low: Snapshot, high: Snapshot, key: str, groups: int, valid: str
 
 
 def _badness(number: float | None, better: str | None) -> float:
-    """Return what puts the worst first, and what has no value last."""
+    """Return a sort key: the worst value first, and no value last."""
     if number is None:
         return math.inf
     return number if better == "higher" else -number

@@ -1,4 +1,4 @@
-"""Which metrics a view shows first, and keys of metrics of one class: `recall["fraud"]`, as rules spell them.
+"""The metrics that a view shows first, and keys of metrics of one class: `recall["fraud"]`, as rules spell them.
 
 Where one class makes up nearly all samples, always predicting it is nearly always right: an accuracy of 0.9995 says
 nothing of a fraud model. Then the headline is about the rare class, unless the configuration names metrics.

@@ -3,8 +3,8 @@
 Points are at least an interval apart. At 360 points every other one is dropped and the interval doubles. So the lines
 always reach back to the start, with 180 to 360 points, and the newest reading is always the last point.
 
-Beside each value are the ends of its interval, if that can be trusted: a later value is compared with both (see
-``comparing``). They are stored, but are no lines.
+The ends of trusted intervals are stored beside the values, because later values are compared with both (see
+``comparing``). They are not drawn.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Point = tuple[float, dict[str, list[float | None]]]  # a time, and for each wind
 
 
 class History:
-    """The lines of some windows: `n` and metrics by time; without metrics those of most models, or what is restored."""
+    """The lines of some windows: `n` and metrics by time. By default these are the usual metrics, or those restored."""
 
     def __init__(self, windows: Sequence[str], metrics: Sequence[str], interval: float = FIRST_INTERVAL) -> None:
         if not interval > 0:
@@ -46,7 +46,7 @@ class History:
         self._stored = (*self.lines, *(f"{key}.{end}" for key in self.metrics for end in ENDS))
 
     def follow(self, metrics: Sequence[str]) -> None:
-        """Have lines of these metrics from now on; those that were not noted before have no values until then."""
+        """Draw the lines of these metrics from now on; a new metric has no values before."""
         if tuple(metrics) == self.metrics:
             return
         before = self._stored

@@ -29,7 +29,7 @@ __all__ = ["class_intervals", "class_label_bounds", "interval_meaning", "interva
 
 LEVEL = 0.95
 LOOKS = {"anytime": "all looks together", "fixed": "one look at one moment"}
-MANY = 100  # classes, of more of which means of areas have no interval here: each area takes half a millisecond
+MANY = 100  # classes; with more, means of areas have no interval here, since each area takes half a millisecond
 UNKNOWN = "no bound is known for this metric"
 
 

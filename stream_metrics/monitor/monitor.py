@@ -144,7 +144,7 @@ class Monitor:
         self._alerts, self._undelivered, self._firings = alerts, undelivered, list(firings)
 
     def annotate(self, text: str, at: float | None = None) -> None:
-        """Remember what happened to the model, now or at a time in seconds; ValueError if the text is too long."""
+        """Add a text about the model, of now or of a time in seconds; ValueError if it is empty or too long."""
         with self._showing:
             self.annotations.add(text, self.clock() if at is None else at)
 
@@ -212,7 +212,7 @@ class Monitor:
                 merge(decoded(stored))
 
     def share(self) -> None:
-        """Show from now on what all workers count that share the store; nothing happens if none can."""
+        """Show the counts of all workers that share the store from now on, if it can be shared."""
         if self.store is None or not self.store.shared or self.replicas is not None:
             return
         replicas = Replicas(self.config, self.store, self._report, lambda: list(self._partitions))
@@ -220,7 +220,7 @@ class Monitor:
         self.replicas = replicas
 
     def leads(self) -> bool:
-        """Tell whether this worker evaluates alerts; if it was just elected, it goes on where another stopped."""
+        """Tell whether this worker evaluates alerts; one that was just elected first loads the state of alerts."""
         if self.replicas is None:
             return True
         self.replicas.asked = time.monotonic()
@@ -243,11 +243,11 @@ class Monitor:
         return self.replicas is None or self.replicas.alone
 
     def note(self, name: str) -> bytes | None:
-        """Return what the worker that evaluates alerts has kept last, as bytes."""
+        """Return a note as it was last read from the store, as bytes; None if there is none."""
         return (self._notes if self.replicas is None else self.replicas.elected()[1]).get(name)
 
     def _report(self) -> Report:
-        """Return what other workers are told of this one."""
+        """Return what this worker reports to the others."""
         lag = None if self._lag is None else [(*place, records) for place, records in self._lag.items()]
         age = None if self.checkpointed is None else max(self.clock() - self.checkpointed, 0.0)
         rejected = self._recent.share(time.monotonic())
@@ -394,7 +394,7 @@ class Monitor:
         self.checkpointed = None if self.store is None else self.clock()
 
     def _deposed(self, lease: Lease | None) -> None:
-        """Leave alerts to another worker, which has been elected since."""
+        """Leave alerts to another worker, which was elected meanwhile."""
         if self._lease == lease:
             self._lease = None
         if self.replicas is not None and lease is not None:
@@ -432,7 +432,7 @@ class Monitor:
         return self._ranges.json(query, self.history.metrics, self.clock())
 
     def stats(self) -> JoinStats:
-        """Return what became of predictions and labels, in all partitions together."""
+        """Return the outcomes of predictions and labels in all partitions together."""
         with self._lock:
             return JoinStats.total(partition.joiner.stats() for partition in self._group().partitions)
 
@@ -489,7 +489,7 @@ class Monitor:
         return reading_time((each.arrivals for each in group.partitions), now, lag, self._source_ended)
 
     def _compare(self, shown: View) -> None:
-        """Set the headline of each window against the same window one length ago, and against the reference."""
+        """Compare the headline of each window with the same window one length ago, and with the reference."""
         shown.reference = reference = self.reference.shown(shown.headline)
         for name, part in shown.by_window.items():
             earlier = []
@@ -500,14 +500,14 @@ class Monitor:
             part.comparisons = compared(part, shown.headline, earlier)
 
     def take_reference(self, window: str) -> None:
-        """Compare with this window, as it is now, from now on; ValueError if it has no samples."""
+        """Make this window, as it is now, the reference; ValueError if it has no samples."""
         readings, _, _, at = self._read_counts()
         with self._showing:
             self._merge_common()
             self.reference.take(window, readings, at)
 
     def _source_state(self, group: Group, now: float, at: float | None) -> SourceState:
-        """Return how the source does."""
+        """Return the state of the source."""
         last = max((each.arrivals.last for each in group.partitions if each.arrivals.last is not None), default=None)
         silence = None if last is None else max(now - last, 0.0)
         if group.problem is not None:

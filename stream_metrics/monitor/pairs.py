@@ -122,7 +122,7 @@ class Rows(NamedTuple):
             state.update_many(self.truths, self.labels, self.weights, scores=self.scores, classes=self.classes)
 
     def one(self, state: MetricSet, at: int, do: str) -> None:
-        """Let a state count ("update") or forget ("remove") one row."""
+        """Count ("update") or forget ("remove") one row in a state."""
         w = 1 if self.weights is None else self.weights[at]
         if self.scores is None:
             labels_only = state.state.update if do == "update" else state.state.revert
@@ -305,7 +305,7 @@ def _kind(
 ) -> tuple[Kind, Prediction, object]:
     """Return the kind of a row, its label, and its scores. `others` are the classes seen beside `pos_label`.
 
-    LabelError or ScoreError for what is of no kind.
+    Raises LabelError or ScoreError if the row cannot be counted.
     """
     if scores is MISSING and prediction is MISSING:
         raise LabelError("Expected a prediction or scores, but got neither")

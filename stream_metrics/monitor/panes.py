@@ -108,7 +108,7 @@ class Panes(Generic[State]):
         return state
 
     def add(self, t: int, batch: State) -> bool:
-        """Merge a batch into the pane of a time, and return whether it is not gone."""
+        """Merge a batch into the pane of a time; return False if that pane is too old."""
         number = self.number(t)
         if number is None:
             return False
@@ -154,7 +154,7 @@ class Panes(Generic[State]):
         return state.merge(self._open[number]) if number in self._open else state
 
     def replace(self, number: int, state: State) -> None:
-        """Let a pane be this state, which is taken over; it becomes bytes at the next reading."""
+        """Replace the state of a pane without a copy; it becomes bytes at the next reading."""
         self._written.pop(number, None)
         self._open.pop(number, None)
         if state.n or state.abstained or state != self.inner:
@@ -224,7 +224,7 @@ AnyPanes: TypeAlias = Panes[MetricSet] | Panes[ByGroup]
 
 
 class Parting(Protocol):
-    """What divides time into panes of a length; those up to `gone` are one."""
+    """Divides time into panes of one length; all up to `gone` count as one pane."""
 
     @property
     def length(self) -> int:

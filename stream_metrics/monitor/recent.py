@@ -1,6 +1,6 @@
-"""The share of records that were rejected lately.
+"""The share of recent records that were rejected.
 
-A share since the start would hide that every record of the last hour is rejected, once a model has run for months.
+A share since the start would hide an hour in which every record is rejected, once a model has run for months.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections import deque
 __all__ = ["RecentRejects"]
 
 SPAN = 300.0  # seconds
-LEAST = 1000  # records: where that many take longer, the span is as long as they took
-FEWEST = 100  # records that a share is of at least, so that one bad record of three is no alarm
+LEAST = 1000  # records; if these took longer than the span, it is extended to them
+FEWEST = 100  # least denominator, so that one bad record of three is no alarm
 
 
 class RecentRejects:
@@ -19,7 +19,7 @@ class RecentRejects:
 
     def __init__(self) -> None:
         self._read = self._rejected = 0
-        self._marks: deque[tuple[float, int, int]] = deque()  # what was read and rejected before a time
+        self._marks: deque[tuple[float, int, int]] = deque()  # a time, and the records read and rejected before it
 
     def note(self, now: float, read: int, rejected: int) -> None:
         """Add records of which some were rejected; `now` is in seconds."""

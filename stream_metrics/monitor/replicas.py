@@ -2,12 +2,12 @@
 
 Workers that share a store have some partitions each. A thread of each reads twice a second what the others have stored,
 so that any of them can show the whole model: its own partitions as they are, those of others as of their last
-checkpoints. It also reports this worker, and asks for the lease "alerts". Who has that evaluates the rules, writes the
-notes of the store, which are the state of alerts and the trend lines, and sends alerts; it stops to when the lease may
-have run out. Who gets it next goes on from the notes.
+checkpoints. It also reports this worker, and asks for the lease "alerts". Its holder evaluates the rules, writes the
+notes of the store, which are the state of alerts and the trend lines, and sends alerts. It stops before the lease can
+have run out. The next holder goes on from the notes.
 
 If the store cannot be reached, nobody can be elected. The last holder then goes on for as long as it knows of no other
-worker; with others about, it stops, since another may be elected where the store can be reached.
+worker; if there are others, it stops, since another may be elected where the store can be reached.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ __all__ = ["Group", "Other", "Replicas", "Report"]
 LOG = logging.getLogger("stream_metrics.monitor")
 EVERY = 0.5  # seconds between two readings, or more: at most a tenth of the time
 SHARE = 9
-LEASE = 1.5  # seconds; a new holder is elected so long, and a reading, after one has died
-HUNG = 120.0  # seconds without an evaluation, after which another worker is to have the lease
+LEASE = 1.5  # seconds; after the holder dies, the next is elected this long and one reading later
+HUNG = 120.0  # seconds without an evaluation, after which the worker gives up the lease
 SILENT = 10.0  # seconds without a report, after which a worker is shown as silent
 ALERTS = "alerts"
 LETTERS = 100
@@ -44,7 +44,7 @@ LETTERS = 100
 
 @dataclass
 class Report:
-    """What a worker says of itself; `age` is that of its last checkpoint in seconds, `lag` has (topic, part, records).
+    """The report of a worker; `age` is that of its last checkpoint in seconds, `lag` has (topic, part, records).
 
     `lag` is None if it is unknown.
     """
@@ -132,7 +132,7 @@ class Replicas:
         self._wanted.set()
 
     def keep(self, partition: Partition) -> None:
-        """Show a partition that was given back as it is, until it is read from the store."""
+        """Show a revoked partition as it is until it is read from the store."""
         with self._lock:
             self._partitions[partition.number] = partition
             now = time.monotonic() - self._reading.at
@@ -161,7 +161,7 @@ class Replicas:
             return self._lease if valid else None, self._reading.notes
 
     def lose(self, lease: Lease) -> None:
-        """Note that a lease was found to be another worker's."""
+        """Note that another worker has this lease."""
         with self._lock:
             if self._lease == lease:
                 self._lease = None
@@ -233,7 +233,7 @@ class Replicas:
             if gained:
                 LOG.info("this worker evaluates the alerts from now on")
             self._problem = None
-        except Exception as error:  # whatever it is, the thread must go on, and the view say so
+        except Exception as error:  # the thread must go on after any error, and the view shows it
             if self._problem is None:
                 LOG.warning("what other workers count cannot be read: %s", error)
             self._problem = str(error)
@@ -261,9 +261,9 @@ def _row(worker: str, age: float, report: Report, this: bool, alerts: bool) -> R
 
 
 class Group:
-    """What all workers of a group have at one moment: partitions, lag, dead letters, and why they cannot read.
+    """The partitions, lag, dead letters and problems of all workers of a group at one moment.
 
-    Without `replicas` it is what this worker has.
+    Without `replicas` the group is this worker.
     """
 
     def __init__(
@@ -289,7 +289,7 @@ class Group:
         return max([*self._rejected, *([] if mine is None else [mine])], default=None)
 
     def mark(self, operation: View) -> None:
-        """Say in a view whose partitions are whose, and add the dead letters of all."""
+        """Add the owners of partitions, the other workers and the dead letters of all to a view."""
         others = {other.partition.number: other for other in self._others}
         for row in operation.partitions:
             if row.partition in others:

@@ -1,7 +1,7 @@
-"""The view that alert rules are evaluated over: of each window what rules name, and nothing else.
+"""The view for the evaluation of alert rules: of each window the values that rules name, and nothing else.
 
 The view of a page has intervals, tables, matrices and curves, whose cost grows with classes and groups. Rules compare a
-few numbers, and must not wait for the rest. A rule about a class has it here however many classes are more frequent.
+few numbers, and must not wait for the rest. The view of a page omits rare classes; this one has any that a rule names.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Needs(NamedTuple):
 
 
 def rule_view(readings: Mapping[str, Reading], operation: View, needs: Needs, now: float) -> View:
-    """Return `operation` with what rules need of the windows, whose states are taken over."""
+    """Return `operation` with what rules need of the windows, whose states are not copied."""
     parts = {name: _window(reading, name, needs) for name, reading in readings.items()}
     return structs.replace(operation, now=now, windows=list(readings), by_window=parts)
 

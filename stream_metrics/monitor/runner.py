@@ -7,8 +7,8 @@
 Records are read, counted and checkpointed in the thread that calls `run`. Rules are evaluated and views are made in a
 thread of its own, four times a second, once a second while nothing is read, and less often where that would take more
 than a tenth of the time, measured as the processor time of that thread: what a view costs grows with the classes and
-groups, and counting has to wait for it meanwhile. Rules need a small part of a view, and do not wait for the next one.
-The server and the terminal show the newest view and make none.
+groups, and counting waits meanwhile. Rules need a small part of a view, so they do not wait for the next one. The
+server and the terminal show the newest view.
 
 A signal sets a flag, so that nothing is interrupted in the middle; a second Ctrl-C is for when that is not enough.
 """
@@ -127,7 +127,7 @@ class Runner:
         return time.monotonic() - self._polled < STALE
 
     def ready(self) -> bool:
-        """Whether it counts what it is given, and what it serves is of the whole model as far as it is known.
+        """Whether it polls its source, and has read the counts of all other workers.
 
         A worker that waits for partitions is ready: it takes them over when they come. So is one whose source cannot be
         read, which the page, the metrics and the rules show: to take all workers out of service would hide it.

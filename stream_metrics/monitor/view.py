@@ -21,7 +21,7 @@ __all__ = ["WindowViews", "operation_view", "view"]
 
 
 class WindowViews:
-    """The newest view of each window, made again only where what it shows has changed: a silent source costs little."""
+    """The newest view of each window. It is computed only if counts have changed, so a silent source costs little."""
 
     def __init__(self) -> None:
         self._views: dict[str, tuple[Reading, tuple[object, ...], WindowView]] = {}
@@ -29,7 +29,7 @@ class WindowViews:
     def view(
         self, name: str, reading: Reading, headline: Sequence[str], extra_metrics: Sequence[str], valid: str
     ) -> WindowView:
-        """Return the view of a window, whose states are taken over; see `window_view`."""
+        """Return the view of a window, whose states are not copied; see `window_view`."""
         options = tuple(headline), tuple(extra_metrics)
         earlier = self._views.get(name)
         if earlier is not None and earlier[1] == options and earlier[0].equals(reading):

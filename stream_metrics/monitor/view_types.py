@@ -67,7 +67,7 @@ Lines: TypeAlias = dict[str, list[float | None]]  # `t`, `n` and metrics, one nu
 
 
 class Comparison(Struct):
-    """A metric of a window set against an earlier value of it, by default the same window one length ago.
+    """The difference of a metric of a window from an earlier value: of the window one length ago, or of the reference.
 
     `difference` is the value now less the earlier `value`; it lies between `low` and `high`, None where one of the two
     values has no interval. `verdict` is "better" or "worse" where 0 is outside of them, else None. `reason` says why
@@ -190,9 +190,9 @@ class WindowView(Struct, kw_only=True):
     for the window; `classes_folded` counts those with a class that is not counted apart. `weight` is the sum of
     weights, and `correct` that of right predictions. By key of the metric: `metrics` has values, `estimates` what
     certainly contains those computed from sketches, `intervals` confidence intervals, `interval_notes` why some are
-    not to be trusted, `label_bounds` between what a metric lies whatever the missing labels are,
+    not to be trusted, `label_bounds` the least and largest value that any missing labels can give,
     `label_bounds_missing` why there are none, `better` the direction ("higher", "lower" or None), and `range` the
-    least and the largest value that is possible. `comparisons` set metrics of the headline against earlier values.
+    least and the largest possible value. `comparisons` compare the metrics of the headline with earlier values.
     `warnings` are sentences about data that look wrong; `mismatch` is the one that says that true labels and
     predictions seem to be written differently, or empty.
     """
@@ -316,7 +316,7 @@ class PartitionRow(Struct):
     """One partition: the next offset of each topic, and how many records are still to be read.
 
     `owner` is None for those of the worker that shows it. Those of others are as of their last checkpoints, `age`
-    seconds ago; "" is the owner of one that no worker has now.
+    seconds ago; the owner is "" while no worker has the partition.
     """
 
     partition: int
@@ -329,8 +329,8 @@ class PartitionRow(Struct):
 class ReplicaRow(Struct):
     """A worker of the group that shares the store: "live", or "silent" if it has not reported for long.
 
-    `this` is whether it is the one that shows this, `alerts` whether it evaluates the rules. `age` is the time since
-    its report, `lag` how many records it has still to read, `problem` why it cannot read any.
+    `this` is whether this worker made the view, `alerts` whether it evaluates the rules. `age` is the time since its
+    report, `lag` the number of records it has still to read, `problem` why it cannot read any.
     """
 
     worker: str
@@ -358,7 +358,7 @@ class Alert(Struct, omit_defaults=True):
 
 
 class Undelivered(Struct):
-    """An alert that a sink could not deliver: how often it tried, why not, and when it was given up, if it was."""
+    """An alert that a sink could not deliver: the number of tries, the last problem, and when the sink gave it up."""
 
     sink: str
     rule: str
@@ -370,7 +370,7 @@ class Undelivered(Struct):
 
 
 class Firing(Struct):
-    """When a rule fired, until when (None: it still does), and its value when it began."""
+    """One firing of a rule: when it began and ended (None while it fires), and the value at the beginning."""
 
     rule: str
     began: float
@@ -379,7 +379,7 @@ class Firing(Struct):
 
 
 class Annotation(Struct):
-    """What happened to the model at a time, such as a deployment."""
+    """An event in the life of the model, such as a deployment."""
 
     at: float
     text: str
@@ -467,7 +467,7 @@ class View(Struct, kw_only=True):
     `reference` is the period that windows are compared with, if there is one. `firings` says when alerts fired, the
     newest first, and `annotations` what happened to the model, the oldest first.
     `unreadable` says of which partitions no record was an event so far, `incomplete` what counts lack.
-    `replicas` are the workers that share the store, none if it is not shared; `workers` is of collectors only.
+    `replicas` are the workers that share the store, empty if it is not shared; only collectors have `workers`.
     """
 
     version: int = VERSION

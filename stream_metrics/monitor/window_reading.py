@@ -33,7 +33,7 @@ class Reading:
     groups: ByGroup  # a ByGroup of ConfusionMatrix, empty if no pair has a group
     covered: Covered
     late: int  # pairs that came too late for the window since the process started
-    partial: frozenset[Label | None] = frozenset()  # classes of which some partition folded samples
+    partial: frozenset[Label | None] = frozenset()  # classes that only some partitions fold
 
     def equals(self, other: Self) -> bool:
         """Return whether both would show the same."""

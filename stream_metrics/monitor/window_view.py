@@ -80,13 +80,13 @@ def window_view(
 
 
 def _by_group(groups: ByGroup) -> dict[Label, Snapshot]:
-    """Return the snapshots of the groups that have samples; their states are taken over."""
+    """Return the snapshots of the groups that have samples, without a copy of the states."""
     states = {group: groups.state(group) for group in groups.groups}
     return {group: Snapshot(each) for group, each in states.items() if each.n + each.abstained}
 
 
 def group_rows(groups: ByGroup, keys: Sequence[str]) -> list[GroupRow]:
-    """Return these metrics of every group; its states are taken over."""
+    """Return these metrics of every group, without a copy of the states."""
     by_group = _by_group(groups)
     names = names_of(tuple(by_group))
     return [
@@ -96,14 +96,14 @@ def group_rows(groups: ByGroup, keys: Sequence[str]) -> list[GroupRow]:
 
 
 def snapshot_of(state: MetricSet) -> Snapshot:
-    """Return a snapshot that takes the state over."""
+    """Return a snapshot of the state, without a copy."""
     return Snapshot(**states_by_name(state.state, state.scored))
 
 
 def values_and_intervals(
     state: MetricSet, keys: Sequence[str]
 ) -> tuple[int, dict[str, Number | None], dict[str, Bounds | None]]:
-    """Return the number of samples, metrics, and those intervals that can be trusted; the state is taken over."""
+    """Return the number of samples, the metrics, and the intervals that can be trusted; the state is not copied."""
     snapshot = snapshot_of(state)
     values = {key: value(snapshot, key) for key in keys}
     bounds, notes = intervals(snapshot, [key for key in keys if values[key] is not None], "fixed")
@@ -122,9 +122,9 @@ def snapshot_view(
     late: int = 0,
     partial: int = 0,
 ) -> WindowView:
-    """Return everything that is shown of a snapshot and of groups, of which `folded` samples are not apart.
+    """Return everything that is shown of a snapshot and of groups.
 
-    `partial` is the number of classes some of whose samples are folded.
+    `folded` is the number of samples of groups beyond the limit, `partial` that of classes with some folded samples.
     """
     of_scores = MONITOR_VIEW_OF_SCORES if "ranks" in snapshot.evaluation.views else ()
     keys = tuple(dict.fromkeys((*headline, *extra_metrics, *MONITOR_VIEW, *of_scores)))
@@ -158,7 +158,7 @@ def snapshot_view(
 
 
 def counted_view(snapshot: Snapshot, covered: Covered, late: int) -> WindowView:
-    """Return what is counted of a window: its samples, how many have labels, and how long these took."""
+    """Return the counts of a window: its samples, how many have labels, and the delays of these."""
     due, labelled, delays = covered
     return WindowView(
         n=snapshot.n,

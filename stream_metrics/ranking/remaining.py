@@ -26,7 +26,7 @@ BELOW_ONE = float(np.nextafter(1.0, 0.0))
 
 
 class Sketch(RankState, Protocol):
-    """What is needed of a sketch to subtract another one."""
+    """A sketch from which another one can be subtracted."""
 
     @property
     def pairs(self) -> bool:
@@ -117,7 +117,7 @@ def subtract(counted: RankColumn, removed: RankColumn) -> RankColumn:
 
 
 def _in_units(column: RankColumn, units: int) -> RankColumn:
-    """Return a column with weights in other units, of which a weight of 1 has no fewer."""
+    """Return a column with weights in units that are as small or smaller; `units` of them are a weight of 1."""
     factor = units // column.units
     if factor == 1:
         return column
@@ -127,7 +127,7 @@ def _in_units(column: RankColumn, units: int) -> RankColumn:
 
 
 def _offsets(all_: RankColumn, out: RankColumn, at: Numbers, counts: Numbers) -> Floats:
-    """Return the mean places of what is left in each cell, from those of all and of the removed scores."""
+    """Return the mean places of the remaining scores in each cell."""
     if all_.level <= SHIFT:
         return all_.offsets
     moments = np.nan_to_num(all_.offsets) * all_.counts.astype(np.float64)

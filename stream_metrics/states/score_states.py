@@ -89,7 +89,7 @@ class ScoreStates:
         return by_name
 
     def take_other_class(self, label: Label) -> None:
-        """Count single scores as of this class beside `pos_label`, which a caller knows who has seen other samples."""
+        """Use this class as the one beside `pos_label`; the caller knows it from other samples."""
         self.negative = self.rule.negative = (label,)
 
     def _take_capacity(self, taken: int) -> None:

@@ -33,15 +33,15 @@ def earlier(part: WindowView, against: str = "before") -> Earlier:
 
 @pytest.mark.parametrize(("n", "positives"), [(10_000, 0.002), (800, 0.02), (1_000, 0.5)])
 def test_a_model_that_stays_as_it_is_has_no_changes(n: int, positives: float) -> None:
-    """Of looks at a stationary model, rare class or not, at most 5 % have any verdict in the whole headline."""
+    """At most 5 % of the looks at a stationary model have a verdict on any metric of the headline."""
     rng = np.random.default_rng(11)
     parts = [window(rng, n, positives, 0.7, 0.0005) for _ in range(121)]
 
     looks = [compared(now, KEYS, [earlier(then)]) for then, now in pairwise(parts)]
-    told = [look for look in looks if any(row.verdict for rows in look.values() for row in rows)]
+    changed = [look for look in looks if any(row.verdict for rows in look.values() for row in rows)]
 
     assert len(looks) == 120
-    assert len(told) <= 6  # a change by sqrt(2/n) was told in 109 of 126
+    assert len(changed) <= 6  # a change by sqrt(2/n) was reported in 109 of 126
 
 
 @pytest.mark.parametrize(("positives", "recall"), [(0.02, 0.3), (0.5, 0.6)])
