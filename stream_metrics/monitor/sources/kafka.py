@@ -65,6 +65,7 @@ AT_ONCE = 10_000
 PATIENCE = 10.0  # seconds, for a broker at the start
 QUICKLY = 0.5  # for questions while records are read
 EVERY = 1.0  # seconds between two commits, and between two questions whether the broker is back
+LATE = 10.0  # seconds after which assigned partitions that another worker has claimed are claimed again
 SERVERS, GROUP = "bootstrap.servers", "group.id"
 
 _record = partial(tuple.__new__, Record)
@@ -90,7 +91,7 @@ class KafkaSource:
         self._ends: dict[tuple[str, int], int] = {}  # ends that were reached with the last records
         self._first_counts: dict[str, int] = {}  # partitions of each topic when counting began
         self._done: dict[tuple[str, int], int] = {}  # checkpointed, and to be committed
-        self._asked = self._committed = time.monotonic()
+        self._asked = self._committed = self._whole = time.monotonic()
         self._consumer: Any = None
         self._subscribed = False
         self._monitor: Monitor
@@ -212,6 +213,7 @@ class KafkaSource:
         """
         self._left.clear()
         self._skip_to_ends()
+        self._claim_again()
         messages = self._consumer.consume(1, timeout)
         if messages:
             messages += self._consumer.consume(AT_ONCE - 1, 0)
@@ -235,14 +237,32 @@ class KafkaSource:
         back = self._left & {number for _, number in self._places}
         if back:
             self._again({place for place in self._places if place[1] in back})
+        self._problems.texts.pop("owner", None)
+        if unclaimed := self._unclaimed():
+            self._problems.texts["owner"] = f"the partitions {unclaimed} have another owner in the state file"
         ours = set(self._monitor.partitions) - self._left
-        others = {record[1] for record in records} - ours
-        if not others:
+        if ours.issuperset(record[1] for record in records):
             return records
-        foreign = sorted(others - self._left)
-        if foreign:
-            self._problems.texts["owner"] = f"the partitions {foreign} have another owner in the state file"
         return [record for record in records if record[1] in ours]
+
+    def _claim_again(self) -> None:
+        """Claim assigned partitions that another worker has claimed, if it has had `LATE` seconds to give them up.
+
+        A worker that was paused claims partitions that it has lost meanwhile. It drops them at the next rebalance, and
+        without a second claim no worker would count them.
+        """
+        unclaimed, now = self._unclaimed(), time.monotonic()
+        if not unclaimed:
+            self._whole = now
+        elif now - self._whole >= LATE:
+            self._whole = now
+            LOG.warning("the partitions %s are claimed again, since Kafka assigns them here", unclaimed)
+            self._done.update(self._monitor.assign(unclaimed))
+            self._again({place for place in self._places if place[1] in unclaimed})
+
+    def _unclaimed(self) -> list[int]:
+        """Return the partitions that Kafka assigns here and that have another owner in the store."""
+        return sorted({number for _, number in self._places} - set(self._monitor.partitions))
 
     def _fault(self, message: Message) -> bool:
         """Deal with an error that came in place of a record; no such error is a record that was rejected."""

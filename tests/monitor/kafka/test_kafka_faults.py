@@ -11,7 +11,7 @@ import pytest
 confluent_kafka = pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
 
 from support.kafka_mock import COMMIT, ILLEGAL_GENERATION, Cluster  # noqa: E402
-from support.kafka_topics import JOINED, KEPT, KIP_848, at, check, ends, messy, produce, read, reading, renamed  # noqa: E402
+from support.kafka_topics import JOINED, KEPT, KIP_848, at, check, ends, messy, produce, read, reading, renamed, until  # noqa: E402
 from support.monitor_events import NOW, START, offline, records  # noqa: E402
 
 from stream_metrics.monitor import config  # noqa: E402
@@ -203,6 +203,40 @@ def test_partitions_go_and_come_in_one_poll(cluster: Cluster, topic: str, state:
 
     assert polls.count(0) == 2
     check(state, found, KEPT)
+
+
+@pytest.mark.parametrize("options", [{}, STICKY, KIP_848], ids=["eager", "cooperative", "kip848"])
+def test_a_partition_that_was_claimed_too_late_is_claimed_again(
+    cluster: Cluster, topic: str, state: str, options: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another worker claims a partition that it was assigned before, and learns later that it has lost it."""
+    monkeypatch.setattr(kafka, "LATE", 0.3)
+    monkeypatch.setattr(kafka, "AT_ONCE", 40)
+    batches = renamed(MESSY, topic)
+    produce(cluster.servers, batches)
+    problems = set()
+    with reading(state, servers=cluster.servers, predictions=topic, options=options) as (monitor, source):
+        read(monitor, source, lambda: sum(at(monitor).values()) > 200)
+        assert monitor.store is not None
+        monitor.store.claim(1)
+
+        def go_on() -> bool:
+            records = source.poll(0.05)
+            problems.add(source.problem)
+            try:
+                monitor.step(records)
+                if at(monitor).items() >= ends(batches).items():
+                    monitor.checkpoint()
+            except StaleOwner as stale:
+                problems.add(stale.part)
+            return monitor.partitions == [0, 1, 2] and at(monitor) == ends(batches)
+
+        until(lambda: go_on() and 1 in problems)
+        last = source.poll(0.05), source.problem
+
+    assert problems == {None, 1, "the partitions [1] have another owner in the state file"}
+    assert last == ([], None)
+    check(state, batches, KEPT)
 
 
 class Spy:
