@@ -101,7 +101,3 @@ def _version() -> str:
         return metadata.version("stream-metrics")
     except metadata.PackageNotFoundError:
         return "(not installed)"
-
-
-if __name__ == "__main__":
-    sys.exit(main())
