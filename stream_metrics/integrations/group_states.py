@@ -49,7 +49,7 @@ class GroupJob:
         buckets: int,
         argument: str,
     ) -> Self:
-        """Return a job; ValueError for options that are not allowed, of which `argument` is the number of buckets."""
+        """Return a job; ValueError for options that are not allowed. `argument` is the caller's name of `buckets`."""
         if type(buckets) is not int or buckets < 1:
             raise ValueError(f"Expected `{argument}` to be a whole number above 0, but got {buckets!r}")
         ByGroup(prototype)  # which must have no groups

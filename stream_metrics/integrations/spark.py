@@ -34,7 +34,7 @@ the name of a column of the result, that column gets another: `sm_state` beside 
 
 A null prediction, or null scores without a prediction, is an abstention. A null or bad truth, score or weight fails the
 job, and what is raised on the driver ends with the reason; with on_bad="count" such rows are left out and recorded.
-Columns with more than 100,000 distinct labels, such as identifiers, fail it too; `max_labels` says otherwise.
+Columns with more than 100,000 distinct labels, such as identifiers, fail it too; `max_labels` sets another limit.
 
 Labels without fractional weights are counted by Spark itself, as `groupBy(keys, y_true, y_pred).count()`, and Python
 sees the counts only. Scores are counted by Python: a task holds at most 32 MiB of rows and 128 MiB of states of groups,
@@ -55,7 +55,7 @@ from typing import Any, TypeVar
 
 from stream_metrics.catalog.table import LABEL_VALUED, find
 from stream_metrics.errors import LabelError
-from stream_metrics.integrations.tables import MOST_LABELS, Fields, empty_copy
+from stream_metrics.integrations.tables import MOST_LABELS, Fields, empty_copy, merge_records
 from stream_metrics.labels import Label
 from stream_metrics.metrics.metric import Metric
 from stream_metrics.metrics.metric_set import MetricSet
@@ -305,7 +305,7 @@ def accumulate_by(
         The classes of a column of arrays or vectors of scores, if `fields` has none.
     on_bad : {"raise", "count"}, default "raise"
         Whether a row that cannot be counted fails the job, or is left out of its group and recorded. A group without
-        good rows is left out. What is wrong with good rows together, such as a sum of weights, fails the job.
+        good rows is left out. Good rows that cannot be counted together, as their weights overflow, fail the job.
     max_labels : int or None, default 100_000
         The largest number of distinct labels of the groups that one task counts. None is no limit.
 
@@ -313,7 +313,7 @@ def accumulate_by(
     -------
     DataFrame or Counted
         The columns of `keys`, and `state`, the bytes of a state. With on_bad="count" the named tuple (data frame, bad),
-        whose second is a `BadRows` with the partition and the row of the first ones.
+        where `bad` is a `BadRows` with the partition and the row of the first bad rows.
 
     Raises
     ------
@@ -324,8 +324,8 @@ def accumulate_by(
 
     Notes
     -----
-    With on_bad="count" the call itself runs a job that records the bad rows, and the data frame leaves them out again
-    when it is read: persist rows that would not be the same twice, and rows that take long to compute.
+    With on_bad="count" the call runs a job that records the bad rows, and reading the data frame looks for them again.
+    Persist rows that may differ the second time, and rows that take long to compute.
 
     Memory: on each worker one state, a block of rows, and where Python counts, rows and states of a fixed size.
     """
@@ -418,14 +418,13 @@ def _selected(
 def _states(
     selected: Selected, empty: Accumulator, on_bad: OnBad, max_labels: int | None
 ) -> tuple[Selected, DataFrame, BadRows | None]:
-    """Return the rows that are counted, a row with a state for each key, and the record of bad rows if there is one."""
+    """Return the selected rows, a row with a state for each key, and the record of bad rows with on_bad="count"."""
     bad = new_record(on_bad)
     if not selected.keys:
         raise LabelError("Expected `keys` to be one column or more, but got none")
     if bad is not None:
         selected, records = selected.separated(empty)
-        for row in _in_one(records, selected.fields, None).collect():
-            bad.merge(from_bytes(row.bad))
+        bad = merge_records(bytes(row.bad) for row in _in_one(records, selected.fields, None).collect())
     return selected, _merged_by_key(selected, empty, max_labels), bad
 
 
@@ -439,7 +438,7 @@ def _merged_by_key(selected: Selected, empty: Accumulator, max_labels: int | Non
         parts = labels
     else:
         merge = partial(workers.merge_runs, data, keys, selected.fields, max_labels=max_labels)
-        # states have no rows, so that columns without nulls get some
+        # rows that stand for a state have nulls in the other columns, so all columns must be nullable
         columns = [StructField(field.name, field.dataType) for field in selected.rows.schema[len(keys) :]]
         with_state = StructType([*selected.rows.schema[: len(keys)], *columns, STATE])
         count = partial(workers.count, data, keys, selected.fields, True, max_labels=max_labels)
@@ -449,7 +448,7 @@ def _merged_by_key(selected: Selected, empty: Accumulator, max_labels: int | Non
 
 
 def _in_one(parts: DataFrame, fields: Fields, max_labels: int | None) -> DataFrame:
-    """Return one row with the merge of each column of states, or of records of bad rows; of no rows, none."""
+    """Merge each column of states, or of records of bad rows, into one row; no rows give no row."""
     for tasks in (TASKS, 1):
         merge = partial(workers.merge_batches, fields, max_labels=max_labels)
         parts = parts.repartition(tasks).mapInArrow(merge, parts.schema)

@@ -1,7 +1,7 @@
-"""Rows that a state refuses: workers leave them out before groups are counted, and record them in a pass of their own.
+"""Bad rows of groups: workers remove them before they count groups, and record them in a separate pass.
 
-Both passes look at the same rows in the same way. So that no group decides what is bad in another one, a row is bad if
-the state of its group, in a block of rows, refuses it.
+Both passes check the same rows in the same way. Within a block of rows each group is counted alone, so rows of one
+group cannot make a row of another group bad.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _checked(empty: bytes, keys: list[str], fields: Fields, batches: Batches) ->
 
 
 def _errors_by_key(state: Accumulator, table: pa.Table, keys: list[str], fields: Fields, suspects: list[int]) -> Errors:
-    """Return the errors of rows of the keys of suspects, each key counted alone."""
+    """Count each key of the suspects alone, and return the errors of its rows."""
     codes = key_codes(table.select(keys))
     order = np.argsort(codes, kind="stable")
     in_order, wanted = codes[order], np.unique(codes[suspects])

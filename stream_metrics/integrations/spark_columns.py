@@ -47,10 +47,10 @@ class Selected(NamedTuple):
         return self.rows.mapInArrow(task, schema)
 
     def separated(self, empty: Accumulator) -> tuple[Self, DataFrame]:
-        """Return the same of the good rows, and the records of bad rows, one for each partition that has some."""
-        what = empty.to_bytes(), self.keys, self.fields
-        good = self.rows.mapInArrow(partial(good_rows, *what), self.rows.schema)
-        bad = self.rows.mapInArrow(partial(record_bad_rows, *what), StructType([StructField("bad", BinaryType())]))
+        """Return a selection of the good rows, and a record of the bad rows for each partition that has some."""
+        job = empty.to_bytes(), self.keys, self.fields
+        good = self.rows.mapInArrow(partial(good_rows, *job), self.rows.schema)
+        bad = self.rows.mapInArrow(partial(record_bad_rows, *job), StructType([StructField("bad", BinaryType())]))
         return self._replace(rows=good), bad
 
     def restored(self, df: DataFrame, names: Iterable[str]) -> DataFrame:

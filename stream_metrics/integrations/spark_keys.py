@@ -1,4 +1,4 @@
-"""Keys of groups in Arrow: a number or a text for each distinct key, whatever its type."""
+"""Keys of groups in Arrow: a number or a text for each distinct key, for keys of any type."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def key_codes(keys: pa.Table) -> Codes:
 
 
 def key_texts(keys: pa.Table) -> list[str]:
-    """Return for each row a text, the same for rows that are equal, which stays the same in later versions.
+    """Return a text for each row; equal rows have equal texts. Checkpoints store these texts, so they must not change.
 
-    Null is a value, and so is nan; zeros of both signs are equal.
+    Null and nan are values; zeros of both signs are equal.
     """
     columns = [column.cast(_without_times(column.type)).to_pylist() for column in keys.columns]
     return [json.dumps([_plain(value) for value in row]) for row in zip(*columns, strict=True)]
 
 
 def _without_times(kind: pa.DataType) -> pa.DataType:
-    """Return a type with the numbers that times are stored as, also inside structs and lists."""
+    """Return a type with integers in place of times, also inside structs and lists."""
     if pa.types.is_struct(kind):
         return pa.struct([field.with_type(_without_times(field.type)) for field in kind])
     if pa.types.is_list(kind):
@@ -45,7 +45,7 @@ def _without_times(kind: pa.DataType) -> pa.DataType:
 
 
 def _plain(value: object) -> object:
-    """Return a value as JSON has it."""
+    """Return a value that JSON can express."""
     if isinstance(value, dict):
         return [_plain(item) for item in value.values()]
     if isinstance(value, list):

@@ -1,7 +1,7 @@
-"""Rows of streams: a key with its states, as bytes, and how those of a group become one.
+"""Rows of streams, each a key with a state, as bytes; the rows of a group are merged into one.
 
-Spark passes states to Python through pandas, which has local times without a zone: in the hour that comes twice in
-autumn two keys would become one. So a row with its key is passed as the bytes of an Arrow stream.
+Spark passes stored states to Python through pandas, which has local times without a zone. In the hour that repeats in
+autumn, two keys would become one. So a row is passed with its key as the bytes of an Arrow stream.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ __all__ = ["Limit", "Total", "pack", "pack_by_text", "shown", "unpack"]
 
 
 class Limit(NamedTuple):
-    """When a group is dropped, as the watermark passes a key or after milliseconds, and whether it is written then."""
+    """When a group is dropped: when the watermark passes the key `time`, or `ttl` milliseconds after its last row.
+
+    With `at_end` the group is written when it is dropped, and not before.
+    """
 
     time: str | None
     at_end: bool
@@ -29,7 +32,7 @@ class Limit(NamedTuple):
 
 
 class Total(NamedTuple):
-    """All rows of a group: the bytes that Spark stores, what is written now, and the end of its window."""
+    """The total of a group: the bytes that Spark stores, the rows to write now, and the end of its window."""
 
     stored: bytes
     frames: list[pd.DataFrame]
@@ -39,7 +42,7 @@ class Total(NamedTuple):
     def of(cls, limit: Limit, frames: Iterable[pd.DataFrame], stored: bytes | None) -> Total:
         """Merge new states of a group, which have come as rows, into what Spark has stored."""
         rows = [_read(data) for frame in frames for data in frame["row"]]
-        # the new states come first, so that the prototype of today says what is shown
+        # a merge shows the metrics of its first state: those of the current prototype
         states = [row["state"][0].as_py() for row in rows]
         if stored is not None:
             states.append(_read(stored)["state"][0].as_py() if limit.at_end else stored)
@@ -52,7 +55,7 @@ class Total(NamedTuple):
 
 
 def shown(stored: bytes) -> pd.DataFrame:
-    """Return what is written of a group whose window has ended."""
+    """Return the row that is written for a group whose window has ended."""
     return _with_n(_read(stored))
 
 
@@ -80,7 +83,7 @@ def unpack(batches: Batches) -> Batches:
 
 
 def _end(times: pa.ChunkedArray) -> int | None:
-    """Return the time of a key, or the end of the window that it is, in milliseconds; None for null."""
+    """Return a key of time, or the end of a key that is a window, in milliseconds; None for null."""
     time = times.chunk(0).field("end") if pa.types.is_struct(times.type) else times.chunk(0)
     microseconds = time.cast(pa.int64())[0].as_py()
     return None if microseconds is None else int(microseconds) // 1000

@@ -38,7 +38,7 @@ Two operators of Spark can store the states, with the same results:
   stored value, and the end of a window a timer.
 
 A checkpoint belongs to the operator that wrote it: Spark refuses to start a query with the checkpoint of the other one.
-To change the operator, begin with a new checkpoint.
+To change the operator, start with a new checkpoint.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ Operator: TypeAlias = Literal["applyInPandasWithState", "transformWithState"]
 
 FIELDS = Fields()
 ROW = StructField("row", BinaryType())
-COLLATIONS = "__COLLATIONS"  # in the metadata of text whose equality is not that of its bytes
+COLLATIONS = "__COLLATIONS"  # in the metadata of text that Spark does not compare by its bytes
 WATERMARK = "spark.watermarkDelayMs"  # in the metadata of a column with a watermark
 
 
@@ -152,28 +152,30 @@ def accumulate_stream(
 def _by_group_state(parts: DataFrame, keys: list[str], limit: Limit, output_mode: str) -> DataFrame:
     """Return the rows of groups, as bytes, from `applyInPandasWithState`."""
     *columns, state = parts.schema
-    timeouts = GroupStateTimeout
-    timeout = timeouts.NoTimeout if limit.ttl is None else timeouts.ProcessingTimeTimeout
+    if limit.time is not None:
+        timeout = GroupStateTimeout.EventTimeTimeout
+    else:
+        timeout = GroupStateTimeout.NoTimeout if limit.ttl is None else GroupStateTimeout.ProcessingTimeTimeout
     packed = parts.mapInArrow(pack, StructType([*columns, ROW]))
     return packed.groupBy(*keys).applyInPandasWithState(
         partial(_update, limit),
         StructType([ROW]),
         StructType([state]),
         output_mode,
-        timeout if limit.time is None else timeouts.EventTimeTimeout,
+        timeout,
     )
 
 
 def _by_transform(parts: DataFrame, limit: Limit, output_mode: str) -> DataFrame:
     """Return the rows of groups, as bytes, from `transformWithState`."""
     try:
-        import pyspark.sql.streaming.proto.StateMessage_pb2  # noqa: F401  # which workers import
+        import pyspark.sql.streaming.proto.StateMessage_pb2  # noqa: F401  # workers import it, and it needs protobuf
 
         from stream_metrics.integrations.spark_transform import GroupProcessor
     except ImportError as error:
         raise ImportError('Expected PySpark 4 and protobuf for operator="transformWithState"') from error
     times = [field for field in parts.schema if field.name == limit.time]
-    # Python sends a key back to Spark, which a local time would not survive
+    # Python sends keys back to Spark, which would change local times
     key = StructField("key", StringType())
     packed = parts.mapInArrow(partial(pack_by_text, [field.name for field in times]), StructType([key, *times, ROW]))
     time_mode = "EventTime" if times else "None" if limit.ttl is None else "ProcessingTime"
@@ -190,7 +192,7 @@ def _update(
         yield from _ended(limit, stored)
         return
     total = Total.of(limit, frames, bytes(stored.get[0]) if stored.exists else None)
-    # rows are late by the watermark of the micro-batch before, but groups end by that of this
+    # Spark drops late rows by the watermark of the last micro-batch, but ends groups by that of the current one
     is_over = total.end is not None and total.end <= stored.getCurrentWatermarkMs()
     stored.update((total.stored,))
     if limit.ttl is not None:
@@ -203,7 +205,7 @@ def _update(
 
 
 def _ended(limit: Limit, stored: GroupState) -> Iterator[pd.DataFrame]:
-    """Drop a group; yield its row if it is written only now."""
+    """Drop a group; yield its row if groups are written at their end."""
     if limit.at_end:
         yield shown(stored.get[0])
     stored.remove()

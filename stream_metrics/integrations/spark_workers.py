@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 Batches: TypeAlias = "Iterator[pa.RecordBatch]"
-Count: TypeAlias = Callable[[int, int], None]  # from a row of a block to another
+Count: TypeAlias = Callable[[int, int], None]  # counts the rows of a block from one number up to another
 
 BLOCK_BYTES = 1 << 22  # bytes of rows that are counted at once
 MOST_ROWS = 1 << 25  # bytes of rows of keys that a task holds before it lets them go
@@ -158,7 +158,7 @@ def merge_all(states: Iterable[bytes | None], limit: LabelTotal | None = None) -
                 limit.add(state)
             if total is None:
                 total = state
-            elif isinstance(total, BadRows) or isinstance(state, BadRows):  # which show nothing, so any order will do
+            elif isinstance(total, BadRows) or isinstance(state, BadRows):  # records merge to the same in any order
                 total.merge(state)
             else:
                 total = merge_unordered(total, state)
@@ -296,7 +296,7 @@ def _with_states(keys: pa.Table, states: list[bytes]) -> Batches:
 
 
 def _label_counter(matrix: Any, table: pa.Table) -> Count:
-    """Return what counts rows of pairs of labels, each with its number of samples."""
+    """Return a function that counts rows of pairs of labels, each with its number of samples."""
     truth, guess, n = (table[name].to_pylist() for name in ("y_true", "y_pred", "n"))
     weights = None if "weight" not in table.column_names else _sums(table)
 

@@ -76,7 +76,7 @@ class Fields(NamedTuple):
         return LabelTotal(None, "", None) if max_labels is None else LabelTotal(*self._labelled(max_labels))
 
     def _labelled(self, max_labels: int) -> tuple[int, str, str | None]:
-        """Return the limit and the columns of labels; ValueError for what is no limit."""
+        """Return the limit and the columns of labels; ValueError if the limit is not a whole number above 0."""
         if type(max_labels) is not int or max_labels < 1:
             raise ValueError(f"Expected `max_labels` to be a whole number above 0, or None, but got {max_labels!r}")
         scores = self.scores if isinstance(self.scores, str) else None

@@ -97,7 +97,7 @@ def test_groups_are_evaluated_without_bad_rows(df: Any) -> None:
     block=st.integers(1, 200),
 )
 def test_a_row_is_bad_wherever_it_lies(rows: list[tuple[str, str | None, float]], size: int, block: int) -> None:
-    """However rows come in batches and blocks, good rows and the record are those of rows looked at one by one."""
+    """Any split into batches and blocks gives the good rows and the record of a check row by row."""
     table = pa.table(
         [pa.array(column) for column in zip(*rows, strict=True)] if rows else [pa.array([])] * 3,
         names=["k0", "y_true", "weight"],
@@ -142,7 +142,7 @@ def identifiers(spark: Any) -> Any:
 
 @pytest.mark.parametrize("weight", [None, "weight"], ids=["counted by the JVM", "counted by Python"])
 def test_a_column_of_identifiers_is_refused(identifiers: Any, weight: str | None) -> None:
-    """Whoever counts, the error names the column; a limit that is large enough changes nothing."""
+    """The error names the column, in the JVM and in Python; a limit that is large enough changes nothing."""
     rows, fields = identifiers.coalesce(1), Fields("one", "id", weight=weight)
 
     with pytest.raises(
@@ -193,7 +193,7 @@ def batches(tables: list[Any]) -> Iterator[Any]:
 
 @pytest.mark.parametrize("step", STEPS)
 def test_every_step_limits_the_labels_of_its_task(step: str) -> None:
-    """Each batch has 100 labels; two of them have too many, whether rows, counts or states come."""
+    """Each batch has 100 labels, and two of them too many: as rows, as counts and as states."""
     tables = [pa.table(some_labels(low, low + 100)) for low in (100, 200)]
     tables = [table.append_column("state", pa.nulls(100, pa.binary())) for table in tables]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime
 import json
 import os
-import random
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ pa = pytest.importorskip("pyarrow", reason="needs PyArrow")
 import pyspark  # noqa: E402
 from pyspark.errors import StreamingQueryException  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402
+from support import spark_samples  # noqa: E402
+from support.spark_samples import Rows, counted  # noqa: E402
 
 import stream_metrics as sm  # noqa: E402
 from stream_metrics.integrations import spark_stream_rows, spark_streaming  # noqa: E402
@@ -31,21 +33,7 @@ FOUR = pyspark.__version__ >= "4"
 TIMES = {"2026-10-25T00:30:00Z": 1_792_888_200, "2026-10-25T01:30:00Z": 1_792_891_800}  # both half past two in Paris
 FIELDS = Fields("truth", "guess", "p")
 NO_DATA = "spark.sql.streaming.noDataMicroBatches.enabled"
-
-Rows = list[dict[str, Any]]
-
-
-def samples(seed: int, n: int = 60) -> Rows:
-    """Return samples of three sites, one without a number, at two times, some without a prediction."""
-    rng = random.Random(seed)
-    rows: Rows = []
-    for _ in range(n):
-        p = round(rng.random(), 3)
-        guess = None if rng.random() < 0.1 else "cat" if p > 0.5 else "dog"
-        scores = {"cat": p, "dog": 1 - p}
-        keys = {"site": rng.choice(SITES), "at": rng.choice(list(TIMES))}
-        rows.append({**keys, "truth": rng.choice(["cat", "dog"]), "guess": guess, "p": scores})
-    return rows
+samples = partial(spark_samples.samples, n=60, site=SITES, at=list(TIMES))
 
 
 def expected(rows: Rows, prototype: Any) -> dict[Any, tuple[int, bytes]]:
@@ -53,9 +41,7 @@ def expected(rows: Rows, prototype: Any) -> dict[Any, tuple[int, bytes]]:
     totals = {}
     for key in dict.fromkeys((row["site"], row["at"]) for row in rows):
         of_key = [row for row in rows if (row["site"], row["at"]) == key]
-        truth, guess, p = ([row[name] for row in of_key] for name in ("truth", "guess", "p"))
-        state = prototype.copy()
-        state.update_many(truth, guess, scores=p)
+        state = counted(of_key, prototype)
         totals[key[0], TIMES[key[1]]] = state.n, state.to_bytes()
     return totals
 
@@ -161,7 +147,7 @@ def test_a_micro_batch_that_fails_is_counted_once(stream: Stream, tmp_path: Path
 
 @pytest.mark.skipif(not FOUR, reason="needs PySpark 4")
 def test_a_checkpoint_of_the_other_operator_is_refused(stream: Stream, operator: str) -> None:
-    """A query does not begin to count from nothing because its operator has changed."""
+    """A query whose operator has changed fails instead of starting with empty counts."""
     others = {"applyInPandasWithState": "transformWithState", "transformWithState": "applyInPandasWithState"}
     stream.write("1", samples(6))
     stream.run(sm.MetricSet(scores=True))
@@ -313,7 +299,7 @@ def test_windows_of_event_time_end_at_the_watermark(
 
 
 def test_stored_groups_go_with_their_limit(spark: Any, tmp_path: Path, operator: Any) -> None:
-    """A group whose time to live is over is not stored, and begins again with its next row."""
+    """A group is dropped after its time to live, and starts empty with its next row."""
     days = [["a", "b"], ["c"], ["a"]]
     rows = [[{"key": key, "y_true": "cat", "y_pred": "cat"} for key in day] for day in days]
 
@@ -324,7 +310,7 @@ def test_stored_groups_go_with_their_limit(spark: Any, tmp_path: Path, operator:
 
 @pytest.mark.parametrize("mode", ["append", "update"])
 def test_windows_between_two_watermarks(spark: Any, tmp_path: Path, operator: Any, mode: Any) -> None:
-    """Rows are late by the watermark of the micro-batch before, but windows end by that of this: such rows count."""
+    """A row that is late by the watermark of its micro-batch, but not by the previous one, is counted."""
     hours = [[12], [10], [10], [9, 14], [15]]
     rows = [
         [{"at": f"2026-01-05T{hour:02}:30:00Z", "y_true": "cat", "y_pred": "cat"} for hour in batch] for batch in hours

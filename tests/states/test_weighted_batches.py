@@ -1,4 +1,4 @@
-"""A batch with weights has the bytes of its samples one by one, whatever integers the labels are."""
+"""A batch with weights has the bytes of its samples one by one, for labels of every integer type."""
 
 from __future__ import annotations
 

@@ -330,7 +330,7 @@ cdef int mark_codes(const whole_number *x, Py_ssize_t n, int64_t low, Py_ssize_t
 
 
 def codes_that_occur(x, int64_t low, Py_ssize_t names):
-    """Return for each code, from 0 to `names` - 1 and at last for -1, whether a column has it: `low` and more."""
+    """Return whether a column has each code from 0 to `names` - 1, then whether it has -1; `low` stands for code 0."""
     cdef const int8_t[::1] x1
     cdef const int16_t[::1] x2
     cdef const int32_t[::1] x4
@@ -360,7 +360,7 @@ cdef struct Pair:  # the samples of a pair of codes that have a weight, and the 
     uint64_t part
 
 
-cdef struct Rows:  # what is counted of each row, NULL where it is 1 or 0, and of all
+cdef struct Rows:  # columns of a batch, NULL for those that it lacks, and sums over its rows
     Py_ssize_t n, true_labels, predicted_labels
     int64_t true_low, predicted_low
     const int64_t *whole
@@ -376,8 +376,7 @@ cdef Py_ssize_t MOST_PAIRS = 1 << 20  # 24 MB
 
 cdef int count_rows(const whole_number *t, const whole_number *p, Rows *rows, Cells cells,
                     Pair *counted) except -1 nogil:
-    """Count rows in a table of pairs, which keeps only sums of weights up to date in `cells`, or, if that is NULL, in
-    cells."""
+    """Count rows in the table `counted`, and only the sum of weights in `cells`; without a table, all in `cells`."""
     cdef Py_ssize_t r
     cdef int64_t i, j, w = 1, m = 1
     cdef uint64_t f = 0

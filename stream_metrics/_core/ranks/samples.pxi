@@ -286,7 +286,7 @@ cdef bint remove_sample(RankCounters self, object truth, list labels, list value
         if possible and self.pairs and not self.paired:
             check_stays_unpaired(self, i, entry, n, whole, part)
         if possible and part != 0:
-            for at in range(n):  # fractions that add up to whole numbers are read from bytes without arrays for them
+            for at in range(n):  # a sketch from bytes has no array of fractions if these add up to whole numbers
                 if histogram_reserve(self.classes[entry[at].class_index].histogram, 0, 0, True) < 0:
                     raise MemoryError("no memory for a column of scores")
         if possible and not check_only:

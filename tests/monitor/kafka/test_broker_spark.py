@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import random
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,9 @@ pytest.importorskip("pyarrow", reason="needs PyArrow")
 
 from pyspark.sql import SparkSession  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402
+from support import spark_samples  # noqa: E402
 from support.kafka_broker import JARS, Broker  # noqa: E402
+from support.spark_samples import Rows, counted  # noqa: E402
 from support.spark_session import SETTINGS  # noqa: E402
 
 import stream_metrics as sm  # noqa: E402
@@ -27,28 +29,8 @@ from stream_metrics.integrations.tables import Fields  # noqa: E402
 
 SCHEMA = "site string, truth string, guess string, p map<string, double>"
 FIELDS = Fields("truth", "guess", "p")
-
-Rows = list[dict[str, Any]]
-
-
-def samples(seed: int, n: int = 200) -> Rows:
-    """Return samples of two sites, some without a prediction."""
-    chance = random.Random(seed)
-    rows: Rows = []
-    for _ in range(n):
-        score = round(chance.random(), 3)
-        guess = None if chance.random() < 0.1 else "cat" if score > 0.5 else "dog"
-        row = {"site": chance.choice("ab"), "truth": chance.choice(["cat", "dog"]), "guess": guess}
-        rows.append({**row, "p": {"cat": score, "dog": 1 - score}})
-    return rows
-
-
-def counted(rows: Rows) -> Any:
-    """Return what one process counts."""
-    state = sm.MetricSet(scores=True)
-    truth, guess, scores = ([row[name] for row in rows] for name in ("truth", "guess", "p"))
-    state.update_many(truth, guess, scores=scores)
-    return state
+EMPTY = sm.MetricSet(scores=True)
+samples = partial(spark_samples.samples, n=200, site="ab")
 
 
 def write(broker: Broker, topic: str, rows: Rows, commit: bool = True) -> None:
@@ -91,13 +73,13 @@ def test_a_topic_in_one_batch(spark: Any, broker: Broker, topic: str) -> None:
     write(broker, topic, second)
     middle = json.dumps({topic: {str(part): 100 for part in range(3)}})
 
-    whole = accumulate(rows_of(spark.read, broker, topic), sm.MetricSet(scores=True), FIELDS)
+    whole = accumulate(rows_of(spark.read, broker, topic), EMPTY, FIELDS)
     halves = [
-        accumulate(rows_of(spark.read, broker, topic, **{name: middle}), sm.MetricSet(scores=True), FIELDS)
+        accumulate(rows_of(spark.read, broker, topic, **{name: middle}), EMPTY, FIELDS)
         for name in ("endingOffsets", "startingOffsets")
     ]
 
-    assert whole.to_bytes() == counted(first + second).to_bytes()
+    assert whole.to_bytes() == counted(first + second, EMPTY).to_bytes()
     assert (halves[0] + halves[1]).to_bytes() == whole.to_bytes()
 
 
@@ -113,7 +95,7 @@ def test_a_topic_as_a_stream(spark: Any, broker: Broker, topic: str, tmp_path: P
 
     def run() -> None:
         rows = rows_of(spark.readStream, broker, topic, maxOffsetsPerTrigger="150")
-        states = accumulate_stream(rows, ["site"], sm.MetricSet(scores=True), FIELDS)
+        states = accumulate_stream(rows, ["site"], EMPTY, FIELDS)
         writer = states.writeStream.outputMode("update").option("checkpointLocation", str(tmp_path / "checkpoint"))
         query = writer.trigger(availableNow=True).foreachBatch(take).start()
         query.awaitTermination()
@@ -124,6 +106,6 @@ def test_a_topic_as_a_stream(spark: Any, broker: Broker, topic: str, tmp_path: P
     write(broker, topic, second)
     run()
 
-    wanted = {site: counted([row for row in first + second if row["site"] == site]).to_bytes() for site in "ab"}
+    wanted = {site: counted([row for row in first + second if row["site"] == site], EMPTY).to_bytes() for site in "ab"}
     assert len(numbers) >= 4
     assert latest == wanted
