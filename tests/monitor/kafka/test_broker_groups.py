@@ -30,6 +30,7 @@ from support.kafka_topics import (  # noqa: E402  # noqa: E402
 )
 from support.kafka_worker import Workers  # noqa: E402
 
+from stream_metrics.monitor import config  # noqa: E402
 from stream_metrics.monitor.records import Record  # noqa: E402
 
 EAGER = {"session.timeout.ms": "2000", "heartbeat.interval.ms": "200"}
@@ -77,8 +78,15 @@ def test_two_topics_go_to_one_worker(
     broker.extend(names["p"], 4)
     stream = [record._replace(topic=names[record.topic]) for record in HALVES]
     order = worker_order(broker, tmp_path, options, predictions=names["p"], labels=names["l"])
+    check_turns(workers, order, broker, stream, JOINED)
+
+
+def check_turns(
+    workers: Workers, order: dict[str, Any], broker: Broker, stream: list[Record], expected: config.Config
+) -> None:
+    """Run two workers that leave and come back while a stream is written, until all of it is counted."""
     running = [workers.start(**order), workers.start(**order)]
-    until(lambda: are_two(broker, names["p"]))
+    until(lambda: are_two(broker, order["source"]["group"]))
     moments = turns(workers, order, running, broker, stream)
     until(lambda: reached(order["state"]) == ends(stream))
     ended = [workers.end(child, signal.SIGTERM) for child in running]
@@ -86,11 +94,11 @@ def test_two_topics_go_to_one_worker(
     assert set(ended) == {0}
     assert moments == sorted(moments)
     assert len(set(moments)) >= TURNS // 2
-    check(order["state"], stream, JOINED)
+    check(order["state"], stream, expected)
 
 
 def worker_order(broker: Broker, folder: Path, options: dict[str, str], **source: Any) -> dict[str, Any]:
-    """Return what a worker is told."""
+    """Return the order that starts a worker."""
     given = {"servers": broker.servers, "group": source["predictions"], "options": options, **source}
     paths = {"state": str(folder / "state"), "log": str(folder / "log")}
     return {**paths, "source": given, "shared": True, "pause": 0.01, "at_once": 100}
@@ -127,16 +135,7 @@ def test_workers_join_and_leave(
     """Of one topic, by each protocol."""
     stream = renamed(MANY, topic)
     order = worker_order(broker, tmp_path, options, predictions=topic) | {"at_once": 20}
-    running = [workers.start(**order), workers.start(**order)]
-    until(lambda: are_two(broker, topic))
-    moments = turns(workers, order, running, broker, stream)
-    until(lambda: reached(order["state"]) == ends(stream))
-    ended = [workers.end(child, signal.SIGTERM) for child in running]
-
-    assert set(ended) == {0}
-    assert moments == sorted(moments)
-    assert len(set(moments)) >= TURNS // 2
-    check(order["state"], stream, KEPT)
+    check_turns(workers, order, broker, stream, KEPT)
 
 
 def test_a_static_member_comes_back_without_a_rebalance(
