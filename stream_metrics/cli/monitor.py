@@ -18,9 +18,9 @@ from stream_metrics.cli.compression import without_suffix
 from stream_metrics.cli.errors import CliError, UsageError, reason
 from stream_metrics.cli.sources import STDIN, declared_format
 from stream_metrics.errors import StreamMetricsError
-from stream_metrics.monitor.config import Config
-from stream_metrics.monitor.configure import ConfigError, configured, example, tables_of
-from stream_metrics.monitor.secrets import resolved
+from stream_metrics.monitor.config import Config, ConfigError
+from stream_metrics.monitor.config.reading import configured, example, layered, tables_of
+from stream_metrics.monitor.config.secrets import resolved
 
 __all__ = ["add", "failures", "usage"]
 
@@ -161,8 +161,7 @@ def _layered(arguments: argparse.Namespace) -> tuple[dict[str, dict[str, Any]], 
         source |= {"kind": "stdin" if arguments.file == STDIN else "file", "path": arguments.file}
     if arguments.follow:
         source["follow"] = True
-    tables = tables_of(arguments.config) if arguments.config else {}
-    return {name: {**tables.get(name, {}), **flags.get(name, {})} for name in {**tables, **flags}}, flags
+    return layered(tables_of(arguments.config) if arguments.config else {}, flags), flags
 
 
 def _opened(config: Config) -> Any:

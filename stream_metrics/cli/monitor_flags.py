@@ -8,12 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from stream_metrics.cli import options
-from stream_metrics.monitor.configure import Key, keys
-from stream_metrics.monitor.secrets import is_secret, is_secret_option, written_out
+from stream_metrics.monitor.config import Key, Texts, keys
+from stream_metrics.monitor.config.secrets import is_secret_option, written_out
 
 __all__ = ["add", "given"]
-
-LISTED = tuple[str, ...]
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +30,7 @@ def _add(group: Any, key: Key) -> None:
     common: dict[str, Any] = {"dest": _dest(key), "default": None}
     if key.type is bool:
         group.add_argument(flag, action=argparse.BooleanOptionalAction, help=about, **common)
-    elif key.table == "alerts" and key.type == LISTED:  # rules have commas in them
+    elif key.table == "alerts" and key.type == Texts:  # rules have commas in them
         group.add_argument(flag, action="append", metavar="RULE", help=f"{about}; can be repeated", **common)
     elif key.type == dict[str, str]:
         kind = _pair
@@ -55,17 +53,17 @@ def _written(value: Any) -> str:
 
 def _reader(key: Key) -> Callable[[str], Any]:
     """Return what reads the text of a flag."""
-    if key.type == LISTED:
+    if key.type == Texts:
         return lambda text: [part.strip() for part in text.split(",") if part.strip()]
-    if key.type == tuple[object, ...]:
+    if isinstance(key.default, tuple):
         return options.labels
     if key.type is int:
         return _whole
     if key.type is float:
         return options.number
-    if is_secret(key.table, key.name):
+    if key.secret:
         return _no_secret(key)
-    return str if key.type is str else _value
+    return str if isinstance(key.default, str) else _value
 
 
 def _no_secret(key: Key) -> Callable[[str], str]:

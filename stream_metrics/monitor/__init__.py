@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from stream_metrics.monitor.alerting import Alerts
     from stream_metrics.monitor.config import Config
-    from stream_metrics.monitor.configure import load
+    from stream_metrics.monitor.config.reading import load
     from stream_metrics.monitor.monitor import Monitor
     from stream_metrics.monitor.records import Record
     from stream_metrics.monitor.runner import Runner
@@ -49,7 +49,7 @@ HOMES = {
     "Record": "records",
     "Runner": "runner",
     "Store": "store",
-    "load": "configure",
+    "load": "config.reading",
     "make_source": "sources.make",
     "open_store": "store.opening",
 }

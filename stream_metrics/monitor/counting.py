@@ -94,7 +94,7 @@ class Counts:
         labels = cast(Classes, config.labels) or None
         age = parse_duration(due, "due", zero=True)
         sketch: dict[str, Any] = {"buckets": BUCKETS, "sample": SAMPLE, "pairs": False}
-        self.total = MetricSet(scores=config.scores, pos_label=config.pos_label, labels=labels, **sketch)  # type: ignore[arg-type]
+        self.total = MetricSet(scores=config.scores, pos_label=config.pos_label, labels=labels, **sketch)
         self.empty = self.total.copy()  # of which batches are made
         exempt = [self.total.pos_label, *(labels or ())]
         self.classes = ClassLimit(pool or ClassPool(config.max_classes), exempt, probabilities=config.scores is True)

@@ -23,8 +23,8 @@ from stream_metrics.cli import monitor as command
 from stream_metrics.cli import monitor_watch
 from stream_metrics.cli.logs import Lines
 from stream_metrics.cli.main import _parser
-from stream_metrics.monitor.config import Config
-from stream_metrics.monitor.configure import configured, keys
+from stream_metrics.monitor.config import Config, keys
+from stream_metrics.monitor.config.reading import configured
 
 EVENTS = [
     {"id": at, "time": 1_700_000_000 + at, "truth": "ab"[at % 2], "prediction": "a", "group": "xy"[at % 3 == 0]}
@@ -147,7 +147,7 @@ def test_the_configuration_that_is_printed_is_the_one_given(cli, tmp_path) -> No
         (("events.jsonl", "--counting-windows", "1y"), 2, "'1y'"),
         (("events.jsonl", "--counting-metrics", "acuracy"), 2, "accuracy"),
         (("events.jsonl", "--counting-labels", "[" * 5000), 2, "is no JSON list"),
-        (("events.jsonl", "--counting-pos-label", "[" * 5000, "--counting-scores", "5"), 2, "true, false or text"),
+        (("events.jsonl", "--counting-pos-label", "[" * 5000, "--counting-scores", "5"), 2, "False, True, 'any'"),
         (("events.jsonl", "--serve-port", "x"), 2, "expected a whole number, but got 'x'"),
         (("events.jsonl", "--serve-port", "99999"), 2, "Expected `port`"),
         (("events.jsonl", "--serve-host", "0.0.0.0"), 2, "token"),
@@ -157,7 +157,7 @@ def test_the_configuration_that_is_printed_is_the_one_given(cli, tmp_path) -> No
         (("events.jsonl", "--config", "none.toml"), 1, ": none.toml: No such file"),
         (("events.jsonl", "--serve-socket", "none/page"), 1, ": Expected to serve on `socket` 'none/page', but got"),
         (("--export-dashboards", "events.jsonl"), 1, "events.jsonl/grafana/dashboards: Not a directory"),
-        (("events.jsonl", "--serve-max-classes", "-1"), 2, "Expected `max_classes` in [serve] to be 0 or more"),
+        (("events.jsonl", "--serve-max-classes", "-1"), 2, "`max_classes` in [serve] to be a whole number >= 0"),
         (("events.jsonl", "--store-path", ""), 2, "Expected `path` in [store] to name a file"),
         (("events.jsonl", "--config", "events.jsonl"), 2, "events.jsonl: no TOML"),
         (("events.jsonl", "--alerts-webhook", "ftp://hunter2"), 2, "Expected `webhook` from --alerts-webhook-file"),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 from support.monitor_events import CONFIG, NOW, counted, events, offline, records
 
 import stream_metrics as sm
@@ -24,7 +24,7 @@ WHOLE = offline(STREAM).counts()
 def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The state file of a monitor that has read everything, and its export beside it."""
     folder = tmp_path_factory.mktemp("state")
-    config = dataclasses.replace(CONFIG, store=dataclasses.replace(CONFIG.store, export=str(folder / "export")))
+    config = structs.replace(CONFIG, store=structs.replace(CONFIG.store, export=str(folder / "export")))
     monitor = Monitor(config, Store(str(folder / "state.sqlite")), lambda: NOW)
     monitor.assign([0])
     monitor.step(STREAM)

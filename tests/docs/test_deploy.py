@@ -14,7 +14,7 @@ import pytest
 
 from stream_metrics.monitor.alerts.rules import rules_of
 from stream_metrics.monitor.config import Config
-from stream_metrics.monitor.configure import configured
+from stream_metrics.monitor.config.reading import configured
 from stream_metrics.monitor.partition import validate
 from stream_metrics.monitor.serving.rules import alerts_of
 

@@ -21,16 +21,16 @@ from stream_metrics.catalog.table import UnknownMetricError
 from stream_metrics.cli import monitor_flags
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.monitor.alerting import Alerts
-from stream_metrics.monitor.config import Config
-from stream_metrics.monitor.configure import ConfigError, configured, example, keys, tables_of
+from stream_metrics.monitor.config import Config, ConfigError, keys
+from stream_metrics.monitor.config.reading import configured, example, tables_of
+from stream_metrics.monitor.config.secrets import is_secret_option, resolved, written_out
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.secrets import is_secret_option, resolved, written_out
 
 __all__ = ["COVERED", "check", "mutate", "seeds"]
 
 COVERED = (
-    "stream_metrics.monitor.config", "stream_metrics.monitor.configure",
-    "stream_metrics.monitor.secrets", "stream_metrics.cli.monitor_flags", "stream_metrics.cli.options", "tomllib",
+    "stream_metrics.monitor.config.reading", "stream_metrics.monitor.config.secrets",
+    "stream_metrics.cli.monitor_flags", "stream_metrics.cli.options", "tomllib",
 )  # fmt: skip
 KEYS = list(keys())
 TABLES = sorted({key.table for key in KEYS})

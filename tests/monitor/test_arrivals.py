@@ -38,7 +38,7 @@ class Clock:
 def monitor_of(clock: Clock, path: Path | None = None, **source: Any) -> tuple[Monitor, Alerts]:
     """Return a monitor of two windows, and its alerts."""
     counting = config.Counting(windows=("6s", "1h"))
-    settings = Config(config.Source(**source), counting=counting, alerts=config.Alerts(rules=RULES, log=False))
+    settings = Config(source=config.Source(**source), counting=counting, alerts=config.Alerts(rules=RULES, log=False))
     monitor = Monitor(settings, None if path is None else Store(str(path)), clock)
     return monitor, Alerts(settings, monitor)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 from support.monitor_events import CONFIG, NOW, START, events, offline, records
 from support.prometheus_text import unlabelled
 
@@ -28,7 +28,7 @@ RECALL, ACCURACY = 'changed(recall["cat"]) arl=1000 reference=100', "changed(acc
 
 def config_of(*rules: str, like: Config = CONFIG) -> Config:
     """Return the usual configuration with rules."""
-    return dataclasses.replace(like, alerts=Alerts(rules=rules))
+    return structs.replace(like, alerts=Alerts(rules=rules))
 
 
 CHANGING = config_of(RECALL, ACCURACY, like=Config(counting=Counting(windows=("1h",))))
@@ -176,8 +176,8 @@ def test_without_rules_nothing_is_kept() -> None:
 
 def test_an_export_has_the_detectors(tmp_path: Path) -> None:
     """A state file that is restored from an export goes on watching."""
-    store = dataclasses.replace(CHANGING.store, export=str(tmp_path / "export"))
-    config = dataclasses.replace(CHANGING, store=store)
+    store = structs.replace(CHANGING.store, export=str(tmp_path / "export"))
+    config = structs.replace(CHANGING, store=store)
     stream: list[Record] = records(drifting(300, 300))
     monitor = started(config, tmp_path / "state")
     monitor.step(stream)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
+from msgspec import structs
 from support.pair_streams import SOFT, earlier_parts, fed
 
 from stream_metrics.errors import DecodeError
@@ -62,7 +61,7 @@ def test_another_format_or_configuration_is_refused() -> None:
     with pytest.raises(DecodeError, match="in format 1, but got 7"):
         Counts.from_bytes(SOFT, data[:4] + b"\x07" + data[5:])
     parts = fed(SOFT, PAIRS).parts()
-    other = fed(dataclasses.replace(SOFT, pos_label="c"), []).parts()
+    other = fed(structs.replace(SOFT, pos_label="c"), []).parts()
     with pytest.raises(DecodeError, match="Expected a state configured as"):
         Counts.from_parts(SOFT, parts | {"total": other["total"]})
 

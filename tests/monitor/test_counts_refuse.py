@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from support.pair_streams import HARD, SOFT, counted, fed, pair
 
 from stream_metrics.monitor.config import Counting

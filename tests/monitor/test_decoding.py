@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from importlib.metadata import EntryPoint, EntryPoints
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from stream_metrics.monitor import decoding
 from stream_metrics.monitor.config import Counting, Fields

@@ -61,7 +61,7 @@ class Process:
 
     def __init__(self, path: Path, shared: bool = False, numbers: Sequence[int] = (0, 1)) -> None:
         self._numbers = numbers
-        self.config = Config(store=StoreConfig(str(path), every_seconds=1e6, every_events=10**6, shared=shared))
+        self.config = Config(store=StoreConfig(path=str(path), every_seconds=1e6, every_events=10**6, shared=shared))
         self.streams = {number: stream(number) for number in (0, 1)}
         self.start()
 

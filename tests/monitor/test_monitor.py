@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import threading
 from contextlib import closing
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 from support.monitor_events import CONFIG, NOW, START, counted, events, offline, records
 
 import stream_metrics.monitor.monitor as module
@@ -26,7 +26,7 @@ from stream_metrics.monitor.view_types import DeadLetter, PartitionRow, to_json
 
 STREAM = records(events(500))
 WHOLE = counted(offline(STREAM))
-BUSY = dataclasses.replace(CONFIG, store=StoreConfig(every_events=1))
+BUSY = structs.replace(CONFIG, store=StoreConfig(every_events=1))
 
 
 def opened(path: Path, config: Config = CONFIG, shared: bool = False) -> Monitor:
@@ -334,7 +334,7 @@ def test_incomplete_counts_say_so_for_good(tmp_path: Path) -> None:
 
 def test_an_export_can_take_the_place_of_a_damaged_file(tmp_path: Path) -> None:
     """It has the counts and offsets of its moment; what waited then has expired, which the partition says."""
-    config = dataclasses.replace(CONFIG, store=StoreConfig(export=str(tmp_path / "export")))
+    config = structs.replace(CONFIG, store=StoreConfig(export=str(tmp_path / "export")))
     monitor = opened(tmp_path, config)
     monitor.assign([0])
     monitor.step(STREAM[:500])
@@ -374,7 +374,7 @@ def test_a_configuration_that_counts_otherwise_is_refused(tmp_path: Path) -> Non
     monitor.step(STREAM[:50])
     monitor.close()
     counting = Counting(scores=True, windows=("1h", "4h"), max_groups=2)
-    other = opened(tmp_path, dataclasses.replace(CONFIG, counting=counting))
+    other = opened(tmp_path, structs.replace(CONFIG, counting=counting))
 
     with pytest.raises(Exception, match="max_groups"):
         other.assign([0])

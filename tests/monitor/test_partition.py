@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sqlite3
 import time
 import tracemalloc
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 from support.monitor_events import CONFIG, NOW, START, events, offline, records
 from support.pair_streams import earlier_parts
 
@@ -69,7 +69,7 @@ def test_a_newer_format_is_refused_with_both_numbers(tmp_path: Path, monkeypatch
 
 def test_parts_of_an_earlier_version_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Groups that were written with other names are read, written as now, and no longer there twice."""
-    path, config = str(tmp_path / "state"), dataclasses.replace(CONFIG, counting=Counting(windows=("5m",), panes=60))
+    path, config = str(tmp_path / "state"), structs.replace(CONFIG, counting=Counting(windows=("5m",), panes=60))
     every = [{"id": at, "time": START + at, "truth": "cat", "prediction": "cat", "group": "de"} for at in range(60)]
     with monkeypatch.context() as patch:
         parts = Counts.parts
@@ -162,7 +162,7 @@ def test_memory_is_bounded_and_recovery_is_quick(tmp_path: Path) -> None:
 
 def test_the_oldest_expire_wherever_they_are(tmp_path: Path) -> None:
     """By number and by age, in the file or in memory, and whatever was taken from among them."""
-    config = dataclasses.replace(PLAIN, join=Join(ttl="100s", max_pending=3000, in_memory=100, max_joined=50))
+    config = structs.replace(PLAIN, join=Join(ttl="100s", max_pending=3000, in_memory=100, max_joined=50))
     stream = []
     for at, record in enumerate(predictions(0, 8000)):
         stream.append(record._replace(offset=at * 2, next=at * 2 + 1))

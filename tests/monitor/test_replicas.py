@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -25,7 +24,7 @@ from stream_metrics.monitor.store.sharing import Shared
 from stream_metrics.monitor.view_types import View
 
 RULE = "n < 100000"
-ALERTING = dataclasses.replace(CONFIG, alerts=AlertsConfig(rules=(RULE,), defaults=False, log=False))
+ALERTING = structs.replace(CONFIG, alerts=AlertsConfig(rules=(RULE,), defaults=False, log=False))
 STREAMS = [records(events(300, seed=part), part) for part in range(3)]
 PATIENCE = 20.0
 

@@ -250,7 +250,7 @@ def test_a_partition_lost_to_another_worker(tmp_path, monkeypatch, caplog) -> No
     """From Kafka the records of the other partitions in the same batch are counted all the same; a file ends it."""
     monkeypatch.setattr("stream_metrics.monitor.monitor.CHUNK", 1)
     path = str(tmp_path / "state")
-    every = config.Store(path, every_events=1)
+    every = config.Store(path=path, every_events=1)
     for kind in ("kafka", "file"):
         settings = Config(source=config.Source(kind=kind), store=every)
         monitor = Monitor(settings, Store(path, shared=True), lambda: NOW + 3600)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from stream_metrics.monitor._core.kernels import Votes
 from stream_metrics.monitor.config import Config, Counting, Join
@@ -74,7 +74,7 @@ def test_batches_and_restarts_change_nothing(tmp_path: Path) -> None:
     """The same records in the same order give the same bytes, with wrong clocks, corrections and any batches."""
     stream = events(1500, 0.03, SKEWS["anything"], seed=5)
     stream += [event | {"time": event["time"] + 9, "truth": "b"} for event in stream[-900::7] if "truth" in event]
-    config = dataclasses.replace(CONFIG, join=Join(ahead="365d", ttl="5s", keep_joined="60s", votes=32))
+    config = structs.replace(CONFIG, join=Join(ahead="365d", ttl="5s", keep_joined="60s", votes=32))
     found = []
     for at_once in (1, 7, 700, 10_000):
         path = str(tmp_path / f"state {at_once}")
@@ -97,7 +97,7 @@ def test_batches_and_restarts_change_nothing(tmp_path: Path) -> None:
 
 def test_an_event_of_the_future_forgets_nothing(tmp_path: Path) -> None:
     """Pairs, then one event 59.5 min ahead, a restart, then the same pairs again: each is counted once."""
-    config = dataclasses.replace(CONFIG, join=Join(ahead="1h"))
+    config = structs.replace(CONFIG, join=Join(ahead="1h"))
     clock = NOW + 60
     stream = [{"id": at, "time": NOW + at / 20, "prediction": "a", "truth": "a"} for at in range(1000)]
     skewed = {"id": "skewed", "time": clock + 3570, "prediction": "a", "truth": "a"}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from msgspec import structs
 
 from stream_metrics.monitor import config
 from stream_metrics.monitor.monitor import Monitor
@@ -40,9 +41,9 @@ __all__ = [
 ]
 
 KIP_848 = {"group.protocol": "consumer"}
-KEPT = dataclasses.replace(CONFIG, store=config.Store(every_events=100))
+KEPT = structs.replace(CONFIG, store=config.Store(every_events=100))
 # Of two topics: the order of their records is left to chance, so each clock is trusted, which no order changes.
-JOINED = dataclasses.replace(KEPT, join=config.Join(votes=1))
+JOINED = structs.replace(KEPT, join=config.Join(votes=1))
 
 
 def messy(n: int, partitions: int, topic: str = "t") -> list[Record]:

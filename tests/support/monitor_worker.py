@@ -10,7 +10,6 @@ or, with `wait` false, when the process is named by an order `end`.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import os
 import resource
@@ -19,6 +18,8 @@ import sys
 import time
 import traceback
 from typing import Any
+
+from msgspec import structs
 
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.sources import lines
@@ -34,7 +35,7 @@ with contextlib.suppress(ImportError):
 __all__ = ["CRASHED", "STALE"]
 
 CRASHED, STALE, FAILED = 7, 8, 9
-CONFIG_ = dataclasses.replace(CONFIG, store=dataclasses.replace(CONFIG.store, every_events=40))
+CONFIG_ = structs.replace(CONFIG, store=structs.replace(CONFIG.store, every_events=40))
 
 
 def patch(store: StateStore, crash: int) -> None:

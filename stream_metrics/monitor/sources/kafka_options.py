@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping
 
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.monitor import config
-from stream_metrics.monitor.secrets import is_secret_option
+from stream_metrics.monitor.config.secrets import is_secret_option
 
 __all__ = ["SourceError", "checked", "consumer_options", "first", "hidden", "incremental", "topics"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from msgspec import structs
 from support.memory_panes import MemoryPanes
 from support.monitor_events import CONFIG, NOW, START, events, offline, records
 
@@ -172,7 +172,7 @@ def test_a_value_is_computed_once_until_its_panes_change() -> None:
 
 
 def test_without_retention_there_is_nothing_to_read() -> None:
-    config = dataclasses.replace(CONFIG, store=StoreConfig(retention=()))
+    config = structs.replace(CONFIG, store=StoreConfig(retention=()))
     monitor = offline(records(events(50)), config)
     monitor.checkpoint()
     answer = get(monitor, "")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 from support.monitor_events import CONFIG, NOW, START, events, offline, records
 
 from stream_metrics.containers.groups import ByGroup
@@ -25,7 +25,7 @@ HALF = len(STREAM) // 2
 
 def config(*windows: str, panes: int = 60, retention: tuple[str, ...] = ("1m",), **counting: Any) -> Config:
     """Return a configuration without scores, so that every order gives the same bytes."""
-    return dataclasses.replace(
+    return structs.replace(
         CONFIG, counting=Counting(windows=windows, panes=panes, **counting), store=StoreConfig(retention=retention)
     )
 
@@ -149,13 +149,13 @@ def test_groups_of_another_field_start_empty_and_the_old_ones_stay_readable(tmp_
     first = read(path, how, HALF)
     groups = first.counts().total_groups
     first.close()
-    second = started(path, dataclasses.replace(how, fields=Fields(group="truth")))
+    second = started(path, structs.replace(how, fields=Fields(group="truth")))
     assert second.counts().total_groups.groups == ()
     assert any(what.startswith("groups by truth came later") for what in second.view().incomplete)
     second.step(STREAM)
     assert set(second.counts().total_groups.groups) <= {"cat", "dog", "fox"}
     second.close()
-    third = started(path, dataclasses.replace(how, fields=Fields(group="truth")))
+    third = started(path, structs.replace(how, fields=Fields(group="truth")))
     assert third.counts().total_groups.groups
     with third.panes.all_panes() as panes:
         assert panes.names() == ["by/group", "by/truth", "counts"]
@@ -166,7 +166,7 @@ def test_groups_of_another_field_start_empty_and_the_old_ones_stay_readable(tmp_
 
 
 def grouped(path: str, field: str, retention: tuple[str, ...]) -> Monitor:
-    how = dataclasses.replace(config("1h", retention=retention), fields=Fields(group=field))
+    how = structs.replace(config("1h", retention=retention), fields=Fields(group=field))
     return started(path, how)
 
 
@@ -210,7 +210,7 @@ def test_groups_of_two_fields_are_never_mixed(store_path: str, retention: tuple[
 def test_an_export_knows_the_field_of_its_groups(tmp_path: Path) -> None:
     """A state file that is restored from it does not continue the groups of another field."""
     export, path = str(tmp_path / "export"), str(tmp_path / "state")
-    how = dataclasses.replace(config("1h"), store=StoreConfig(export=export))
+    how = structs.replace(config("1h"), store=StoreConfig(export=export))
     first = started(str(tmp_path / "first"), how)
     first.step(records([prediction(at, at, truth="cat") for at in range(10)]))
     first.export()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 confluent_kafka = pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
 
@@ -266,7 +266,7 @@ def test_a_topic_grows_after_the_start(
 
 def test_a_stale_partition_leaves_the_others_alone(state: str) -> None:
     """A step says that a partition has another owner once the records of all others are taken."""
-    told = dataclasses.replace(KEPT, store=config.Store(every_seconds=0.001))
+    told = structs.replace(KEPT, store=config.Store(every_seconds=0.001))
     mine, theirs = (Monitor(told, Store(state, shared=True), lambda: NOW) for _ in range(2))
     found = [record for part in range(3) for record in records([{"id": 1, "time": START, "truth": "a"}] * 9, part)]
     mine.assign(range(3))

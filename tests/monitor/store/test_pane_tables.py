@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gzip
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 from support.monitor_events import CONFIG, NOW, START, events, offline, records
 from support.stores import change
 
@@ -112,7 +112,7 @@ def test_a_file_of_the_first_schema_is_migrated_and_goes_on(tmp_path: Path) -> N
     path = tmp_path / "state.sqlite"
     path.write_bytes(gzip.decompress(SCHEMA_1.read_bytes()))
     whole = records(events(400, seed=5))
-    config = dataclasses.replace(
+    config = structs.replace(
         CONFIG, counting=Counting(windows=("1h", "4h")), store=StoreConfig(retention=("1m",))
     )
     monitor = Monitor(config, Store(str(path)), lambda: NOW)

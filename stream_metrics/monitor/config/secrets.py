@@ -14,36 +14,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from stream_metrics.errors import StreamMetricsError
+from stream_metrics.monitor.config import SECRET, ConfigError
 
 __all__ = [
-    "FILE",
-    "SECRET",
-    "ConfigError",
     "has_password",
     "has_variable",
-    "is_secret",
     "is_secret_option",
     "resolved",
     "written_out",
 ]
 
 FILE = "_file"
-SECRET = {("source", "options"), ("serve", "token"), ("alerts", "webhook"), ("alerts", "authorization")}
 OPTIONS = ("password", "secret", "token", "key.pem", "sasl.oauthbearer.config", "assertion", "jaas", "credential")
 VARIABLE = re.compile(r"\$\$\{|\$\{([^}]*)\}")
 PASSWORD = re.compile(r"\w+://(?:[^/?]*:[^/?]*@|.*[?&]password=)")
 LARGEST = 1 << 16  # bytes of a file with a secret
 Tables = Mapping[str, Mapping[str, Any]]
-
-
-class ConfigError(StreamMetricsError, ValueError):
-    """A configuration that cannot be read."""
-
-
-def is_secret(table: str, name: str) -> bool:
-    """Return whether a key may hold a secret."""
-    return (table, name) in SECRET
 
 
 def is_secret_option(name: str) -> bool:
@@ -71,9 +57,9 @@ def resolved(tables: Tables) -> dict[str, dict[str, Any]]:
     whole: dict[str, dict[str, Any]] = {}
     for table, items in tables.items():
         values = {name: _expanded(value, f"`{name}` in [{table}]") for name, value in items.items()}
-        files = {name for name in values if name.endswith(FILE) and is_secret(table, name.removesuffix(FILE))}
+        files = {name for name in values if name.endswith(FILE) and (table, name.removesuffix(FILE)) in SECRET}
         values |= _read({name: values[name] for name in files}, values, f"in [{table}]")
-        for name in [name for name in values if is_secret(table, name)]:
+        for name in [name for name in values if (table, name) in SECRET]:
             if isinstance(values[name], dict):
                 options = values[name]
                 files = {option for option in options if option.endswith(FILE)}

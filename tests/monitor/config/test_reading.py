@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
+import math
 import tomllib
 from typing import Any
 
 import pytest
 
-from stream_metrics.monitor.config import Config, Counting, Join, Serve
-from stream_metrics.monitor.configure import ConfigError, configured, example, keys, load, tables_of
+from stream_metrics.monitor.config import Config, ConfigError, Counting, Join, Key, Serve, keys
+from stream_metrics.monitor.config.reading import configured, example, layered, load, tables_of
 
 
 def test_the_example_reads_back_as_the_defaults() -> None:
@@ -51,7 +53,7 @@ def test_later_layers_win() -> None:
     file = {"join": {"ttl": "1h", "due": "5m"}, "counting": {"windows": ["5m"], "scores": "any"}}
     flags = {"join": {"ttl": "2h"}, "store": {"every_seconds": 2}, "serve": {"port": 0}}
 
-    config = configured(file, flags)
+    config = configured(layered(file, flags))
 
     assert config.join == Join(ttl="2h", due="5m")
     assert config.counting == Counting(windows=("5m",), scores="any")
@@ -63,22 +65,25 @@ def test_later_layers_win() -> None:
     ("tables", "message"),
     [
         ({"jion": {}}, "did you mean 'join'"),
-        ({"join": 3}, r"to be a table, \[join\], but got 3"),
+        ({"join": 3}, r"to be a table, \[join\], but got an int"),
         ({"join": {"tll": "1h"}}, r"Unknown key 'tll' in \[join\]; did you mean 'ttl'"),
         ({"join": {"webhook": "x"}}, r"it belongs to \[alerts\]"),
         ({"join": {"ttl": 3}}, r"`ttl` in \[join\] to be text, but got 3"),
         ({"serve": {"port": True}}, "a whole number, but got True"),
-        ({"join": {"in_memory": -1}}, r"`in_memory` in \[join\] to be 0 or more, but got -1"),
+        ({"join": {"in_memory": -1}}, r"`in_memory` in \[join\] to be a whole number >= 0, but got -1"),
         ({"serve": {"matrix": 1}}, "true or false, but got 1"),
-        ({"counting": {"windows": "1h"}}, "a list of texts, but got '1h'"),
-        ({"counting": {"labels": [[1]]}}, "a list, but got"),
+        ({"counting": {"windows": "1h"}}, r"`windows` in \[counting\] to be a list, but got '1h'"),
+        ({"counting": {"labels": [[1]]}}, r"`labels\[0\]` in \[counting\] to be .* or text, but got \[1\]"),
         ({"counting": {"scores": "some"}}, "one of False, True, 'any', but got 'some'"),
         ({"source": {"kind": "files"}}, "one of 'file', 'stdin', 'kafka', 'memory', but got 'files'"),
-        ({"source": {"options": {"a": 1}}}, "a table of texts"),
-        ({"counting": {"pos_label": [1]}}, r"text, a number, true or false, but got \[1\]"),
-        ({"counting": {"labels": [1, 2**63]}}, "whole numbers of 64 bits as `labels`"),
-        ({"store": {"every_seconds": 10**400}}, "whole numbers of 64 bits"),
-        ({"counting": {"labels": [[10**5000]]}}, "a list, but got a tuple that is too large to show"),
+        ({"source": {"options": {"a": 1}}}, r"`options\['a'\]` in \[source\] to be text, but got an int that may be"),
+        ({"counting": {"pos_label": [1]}}, r"true or false, a whole number, a number or text, but got \[1\]"),
+        ({"counting": {"labels": [1, 2**63]}}, r"`labels\[1\]` in \[counting\] to be a whole number <= 92233720368"),
+        (
+            {"store": {"every_seconds": 10**400}},
+            r"`every_seconds` in \[store\] to be a number in range, but got an int",
+        ),
+        ({"counting": {"labels": [[10**5000]]}}, r"`labels\[0\]` in .*, but got a list that is too large to show"),
         ({"serve": {"host": 10**18}}, "to be text, but got 10{18}"),
     ],
 )
@@ -105,6 +110,52 @@ def test_errors_show_no_secrets(tables) -> None:
     assert "hunter2" not in str(refused.value)
 
 
+ODDITIES: list[Any] = [
+    *(True, -1, 2**63, -(2**70), 10**5000, 1.5, math.nan, -math.inf, None, b"hunter2", datetime.date(2020, 1, 1)),
+    *("hunter2", "", "\udcff", "a - at `$.join.ttl`", "${X}", "$${X}", "x" * 10_000),
+    *([], ["hunter2"], [["hunter2"]], [1, 2**64], (True, None), {}, {"hunter2": 1}, {"a": ["hunter2"]}, {1: "hunter2"}),
+]
+
+
+def refused(tables: dict[str, Any]) -> str:
+    """What is wrong with tables; empty if nothing is."""
+    try:
+        configured(tables)
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("key", list(keys()), ids=lambda key: f"{key.table}.{key.name}")
+def test_values_are_accepted_as_they_are_or_refused_by_name(key: Key) -> None:
+    """Each key takes a value, or the error has table and key, is short, and has nothing that may be secret."""
+    for value in ODDITIES:
+        tables = {key.table: {key.name: value}}
+        if message := refused(tables):
+            assert f"`{key.name}" in message
+            assert f"in [{key.table}] to be " in message
+            assert len(message) < 500
+            assert key.shown or "hunter2" not in message.replace("['hunter2']", "")
+            continue
+        config = configured(tables)
+        taken = getattr(getattr(config, key.table), key.name)
+        assert taken == (tuple(value) if isinstance(value, list) else value) or value != value
+        assert key.shown or f"{key.name}=" not in repr(getattr(config, key.table))
+        assert not key.allowed or value in (*key.allowed, "${X}")
+        assert type(taken) is not int or -(2**63) <= taken < 2**63
+
+
+def test_unknown_names_are_refused_whatever_they_are() -> None:
+    """Also names that look like the end of a message of msgspec; tables that are none show nothing that is in them."""
+    for name in ("x - at `$.join.ttl`", "`", "$", "\n", "\udcff", ""):
+        with pytest.raises(ConfigError, match="Expected a table of"):
+            configured({name: {}})
+        with pytest.raises(ConfigError, match=r"Unknown key '.*' in \[join\]"):
+            configured({"join": {"ttl": 3, name: 1}})
+    with pytest.raises(ConfigError, match=r"Expected 'serve' to be a table, \[serve\], but got a list"):
+        configured(tomllib.loads('[[serve]]\ntoken = "hunter2"\n'))
+
+
 def test_errors_name_the_file(tmp_path) -> None:
     """A file that is no TOML, or has an unknown key, is named."""
     path = tmp_path / "monitor.toml"
@@ -113,7 +164,7 @@ def test_errors_name_the_file(tmp_path) -> None:
         ("[join]\nttl = 1", "to be text"),
         ("\xff", "no TOML"),
         (f"[serve]\nport = {'9' * 5000}", "no TOML"),
-        (f"[serve]\nport = 0x{'f' * 5000}", "64 bits"),
+        (f"[serve]\nport = 0x{'f' * 5000}", "whole number <= 65535, but got an int that"),
         (f"[counting]\nlabels = {'[' * 5000}", "nested too deeply"),
     ):
         path.write_text(text, "latin-1")

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from stream_metrics.monitor.config import Config
+from stream_metrics.monitor.config import SECRET, Config, ConfigError
 from stream_metrics.monitor.config import Store as StoreConfig
-from stream_metrics.monitor.configure import ConfigError, configured, example, load
+from stream_metrics.monitor.config.reading import configured, example, load
+from stream_metrics.monitor.config.secrets import resolved
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.secrets import SECRET, resolved
 from stream_metrics.monitor.store import Store
 
 HIDDEN = "hunter2"
@@ -99,7 +99,7 @@ def test_nothing_prints_a_secret() -> None:
 
 def test_errors_name_the_option_that_is_no_text() -> None:
     """The likeliest slip, a number among options, is named without the others."""
-    with pytest.raises(ConfigError, match=r"'session.timeout.ms' is an int") as refused:
+    with pytest.raises(ConfigError, match=r"`options\['session.timeout.ms'\]` in \[source\] .* an int") as refused:
         configured({"source": {"options": {"sasl.password": HIDDEN, "session.timeout.ms": 6000}}})
 
     assert HIDDEN not in str(refused.value)
@@ -140,7 +140,7 @@ from stream_metrics.monitor.config import Config, Store as StoreConfig
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.store import Store
 collected = CollectorStore("c.sqlite")
-monitor = Monitor(Config(store=StoreConfig("m.sqlite", shared=True, export="export")), Store("m.sqlite", True))
+monitor = Monitor(Config(store=StoreConfig(path="m.sqlite", shared=True, export="export")), Store("m.sqlite", True))
 monitor.assign([0])
 monitor.export()
 for name in os.listdir("."):
@@ -154,7 +154,7 @@ def test_files_that_are_there_become_private(tmp_path: Path, umask: None) -> Non
     Store(str(path)).close()
     for each in tmp_path.iterdir():
         each.chmod(0o644)
-    config = Config(store=StoreConfig(str(path), export=str(tmp_path / "export")))
+    config = Config(store=StoreConfig(path=str(path), export=str(tmp_path / "export")))
     (tmp_path / "export").write_bytes(b"old")
     store = Store(str(path))
     monitor = Monitor(config, store)

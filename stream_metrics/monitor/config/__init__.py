@@ -1,0 +1,232 @@
+"""All options of a monitor with their types, ranges, defaults and meanings; one class for each table of the TOML file.
+
+A monitor is configured by a TOML file, by flags that are named like its keys (`--join-ttl`), or by these classes.
+Times and lengths of time are texts such as "30s", "5m", "1h", "7d"; `${VAR}` in a text is an environment variable. What
+each key means is part of its type, since help, the commented example and this file must say the same.
+
+`reading` makes a configuration of TOML and flags, and `secrets` replaces variables. msgspec checks types and ranges of
+what is read; all else is checked where a value is used.
+"""
+
+import itertools
+from collections.abc import Iterator
+from types import UnionType
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args, get_origin
+
+from msgspec import Meta, Struct, field, structs
+
+from stream_metrics.errors import StreamMetricsError
+from stream_metrics.inputs.field_names import GROUP, ID, SCORES, TIME, WEIGHT, Y_PRED, Y_TRUE
+
+__all__ = [
+    "Alerts",
+    "Config",
+    "ConfigError",
+    "Counting",
+    "Fields",
+    "Join",
+    "Key",
+    "SECRET",
+    "Serve",
+    "Source",
+    "Store",
+    "Texts",
+    "keys",
+]
+
+LARGEST = 2**63 - 1
+Texts: TypeAlias = tuple[str, ...]
+Count: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST)]
+Positive: TypeAlias = Annotated[int, Meta(ge=1, le=LARGEST)]
+Label: TypeAlias = Annotated[int, Meta(ge=-LARGEST - 1, le=LARGEST)] | float | bool | str
+
+
+class ConfigError(StreamMetricsError, ValueError):
+    """A configuration that cannot be read."""
+
+
+def _is(meaning: str, *, secret: bool = False, shown: bool = True) -> Meta:
+    """Return what a key means; a value that is not `shown`, as no secret is, is in no error and no `repr`."""
+    return Meta(description=meaning, extra={"secret": secret, "shown": shown and not secret})
+
+
+class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of the configuration; its text has no key that may hold a secret."""
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        shown = (key.name for key in structs.fields(self) if key.type.__metadata__[-1].extra["shown"])
+        return [(name, getattr(self, name)) for name in shown]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.__rich_repr__())})"
+
+
+class Source(Table, frozen=True, kw_only=True):
+    """Where records come from."""
+
+    kind: Annotated[Literal["file", "stdin", "kafka", "memory"], _is("where records come from")] = "file"
+    path: Annotated[str, _is("the file of JSON Lines; - is standard input")] = ""
+    follow: Annotated[bool, _is("wait for more at the end of the file")] = False
+    idle: Annotated[
+        str, _is("without an event for so long, or for the shortest window, the source counts as silent")
+    ] = "5m"
+    servers: Annotated[str, _is("addresses of the Kafka brokers; this and what follows is of Kafka")] = "127.0.0.1:9092"
+    group: Annotated[str, _is("the consumer group")] = "stream-metrics"
+    predictions: Annotated[str, _is("the topic of predictions, or of predictions and labels")] = ""
+    labels: Annotated[str, _is("the topic of labels, if they have their own")] = ""
+    truncated: Annotated[
+        Literal["fail", "reset"], _is("if records were deleted unread: fail, or go on and report it")
+    ] = "fail"
+    options: Annotated[
+        dict[str, str], _is("passed to the Kafka client; NAME_file reads the value from a file", secret=True)
+    ] = field(default_factory=dict)
+
+
+class Fields(Table, frozen=True, kw_only=True):
+    """The fields of an event, nested ones with dots.
+
+    An event may lack any but the id, and one of the default name too if it has both a truth and a prediction. `truth`
+    and `prediction` are read where an event lacks `y_true` and `y_pred`; see ``stream_metrics.inputs.field_names``.
+    """
+
+    decoder: Annotated[str, _is("json, or the name of an entry point in the group stream_metrics.decoders")] = "json"
+    id: Annotated[str, _is("event ID, which joins a prediction and its label; nested fields have dots")] = ID
+    time: Annotated[str, _is("field of the time of the event: seconds since 1970, or ISO 8601")] = TIME
+    truth: Annotated[str, _is("field of the label; y_true may also be spelled truth")] = Y_TRUE
+    prediction: Annotated[str, _is("field of the predicted class; y_pred may also be spelled prediction")] = Y_PRED
+    scores: Annotated[str, _is("field of the scores by class")] = SCORES
+    weight: Annotated[str, _is("field of the sample weight")] = WEIGHT
+    group: Annotated[str, _is("field of the group, such as a country")] = GROUP
+
+
+class Join(Table, frozen=True, kw_only=True):
+    """How long predictions wait for labels, and labels for predictions."""
+
+    ttl: Annotated[str, _is("how long a prediction waits for its label, by the time of events")] = "7d"
+    keep_joined: Annotated[str, _is("how long joined pairs are kept, to recognise duplicates and corrections")] = "1h"
+    keep_ids: Annotated[
+        str, _is("how long ids are remembered after that, so that a replay is not counted twice; 0s: not")
+    ] = "2d"
+    max_pending: Annotated[Count, _is("maximum pending entries; older ones expire early")] = 10_000_000
+    max_joined: Annotated[Count, _is("maximum joined entries kept; older ones are forgotten early")] = 1_000_000
+    max_ids: Annotated[Count, _is("maximum ids remembered, 9 bytes each on disk, up to 80 in memory")] = 20_000_000
+    in_memory: Annotated[Count, _is("pending entries kept in memory; older ones are in the state file only")] = 250_000
+    ahead: Annotated[str, _is("an event that is further ahead of the clock is rejected")] = "10m"
+    votes: Annotated[
+        int,
+        Meta(ge=1, le=65536),
+        _is("the last events of a partition that tell its time, a quarter of them; 1 trusts every clock"),
+    ] = 256
+    due: Annotated[str, _is("the age from which a prediction should have a label: what coverage is measured of")] = "0s"
+
+
+class Counting(Table, frozen=True, kw_only=True):
+    """What is counted."""
+
+    title: Annotated[str, _is("the name of the model, as it is shown")] = "model"
+    scores: Annotated[bool | Literal["any"], _is("count scores: true for probabilities, any for other numbers")] = False
+    pos_label: Annotated[Label, _is("the class whose score a single number is")] = True
+    labels: Annotated[tuple[Label, ...], _is("the classes, if they are fixed; without, as they come")] = ()
+    windows: Annotated[Texts, _is("the windows, in addition to the total since the start")] = ("1h", "1d")
+    panes: Annotated[int, Meta(ge=1, le=1_000_000), _is("the number of steps in which a window moves")] = 60
+    clock: Annotated[
+        Literal["label", "prediction"], _is("whether windows use the time of the label or of the prediction")
+    ] = "label"
+    max_groups: Annotated[Positive, _is("maximum groups; all others are counted as one")] = 100
+    max_classes: Annotated[Positive, _is("maximum classes, the first that come; all others are counted as one")] = 1000
+    reference: Annotated[
+        str, _is("the window that is compared with from then on, once it was full: its first, such as 1d")
+    ] = ""
+    metrics: Annotated[Texts, _is("the metrics of the headline; none: those that suit how rare classes are")] = ()
+
+
+class Store(Table, frozen=True, kw_only=True):
+    """Where states and offsets are kept: one SQLite file, or a PostgreSQL database."""
+
+    path: Annotated[
+        str, _is("a state file or postgresql:// address; read once, a source has one on request", shown=False)
+    ] = "monitor.sqlite"
+    every_seconds: Annotated[
+        float, Meta(gt=0), _is("seconds between two checkpoints; these take at most a tenth of the time")
+    ] = 1.0
+    every_events: Annotated[Count, _is("records between two checkpoints")] = 10_000
+    shared: Annotated[bool, _is("several workers of a group keep their partitions in this file")] = False
+    retention: Annotated[
+        Texts,
+        _is("counts by time, for queries of any range: panes of a length, for so long, then longer ones; []: none"),
+    ] = ("1m for 2d", "1h for 90d", "1d")
+    export: Annotated[str, _is("a file to which the merged state is written, whole or not at all, every minute")] = ""
+
+
+class Serve(Table, frozen=True, kw_only=True):
+    """The page and its interfaces."""
+
+    host: Annotated[str, _is("where the page is served")] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65535), _is("its port; 0 takes a free one")] = 8765
+    socket: Annotated[str, _is("a Unix socket instead")] = ""
+    token: Annotated[str, _is('needed for a host beyond loopback; better from a file, or "${VAR}"', secret=True)] = ""
+    token_file: Annotated[str, _is("a file that has the token")] = ""
+    names: Annotated[Texts, _is("names of this server in addresses beside its host, such as that of a proxy")] = ()
+    health: Annotated[str, _is("HOST:PORT of /healthz and /readyz alone, for everybody, such as 0.0.0.0:8766")] = ""
+    max_classes: Annotated[Count, _is("maximum classes in Prometheus; all others are one")] = 50
+    max_groups: Annotated[Count, _is("maximum groups in Prometheus; all others are one")] = 50
+    matrix: Annotated[bool, _is("export the whole confusion matrix, up to 10 classes")] = False
+
+
+class Alerts(Table, frozen=True, kw_only=True):
+    """Alert rules, and where alerts are sent."""
+
+    rules: Annotated[Texts, _is("such as 'balanced_accuracy[1h] < 0.8 for 5m', 'changed(accuracy) arl=10000'")] = ()
+    defaults: Annotated[bool, _is("also fire if over 1 % of records are rejected, or if labels differ in type")] = True
+    webhook: Annotated[str, _is("an address to which alerts are posted as JSON; it may hold a secret", secret=True)] = (
+        ""
+    )
+    webhook_file: Annotated[str, _is("a file that has the address")] = ""
+    authorization: Annotated[str, _is('the header Authorization of these, such as "Bearer ${TOKEN}"', secret=True)] = ""
+    authorization_file: Annotated[str, _is("a file that has the header")] = ""
+    retry: Annotated[str, _is("how long an alert is tried again that did not arrive")] = "1d"
+    log: Annotated[bool, _is("write alerts to the log")] = True
+
+
+class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The whole configuration."""
+
+    source: Source = Source()
+    fields: Fields = Fields()
+    join: Join = Join()
+    counting: Counting = Counting()
+    store: Store = Store()
+    serve: Serve = Serve()
+    alerts: Alerts = Alerts()
+
+
+class Key(NamedTuple):
+    """A key of the configuration: the table and name, the type, the default, what it means, what it may be."""
+
+    table: str
+    name: str
+    type: type[object] | UnionType
+    default: Any
+    meaning: str
+    allowed: tuple[object, ...]
+    secret: bool
+    shown: bool
+
+
+def keys() -> Iterator[Key]:
+    """Yield every key, in order."""
+    for table in structs.fields(Config):
+        for each in structs.fields(table.default):
+            kind, *_, about = get_args(each.type)
+            default = getattr(table.default, each.name)
+            yield Key(table.name, each.name, kind, default, about.description, _allowed(kind), **about.extra)
+
+
+def _allowed(kind: Any) -> tuple[object, ...]:
+    """Return all values of a type if these can be listed."""
+    parts = [kind] if get_origin(kind) is Literal else get_args(kind)
+    values = [(False, True) if part is bool else get_args(part) for part in parts]
+    return tuple(itertools.chain(*values)) if all(values) else ()
+
+
+SECRET = {(key.table, key.name) for key in keys() if key.secret}
