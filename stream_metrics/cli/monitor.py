@@ -66,6 +66,9 @@ def add(commands: options.Commands) -> None:
     parser.add_argument(
         "--schema", action="store_true", help="print the JSON Schema of the view (/api/snapshot) and exit"
     )
+    parser.add_argument(
+        "--config-schema", action="store_true", help="print the JSON Schema of the configuration and exit"
+    )
     parser.add_argument("--export-dashboards", metavar="DIR", help="write Grafana and Prometheus files and exit")
     monitor_flags.add(parser)
     parser.set_defaults(execute=execute)
@@ -77,10 +80,10 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _execute(arguments: argparse.Namespace, lines: logs.Lines) -> int:
-    if arguments.schema:
-        from stream_metrics.monitor.view_types import json_schema
+    if arguments.schema or arguments.config_schema:
+        from stream_metrics.monitor.view_types import View, json_schema
 
-        print(json_schema(), end="")
+        print(json_schema(View if arguments.schema else Config), end="")
         return 0
     if arguments.print_config:
         with usage():

@@ -508,9 +508,9 @@ def to_json(view: View) -> bytes:
         return json.dumps(json_data(msgspec.to_builtins(view)), separators=(",", ":")).encode()
 
 
-def json_schema() -> str:
-    """Return the JSON Schema of a view as JSON has it, which `/api/snapshot` and `/events` follow."""
-    schema = msgspec.json.schema(View)
+def json_schema(kind: type[Struct] = View) -> str:
+    """Return the JSON Schema of a type as JSON has it; `/api/snapshot` and `/events` follow that of a view."""
+    schema = msgspec.json.schema(kind)
     for each in schema["$defs"].values():
         if "description" in each:
             each["description"] = inspect.cleandoc(each["description"])

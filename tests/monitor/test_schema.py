@@ -10,16 +10,33 @@ import pytest
 from support.page_views import empty_view, hostile_view, make_view, real_view
 
 from stream_metrics.cli.main import main
+from stream_metrics.monitor.config import Config, keys
 from stream_metrics.monitor.view_types import View, json_schema, to_json
 
-PUBLISHED = Path(__file__).parents[2] / "docs" / "assets" / "view.schema.json"
+PUBLISHED = Path(__file__).parents[2] / "docs" / "assets"
 
 
-def test_the_published_schema_is_that_of_the_types(capsys: pytest.CaptureFixture[str]) -> None:
-    """The file of the documentation is what the command prints; if not: `stream-metrics monitor --schema`."""
-    assert PUBLISHED.read_text(encoding="utf-8") == json_schema()
-    assert main(["monitor", "--schema"]) == 0
-    assert capsys.readouterr().out == json_schema()
+@pytest.mark.parametrize(
+    ("name", "flag", "kind"), [("view", "--schema", View), ("config", "--config-schema", Config)], ids=["view", "toml"]
+)
+def test_the_published_schema_is_that_of_the_types(
+    capsys: pytest.CaptureFixture[str], name: str, flag: str, kind: type
+) -> None:
+    """The file of the documentation is what the command prints; if not: `stream-metrics monitor FLAG`."""
+    assert (PUBLISHED / f"{name}.schema.json").read_text(encoding="utf-8") == json_schema(kind)
+    assert main(["monitor", flag]) == 0
+    assert capsys.readouterr().out == json_schema(kind)
+
+
+def test_the_schema_of_the_configuration_has_every_key() -> None:
+    """Each with what it means, the values that are allowed, and its default."""
+    tables = json.loads(json_schema(Config))["$defs"]
+    for key in keys():
+        described = tables[key.table.capitalize()]["properties"][key.name]
+        assert described["description"] == key.meaning
+        assert described["default"] == (list(key.default) if isinstance(key.default, tuple) else key.default)
+        enums = [value for each in described.get("anyOf", [described]) for value in each.get("enum", [])]
+        assert set(enums) == {value for value in key.allowed if isinstance(value, str)}
 
 
 def undescribed(value: Any, schema: dict[str, Any], where: str) -> list[str]:
