@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from stream_metrics._core.confusion.kernels import SetUpdateBase
+from stream_metrics._core.ranks.kernels import ScoredUpdateBase
 from stream_metrics.catalog.table import find
 from stream_metrics.errors import options_differ, quantity
 from stream_metrics.evaluation.evaluate import checked_zero_division
@@ -46,7 +46,7 @@ COUNTED = ("pos_label", "threshold", "buckets", "sample")  # options of these st
 counted_options = attrgetter(*COUNTED)
 
 
-class MetricSet(SetUpdateBase, MetricBase):
+class MetricSet(ScoredUpdateBase, MetricBase):
     """Many metrics over shared states: one update counts for all, a snapshot computes what is read.
 
     A prediction is a label, a mapping from label to score, whose largest is its label, or, where scores are kept, a
@@ -201,7 +201,9 @@ class MetricSet(SetUpdateBase, MetricBase):
         self.attach_scored(ScoreStates(*states, self.labels, threshold))
         self.threshold = threshold
 
-    def _update_scored(self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes) -> None:
+    def _update_scored_slowly(
+        self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes
+    ) -> None:
         scored = self._with_scores()
         steps, taken = scored.steps(self.state, y_true, y_pred, w, scores, classes), sample_cost(w)
         with self.writing():

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from stream_metrics._core.numeric.kernels import Guarded
+from stream_metrics._core.ranks.kernels import ScoreCounters
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.inputs.batch import Batch, mixed_batch
 from stream_metrics.inputs.columns import Column
@@ -48,8 +49,12 @@ class UncountedPairs:
         return getattr(self._ranks, name)
 
 
-class ScoreStates:
+class ScoreStates(ScoreCounters):
     """A rank sketch of all classes, and for probabilities a sketch of the largest score and the sums of losses."""
+
+    ranks: RankSketch
+    confidence: RankSketch | None
+    losses: ProbabilityLosses | None
 
     def __init__(
         self,
@@ -59,15 +64,13 @@ class ScoreStates:
         labels: tuple[Label, ...] | None,
         threshold: float,
     ) -> None:
-        self.ranks, self.confidence, self.losses = ranks, confidence, losses
         self.labels, self.threshold = labels, threshold
         self.rule = LabelRule(ranks.pos_label, labels, threshold)
-        self.negative = self.rule.negative
+        self.configure(ranks, confidence, losses, self.rule.negative, self.rule.names.fixed, threshold)
         for reader in (self.ranks, self.losses):
             if reader is not None:
                 reader.take_names_as_given()  # the rule has read them
         self.removed: ScoreStates | None = None  # the sketches of samples that coarse sketches could not forget
-        self._capacity = 0  # weight or samples that each state can still count; a lower bound
 
     def copy(self) -> ScoreStates:
         """Return an independent copy."""
@@ -97,9 +100,13 @@ class ScoreStates:
 
         So the last state cannot refuse what those before it have counted, which a sketch could not take back.
         """
-        if taken > self._capacity:
-            self._capacity = capacity_left([max(state.merge_load()) for state in self.states()], taken)
-        self._capacity -= taken
+        if taken > self.capacity:
+            self.find_capacity(taken)
+        self.capacity -= taken
+
+    def find_capacity(self, taken: int) -> None:
+        """Update `capacity`; WeightError if it is less than `taken`."""
+        self.capacity = capacity_left([max(state.merge_load()) for state in self.states()], taken)
 
     def in_common(self, other: ScoreStates) -> tuple[ScoreStates, ScoreStates]:
         """Return both, reduced to what both count: the same objects if they count the same."""
@@ -130,7 +137,7 @@ class ScoreStates:
             mine.merge(theirs)
         if other.removed is not None:
             self._removed_samples().merge(other.removed)
-        self._capacity = 0
+        self.capacity = 0
 
     def _removed_samples(self) -> ScoreStates:
         """Return the sketches of removed samples, new ones if there are none."""
@@ -289,9 +296,13 @@ class ScoreStates:
             scores, y_pred = y_pred, None
         if is_abstention(scores):
             return (y_true, y_pred, w), []
-        scores = self.rule.read(scores, None if classes is None else unique(classes, "classes"), y_true)
-        truth = canonical(y_true, "y_true")
-        label, largest = self.rule.of_sample(scores, truth, () if self.negative or is_mapping(scores) else seen())
+        truth: Any = y_true
+        decision = None if classes is not None else self.decision(truth, scores)
+        if decision is None:
+            scores = self.rule.read(scores, None if classes is None else unique(classes, "classes"), y_true)
+            truth = canonical(y_true, "y_true")
+            decision = self.rule.of_sample(scores, truth, () if self.negative or is_mapping(scores) else seen())
+        label, largest = decision
         steps: Steps = []
         if self.losses is not None:
             steps.append((self.losses, (y_true, scores, w)))

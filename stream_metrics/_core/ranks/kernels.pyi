@@ -5,6 +5,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
+from stream_metrics._core.confusion.kernels import SetUpdateBase
+from stream_metrics._core.losses.kernels import LossSums
 from stream_metrics._core.numeric.kernels import Guarded
 from stream_metrics.formulas.protocol import Floats, Numbers
 from stream_metrics.labels import Label
@@ -149,3 +151,24 @@ class RankCounters(Guarded):
         places: int,
         rounded: int,
     ) -> None: ...
+
+@disjoint_base
+class ScoreCounters:
+    ranks: RankCounters
+    confidence: RankCounters | None
+    losses: LossSums | None
+    capacity: int
+    negative: tuple[Label] | None
+    def configure(
+        self,
+        ranks: RankCounters,
+        confidence: RankCounters | None,
+        losses: LossSums | None,
+        negative: tuple[Label] | None,
+        fixed: dict[Label, Label] | None,
+        threshold: float,
+    ) -> None: ...
+    def decision(self, truth: object, scores: object) -> tuple[Label, float] | None: ...
+
+@disjoint_base
+class ScoredUpdateBase(SetUpdateBase): ...

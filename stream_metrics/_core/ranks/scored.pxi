@@ -1,0 +1,148 @@
+"""One sample in all states of a set that counts scores: its label, its scores, its largest score, its losses.
+
+A mapping from plain labels to floats, or a float, is read here without running Python code. Anything else, and what
+must be refused, is left to `states.score_states`, which reads it the long way to the same steps.
+"""
+
+from cpython.dict cimport PyDict_Contains, PyDict_Next
+from cpython.ref cimport PyObject
+from libc.math cimport isfinite
+from libc.stdint cimport int64_t, uint64_t
+
+from stream_metrics._core.confusion.kernels cimport ConfusionCounters, SetUpdateBase
+from stream_metrics._core.losses.kernels cimport LossSums
+from stream_metrics._core.numeric.kernels cimport may_be_named, plain, split
+
+cdef int64_t LARGEST_COST = (<int64_t> 1) << 62
+
+
+cdef inline bint is_plain_label(object label):
+    """Whether an object is a canonical label that is no float."""
+    return type(label) is not float and plain(label)
+
+
+cdef class ScoreCounters:
+    """The states that scores feed beside counts of labels, and what a sample with scores predicts."""
+
+    cdef public RankCounters ranks, confidence  # `confidence` may be None
+    cdef public LossSums losses                 # or None
+    cdef public int64_t capacity  # weight or samples that each state can still count; a lower bound
+    cdef public object negative   # the class beside `pos_label`, in a tuple, or None if it is not known
+    cdef dict fixed               # the labels if they are fixed, else None
+    cdef double threshold         # from which a single score predicts `pos_label`
+
+    def configure(self, ranks, confidence, losses, negative, fixed, double threshold):
+        """Set the states, the class beside `pos_label`, the fixed labels as keys, and the threshold."""
+        self.ranks, self.confidence, self.losses = ranks, confidence, losses
+        self.negative, self.fixed, self.threshold = negative, fixed, threshold
+
+    cdef object decide(self, object truth, object scores, double *largest):
+        """Return the label of plain scores and set its score; None for what must be read the long way."""
+        if not is_plain_label(truth):
+            return None
+        if type(scores) is dict:
+            return None if self.fixed is None and may_be_named(scores, truth) else self.largest_of(scores, largest)
+        return self.label_of_single(truth, scores, largest) if type(scores) is float else None
+
+    cdef object largest_of(self, dict scores, double *largest):
+        """Return the label of the largest score; None if several have it, or a label or a score is not plain."""
+        cdef PyObject *key
+        cdef PyObject *value
+        cdef PyObject *best = NULL
+        cdef Py_ssize_t at = 0
+        cdef double x
+        cdef bint tied = False
+        while PyDict_Next(scores, &at, &key, &value):
+            if type(<object> value) is not float or not is_plain_label(<object> key):
+                return None
+            x = <double> <object> value
+            if not isfinite(x) or (self.fixed is not None and not PyDict_Contains(self.fixed, <object> key)):
+                return None
+            if best == NULL or x > largest[0]:
+                best, largest[0], tied = key, x, False
+            elif x == largest[0]:
+                tied = True
+        return None if best == NULL or tied else <object> best
+
+    cdef object label_of_single(self, object truth, double score, double *largest):
+        """Return the class that a single score predicts, spelled as the truth; None if that takes other labels."""
+        cdef bint positive = score >= self.threshold
+        pos_label, negative = self.ranks.pos_label, self.negative
+        if negative is None or not isfinite(score) or (truth != pos_label and truth != negative[0]):
+            return None
+        if type(truth) is not type(pos_label) and (type(truth) is str or type(pos_label) is not bool):
+            return None
+        label = pos_label if positive else negative[0]
+        largest[0] = score if positive else 1 - score
+        if self.fixed is not None or type(truth) is type(label):
+            return label
+        return int(label) if type(truth) is int else None
+
+    def decision(self, truth, scores):
+        """Return the label of plain scores and its score; None for what must be read the long way."""
+        cdef double largest = 0.0
+        label = self.decide(truth, scores, &largest)
+        return None if label is None else (label, largest)
+
+    cdef bint try_count(self, Guarded owner, ConfusionCounters counts, object y_true, object y_pred, object w,
+                        object scores) except -1:
+        """Count a sample in all states or in none; return False for one that must be read the long way."""
+        cdef double largest = 0.0
+        cdef int64_t whole = 1
+        cdef uint64_t part = 0
+        if scores is None:
+            scores, y_pred = y_pred, None
+        label = self.decide(y_true, scores, &largest)
+        if label is None or not (y_pred is None or is_plain_label(y_pred)):
+            return False
+        if w is not UNIT_WEIGHT:
+            split(w, &whole, &part)
+            if whole >= LARGEST_COST:
+                return False
+        right = label == y_true
+        owner.enter()
+        try:
+            self.take_capacity(max(3, whole + (part != 0)))
+            self.count_all(counts, y_true, label if y_pred is None else y_pred, w, scores, right, largest)
+        finally:
+            owner.leave()
+        return True
+
+    cdef int take_capacity(self, int64_t taken) except -1:
+        if taken > self.capacity:
+            self.find_capacity(taken)
+        self.capacity -= taken
+        return 0
+
+    cdef int count_all(self, ConfusionCounters counts, object y_true, object label, object w, object scores,
+                       object right, double largest) except -1:
+        """Count in every state; if one refuses the sample, those before it take it back."""
+        cdef int counted = 0
+        try:
+            counts.count(y_true, label, w)
+            counted = 1
+            if self.losses is not None:
+                self.losses.count_sample(y_true, scores, w, None)
+            counted = 2
+            count_one(self.ranks, y_true, scores, w, None)
+            counted = 3
+            if self.confidence is not None:
+                count_one(self.confidence, right, largest, w, None)
+        except BaseException:
+            if counted > 2:
+                self.ranks.revert(y_true, scores, w)
+            if counted > 1 and self.losses is not None:
+                self.losses.revert(y_true, scores, w)
+            if counted > 0:
+                counts.revert(y_true, label, w)
+            raise
+        return 0
+
+
+cdef class ScoredUpdateBase(SetUpdateBase):
+    """Base class of sets of metrics: passes plain samples with scores to all states without running Python code."""
+
+    def _update_scored(self, y_true, y_pred, w, scores, classes):
+        if (classes is not None or self.counts is None or not isinstance(self.scored, ScoreCounters)
+                or not (<ScoreCounters> self.scored).try_count(self, self.counts, y_true, y_pred, w, scores)):
+            self._update_scored_slowly(y_true, y_pred, w, scores, classes)
