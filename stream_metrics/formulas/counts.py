@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from stream_metrics.formulas.arithmetic import plain
-from stream_metrics.formulas.protocol import Counts, Floats, Numbers
+from stream_metrics.formulas.protocol import Counts, Floats, Form, Numbers
 from stream_metrics.formulas.two_classes import one_vs_all
 from stream_metrics.formulas.units import in_weights
 
-EVERYTHING = (0, 0, 0, 1)
+EVERYTHING: Form = (0, 0, 0, 1)
+PREVALENCE: tuple[Form, Form] = (0, 1, 0, 0), EVERYTHING
+DETECTION_PREVALENCE: tuple[Form, Form] = (0, 0, 1, 0), EVERYTHING
 
 
 def confusion_matrix(c: Counts) -> Numbers:
@@ -85,7 +87,7 @@ def cov_true_true(c: Counts) -> int | float:
 
 def prevalence(c: Counts) -> Floats:
     """Share of the samples that belong to a class. t_k / N, in [0, 1]; 0/0 without data."""
-    return c.ratios((0, 1, 0, 0), EVERYTHING)
+    return c.ratios(*PREVALENCE)
 
 
 def detection_rate(c: Counts) -> Floats:
@@ -95,4 +97,4 @@ def detection_rate(c: Counts) -> Floats:
 
 def detection_prevalence(c: Counts) -> Floats:
     """Share of the predictions that name a class. p_k / N, in [0, 1]; 0/0 without data."""
-    return c.ratios((0, 0, 1, 0), EVERYTHING)
+    return c.ratios(*DETECTION_PREVALENCE)

@@ -15,11 +15,13 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any, ClassVar, Literal, Self
 
+from stream_metrics._core.confusion.kernels import LinearRatio, ReadingBase
 from stream_metrics._core.numeric.kernels import real_number
 from stream_metrics.catalog.obstacles import ObstacleError, check
 from stream_metrics.catalog.table import MetricSpec, find
 from stream_metrics.errors import MergeError
 from stream_metrics.evaluation.evaluate import checked_options, checked_zero_division, compute, point_value
+from stream_metrics.formulas.linear import linear_forms
 from stream_metrics.formulas.protocol import CountState
 from stream_metrics.inputs.options import sequence
 from stream_metrics.labels import canonical, ordering
@@ -29,7 +31,7 @@ from stream_metrics.metrics.folds import copied, read_folds
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
-from stream_metrics.states.protocols import Readable
+from stream_metrics.states.protocols import BatchState, Readable
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import not_counted
 from stream_metrics.wire import from_bytes
@@ -48,7 +50,7 @@ COUNTING = (  # what a class may do in its own way
 METRIC_CLASSES: dict[str, type[Metric]] = {}  # by key; defining a class adds it
 
 
-class Metric(MetricBase):
+class Metric(ReadingBase, MetricBase):
     """One metric with a state of its own, updated sample by sample and read at any time.
 
     This is the base class. The classes to use, such as `MacroF1` and `ROCAUC`, derive from it: one for each metric that
@@ -159,21 +161,11 @@ class Metric(MetricBase):
         self._formula: Callable[..., Any] = partial(row.formula, **bound) if bound else row.formula
         if row.quadratic or row.needs:
             self._formula = partial(_checked_formula, row, self._formula)
+        if (forms := linear_forms(row.key, self._options)) is not None:
+            self._linear_ratio = LinearRatio(*forms, self.pos_label if row.kind == "per_class" else None)
 
-    def get(self) -> float:
-        """Return the current value; `zero_division` where it is 0/0.
-
-        Returns
-        -------
-        float
-            The value of all samples so far.
-
-        Raises
-        ------
-        ValueError
-            If the value cannot be computed: a table of pairs of more than 4096 classes, or pairs of samples where a
-            weight has a fraction.
-        """
+    def _value(self) -> float:
+        """Return what `get` does, by calling the formula."""
         value: float = self._read(self._formula)
         return value if value == value else self.zero_division
 
@@ -190,6 +182,11 @@ class Metric(MetricBase):
             state, parts = self.state.copy(), copied(self)
         folds = {fold: {name: part.state} for fold, part in parts.items()}
         return Snapshot(**{name: state}, folds=folds, zero_division=self.zero_division)
+
+    def _with(self, state: BatchState) -> Self:
+        twin = super()._with(state)
+        twin._linear_ratio = self._linear_ratio  # noqa: SLF001  # of the same class
+        return twin
 
     @property
     def reads(self) -> Literal["labels", "scores", "both"]:
@@ -311,14 +308,7 @@ class OneClassMetric(Metric):
         """Count in this state from now on; with the default `pos_label` it takes 0/1 and False/True only."""
         super().attach(_binary_only(self, state))
 
-    def get(self) -> float:
-        """Return the current value of `pos_label`; `zero_division` where it is 0/0.
-
-        Returns
-        -------
-        float
-            The value of all samples so far.
-        """
+    def _value(self) -> float:
         value: float = self._formula(self.state.one_vs_rest(self.pos_label)).item(0)
         return value if value == value else self.zero_division
 
@@ -336,14 +326,7 @@ class ScoreMetric(Metric):
             state.require_pairs()
         super().attach(_binary_only(self, state) if row is not None and row.kind == "per_class" else state)
 
-    def get(self) -> float:
-        """Return the current value, without its interval; `zero_division` where it is 0/0.
-
-        Returns
-        -------
-        float
-            The value of all samples so far.
-        """
+    def _value(self) -> float:
         if self.row.kind == "per_class":
             computed = self.row.formula.measure(self.state.column(self.pos_label), **self._options)  # type: ignore[attr-defined]
         else:

@@ -143,3 +143,10 @@ cdef class UpdateBase(Guarded):
 
 cdef class SetUpdateBase(UpdateBase):
     cdef readonly object scored
+
+cdef class LinearRatio:
+    cdef Form top, bottom
+    cdef object label
+
+cdef class ReadingBase(UpdateBase):
+    cdef public LinearRatio _linear_ratio  # None if the value is no ratio of two linear forms

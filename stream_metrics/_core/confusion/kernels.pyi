@@ -1,13 +1,13 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
 from stream_metrics._core.numeric.kernels import Guarded
-from stream_metrics.formulas.protocol import Counts
+from stream_metrics.formulas.protocol import Counts, Form
 from stream_metrics.labels import Label
 from stream_metrics.labels.class_names import ClassNames
 
@@ -194,6 +194,16 @@ class UpdateBase(Guarded):
         classes: Iterable[Label] | None = None,
         unit: object = None,
     ) -> None: ...
+
+@final
+@disjoint_base
+class LinearRatio:
+    def __new__(cls, numerator: Form, denominator: Form, label: Label | None = None) -> Self: ...
+
+@disjoint_base
+class ReadingBase(UpdateBase):
+    _linear_ratio: LinearRatio | None
+    def get(self) -> float: ...
 
 @disjoint_base
 class SetUpdateBase(UpdateBase):
