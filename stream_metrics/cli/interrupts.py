@@ -48,7 +48,10 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def defer_interrupts() -> Iterator[None]:
-    """Defer Ctrl-C to the end of the block."""
+    """Defer Ctrl-C to the end of the block; in a thread of its own, which Ctrl-C never reaches, do nothing."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     _INTERRUPTS.deferred = True
     try:
         yield

@@ -1,37 +1,37 @@
-"""``run --jobs N``: pieces of files, counted by several processes, each into a state of its own.
+"""``run --jobs N``: pieces of files, counted by several workers, each into a state of its own.
 
-A process takes the next piece when it has finished the last one, so pieces of uneven cost balance. It starts from an
+A worker takes the next piece when it has finished the last one, so pieces of uneven cost balance. It starts from an
 empty state with the configuration of the run and returns its state as bytes. The merge of all states equals
-that of one process, byte for byte. Pieces are taken in order and numbered, so bad records are reported in order
+that of one worker, byte for byte. Pieces are taken in order and numbered, so bad records are reported in order
 and, of several errors that end the run, the first one is raised.
 
-Processes, not threads: the readers of CSV and JSON Lines hold the interpreter's lock, so that two threads are slower
-than one (0.9x). For Parquet, where most of the work releases it, two threads reach 1.5x to 1.8x and two processes 1.5x
-to 1.9x, and a process takes 0.3 s to start. Processes are spawned: a forked one would have a copy of the locks of
-Arrow's and NumPy's threads, but not the threads that release them, and could wait forever.
+Workers on tables are threads, since Arrow reads and the kernels count without the interpreter's lock, and a process
+takes half a second of processor time to start. Workers on lines are processes: the readers of CSV and JSON Lines hold
+the lock, so that two threads are slower than one (0.9x). Processes are spawned: a forked one would have a copy of the
+locks of Arrow's and NumPy's threads, but not the threads that release them, and could wait forever.
 
-Ctrl-C reaches all processes of a terminal. The workers ignore it. The main process tells them to stop, which they do
-after the current batch, and their counts so far are merged. A worker ends when the main process does.
+Ctrl-C reaches all processes of a terminal. The workers ignore it. The main thread tells them to stop, which they do
+after the current batch, and their counts so far are merged. A process ends when the main process does.
 """
 
 from __future__ import annotations
 
 import multiprocessing
+import multiprocessing.dummy
 import os
 import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ProcessPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from itertools import chain
 from multiprocessing import resource_tracker
-from multiprocessing.context import SpawnContext
 from multiprocessing.process import BaseProcess
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import stream_metrics as sm
 from stream_metrics.cli.counting import CountedPart, Counter, Skipped, StopCounting
@@ -62,18 +62,22 @@ class Task(NamedTuple):
 
 
 class _Shared:
-    """Numbers in shared memory: the next piece, the piece before which all workers stop, the progress of each."""
+    """Numbers that all workers see: the next piece, the piece before which all stop, the progress of each.
 
-    def __init__(self, context: SpawnContext, pieces: int, workers: int) -> None:
-        self._next = context.Value("q", 0)
-        self._end = context.Value("q", pieces)
-        self.records = context.Array("q", workers, lock=False)
-        self.work_done = context.Array("q", workers, lock=False)
+    ``context`` makes them: that of multiprocessing for processes, `multiprocessing.dummy` for threads.
+    """
+
+    def __init__(self, context: Any, pieces: int, workers: int) -> None:
+        self._lock = context.Lock()
+        self._next = context.Value("q", 0, lock=False)
+        self._end = context.Value("q", pieces, lock=False)
+        self.records = context.Array("q", [0] * workers, lock=False)
+        self.work_done = context.Array("q", [0] * workers, lock=False)
 
     def next_piece(self) -> int | None:
         """Return the number of the next piece to count; None if there is none."""
-        with self._next:
-            piece = self._next.value
+        with self._lock:
+            piece: int = self._next.value
             self._next.value += 1
         return piece if self.wants(piece) else None
 
@@ -83,7 +87,7 @@ class _Shared:
 
     def stop_at(self, piece: int) -> None:
         """Leave out this piece and all after it: with 0, stop."""
-        with self._end:
+        with self._lock:
             self._end.value = min(self._end.value, piece)
 
 
@@ -187,16 +191,23 @@ def _run_worker(slot: int) -> _Result:
 
 
 class WorkerPool:
-    """Counts the pieces of a task with several processes."""
+    """Counts the pieces of a task with several workers: threads for tables, processes for lines."""
 
     def __init__(self, task: Task, workers: int) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._workers = workers
+        self._task, self._workers = task, workers
         self.log: list[CountedPart] = []
-        self._shared = _Shared(context, len(task.pieces), workers)
-        self._executor = ProcessPoolExecutor(workers, context, _initialize, (task, self._shared))
         self._futures: list[Future[_Result]] = []
         self._processes: list[BaseProcess] = []
+        self._in_threads = task.form in TABLES
+        context = multiprocessing.dummy if self._in_threads else multiprocessing.get_context("spawn")
+        self._shared = _Shared(context, len(task.pieces), workers)
+        self._executor = self._make_executor()
+
+    def _make_executor(self) -> ThreadPoolExecutor | ProcessPoolExecutor:
+        if self._in_threads:
+            return ThreadPoolExecutor(self._workers)
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(self._workers, context, _initialize, (self._task, self._shared))
 
     def progress(self) -> tuple[int, float]:
         """Return how many records were counted, and how much of all pieces is done."""
@@ -224,6 +235,7 @@ class WorkerPool:
         except MemoryError:
             raise CliError("out of memory") from None
         finally:
+            self._shared.stop_at(0)
             for process in self._processes:
                 process.kill()  # an interpreter takes a tenth of a second to exit
             self._executor.shutdown()
@@ -233,6 +245,10 @@ class WorkerPool:
         return interrupted
 
     def _start(self) -> None:
+        if self._in_threads:
+            workers = [_Worker(self._task, self._shared, slot) for slot in range(self._workers)]
+            self._futures = [self._executor.submit(worker.run) for worker in workers]
+            return
         earlier = multiprocessing.active_children()
         with _blocked_interrupts():
             self._futures = [self._executor.submit(_run_worker, slot) for slot in range(self._workers)]
@@ -271,7 +287,7 @@ class WorkerPool:
             for result in results:
                 state.merge(sm.from_bytes(result.state))
         except sm.StreamMetricsError as error:
-            raise CliError(f"the counts of all processes together: {error}") from None
+            raise CliError(f"the counts of all workers together: {error}") from None
 
 
 @contextmanager

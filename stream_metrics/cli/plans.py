@@ -1,9 +1,10 @@
-"""The input of ``run``: files of lines or of tables, in this process, or in pieces for several."""
+"""The input of ``run``: files of lines or of tables, counted by one worker, or in pieces for several."""
 
 from __future__ import annotations
 
 import importlib
 import math
+import os
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from types import ModuleType
@@ -19,11 +20,12 @@ from stream_metrics.cli.splitting import split_lines
 if TYPE_CHECKING:
     from stream_metrics.cli.tables import Unit
 
-__all__ = ["MIXED", "Piece", "count_here", "plan_jobs"]
+__all__ = ["MIXED", "Piece", "count_here", "fastest_jobs", "plan_jobs"]
 
-PIECES = 64  # of each process, so that the last one to end does it at most that much later
+PIECES = 64  # of each worker, so that the last one to end does it at most that much later
 SMALLEST = 1 << 18  # rows of a piece: dealing one out takes as long as counting some thousands
 SMALLEST_BYTES = 1 << 22  # of a piece of lines
+WORTH_A_PROCESS = 1 << 25  # bytes of lines: fewer are counted while a process starts
 MIXED = "their labels differ in type, so they cannot be counted in one run"
 
 Feed: TypeAlias = Callable[[Tick], None]
@@ -44,10 +46,19 @@ def count_here(files: list[InputFile], form: str | None, fields: Fields, counter
     return (_tables if form in TABLES else _lines)(files, form, fields, counter)
 
 
+def fastest_jobs(files: list[InputFile], form: str | None) -> int:
+    """Return how many workers count files fastest: one for each processor, but no process for a few lines."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    processors = len(affinity(0)) if affinity else os.cpu_count() or 1
+    if form in TABLES:
+        return processors
+    return max(1, min(processors, (total_size(files) or 0) // WORTH_A_PROCESS))
+
+
 def plan_jobs(
     files: list[InputFile], form: str | None, fields: Fields, jobs: int, skipped: Skipped
 ) -> tuple[str, list[Piece]]:
-    """Return the format, and the pieces of all files, for this number of processes."""
+    """Return the format, and the pieces of all files, for this number of workers."""
     if form in TABLES:
         tables = _table_module()
         units = _units(files, form, fields, skipped)

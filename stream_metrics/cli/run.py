@@ -7,6 +7,7 @@ import sys
 from typing import NamedTuple
 
 from stream_metrics.cli import configuration, drawing, files, options, plans
+from stream_metrics.cli.containers import is_timed
 from stream_metrics.cli.counting import CountedPart, Counter, Skipped
 from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.cli.interrupts import interruptible
@@ -80,11 +81,12 @@ look. All assume independent samples.
 --format csv prints a row for each value (metric, class, value) or, with --every, for
 each line of values, and then nothing else.
 
---jobs counts with several processes: they share row groups of Parquet and pieces
-of large CSV and JSON Lines files that are not compressed, and else whole files.
-The merged counts equal those of one process, byte for byte. Records have no order
-then, so --every and a window of the last N are not possible, and records that come
-late are not recognised.
+Several workers count at once where that is faster, or as many as --jobs says:
+threads for tables, processes for large CSV and JSON Lines. They share row groups
+of Parquet and pieces of files that are not compressed, and else whole files. The
+merged counts equal those of one worker, byte for byte. Records have no order then,
+so --every and a window of the last N are counted by one, and so is a window of
+time unless --jobs says otherwise: records that come late are not recognised then.
 
 examples:
   stream-metrics run predictions.jsonl
@@ -97,7 +99,7 @@ examples:
   stream-metrics run predictions.jsonl --window 1000 --every 100 --plot drift.png
   stream-metrics run predictions.jsonl --time-field ts --window 5m --every 100
   stream-metrics run predictions.jsonl --by country --metrics accuracy,macro_f1
-  stream-metrics run warehouse/predictions/ 'more/part-*.parquet' --jobs 8"""
+  stream-metrics run warehouse/predictions/ 'more/part-*.parquet'"""
 
 
 def add(commands: options.Commands) -> None:
@@ -120,7 +122,10 @@ def add(commands: options.Commands) -> None:
         "records or time (.png, .svg, .pdf)",
     )
     parser.add_argument(
-        "--jobs", type=options.positive, default=1, metavar="N", help="count in N processes (default: 1)"
+        "--jobs",
+        type=options.positive,
+        metavar="N",
+        help="workers that count at once (default: one for each processor, where that is faster)",
     )
     parser.add_argument("--state", metavar="OUT", help="save the counts to this file")
     parser.add_argument("--resume", metavar="STATE", help="start from the counts, and the configuration, of this file")
@@ -196,7 +201,8 @@ def execute(arguments: argparse.Namespace) -> int:
         level=arguments.intervals,
         label=configuration.label_of_running_values(arguments),
     )
-    count = _count if arguments.jobs == 1 else _count_in_processes
+    arguments.jobs = arguments.jobs or _default_jobs(arguments, state)
+    count = _count if arguments.jobs == 1 else _count_in_parallel
     interrupted, counted, state, log = count(arguments, _fields(arguments, state), state, skipped, running)
     ledger.add(log)
     if (skipped.count or skipped.files) and not counted and not interrupted:
@@ -251,7 +257,7 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError(f"CSV and JSON Lines together: {plans.MIXED}")
     if paths.count(STDIN) > 1:
         raise UsageError("stdin can be read once only")
-    if arguments.every and arguments.jobs > 1:
+    if arguments.every and arguments.jobs and arguments.jobs > 1:
         raise UsageError("--every does not go with --jobs: records that are counted in parallel have no order")
     if arguments.every and arguments.skip_bad_files:
         raise UsageError("--every does not go with --skip-bad-files: it prints values before a file is read to its end")
@@ -294,17 +300,24 @@ def _count(
     return _End(False, counter.counted, counter.state, counter.log)
 
 
-def _count_in_processes(
+def _default_jobs(arguments: argparse.Namespace, state: Accumulator) -> int:
+    """Return how many workers count fastest; 1 where the order of records matters."""
+    ordered = arguments.every or is_timed(state) or any(file.path == STDIN for file in arguments.files)
+    jobs = 1 if ordered else plans.fastest_jobs(arguments.files, arguments.input)
+    return 1 if jobs > 1 and mergeable(state) else jobs
+
+
+def _count_in_parallel(
     arguments: argparse.Namespace, fields: Fields, state: Accumulator, skipped: Skipped, running: RunningValues
 ) -> _End:
-    """Count all files in several processes."""
+    """Count all files with several workers."""
     from stream_metrics.cli.jobs import Task, WorkerPool
 
     reason = mergeable(state)
     if reason is not None:
         raise UsageError(f"--jobs does not go with these counts: {reason}")
     if any(file.path == STDIN for file in arguments.files):
-        raise UsageError("--jobs shares files between processes, and stdin is none")
+        raise UsageError("--jobs shares files between workers, and stdin is none")
     unreadable = skipped.empty()
     form, pieces = plans.plan_jobs(arguments.files, arguments.input, fields, arguments.jobs, unreadable)
     number = min(arguments.jobs, len(pieces))

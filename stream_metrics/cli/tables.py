@@ -3,7 +3,7 @@
 Only the columns of the fields are read, and labels of text as the dictionary that Parquet has them with. Memory depends
 neither on the number of rows nor on the size of the row groups of Parquet, which is why its files are read here and not
 as fragments of `pyarrow.dataset`: these hold whole row groups, and cost a tenth more time. Others are read as such, and
-each of their files is one piece. One process reads with one thread, so that --jobs says how many processors are used.
+each of their files is one piece. One worker reads with one thread, so that --jobs says how many processors are used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``stream-metrics run --jobs``: several processes count the same as one, and end cleanly after errors and Ctrl-C."""
+"""``stream-metrics run --jobs``: several workers count the same as one, and end cleanly after errors and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.cli import plans
+from stream_metrics.cli import interrupts, plans
 from stream_metrics.cli.counting import Skipped
 from stream_metrics.cli.jobs import Task, WorkerPool
 from stream_metrics.cli.plans import Piece
@@ -60,13 +61,24 @@ def data(tmp_path):
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """Return a folder of Parquet which takes processes some seconds to count: one file by many names."""
+    """Return a folder of Parquet which takes threads some seconds to count: one file by many names."""
     folder = tmp_path_factory.mktemp("large")
     labels = pa.array([RNG.choice("abcdefghij") for _ in range(1 << 16)]).dictionary_encode()
     column = pa.chunked_array([labels] * 256)
     pq.write_table(pa.table({"y_true": column, "y_pred": column}), folder / "part-0.parquet")
     for at in range(1, FILES):
         os.link(folder / "part-0.parquet", folder / f"part-{at}.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def large_lines(tmp_path_factory):
+    """Return a folder of CSV which takes processes some seconds to count: one file by many names."""
+    folder = tmp_path_factory.mktemp("large-lines")
+    lines = "".join(f"{RNG.choice('abc')},{RNG.choice('abc')}\n" for _ in range(1 << 16))
+    (folder / "part-0.csv").write_text("y_true,y_pred\n" + lines * 16)
+    for at in range(1, FILES):
+        os.link(folder / "part-0.csv", folder / f"part-{at}.csv")
     return folder
 
 
@@ -88,8 +100,8 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_parquet_counts_as_in_one_process(cli, tmp_path, data, case):
-    """Row groups dealt out to processes merge to the bytes of one process, also onto a resumed state."""
+def test_parquet_counts_as_by_one_worker(cli, tmp_path, data, case):
+    """Row groups dealt out to threads merge to the bytes of one worker, also onto a resumed state."""
     fields, configuration, empty, more = CASES[case]
     expected, options = empty(), (*data, *fields, "--jobs", "2")
     expected.update_many(TRUTHS, ANSWERS, WEIGHTS, **more)
@@ -128,7 +140,7 @@ def test_files_of_lines_are_dealt_out_whole(cli, tmp_path, form):
 
 
 def test_bad_records_are_reported_in_their_order(cli, tmp_path):
-    """Several processes report the bad records that one reports; without --skip-bad the first one ends the run."""
+    """Several workers report the bad records that one reports; without --skip-bad the first one ends the run."""
     truths = [None if at % 97 == 50 else label for at, label in enumerate(TRUTHS)]
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"y_true": truths, "y_pred": ANSWERS}), path, row_group_size=40)
@@ -159,7 +171,7 @@ def test_what_jobs_do_not_go_with(cli, tmp_path, data):
         assert reason in result.err
 
 
-def test_one_piece_needs_no_second_process(cli, tmp_path):
+def test_one_piece_needs_no_second_worker(cli, tmp_path):
     """A single row group is counted here, whatever --jobs says."""
     pq.write_table(pa.table({"y_true": TRUTHS, "y_pred": TRUTHS}), tmp_path / "a.parquet")
 
@@ -176,17 +188,24 @@ def children(pid):
 
 
 @contextlib.contextmanager
-def started(folder, *options):
-    """Start a run over a folder in a session of its own and wait until its processes count."""
+def running(folder, *options):
+    """Start a run over a folder in a session of its own."""
     usual = {"start_new_session": True, "preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen([*COMMAND, str(folder), *options], **pipes, **usual)
     try:
-        yield process, until(lambda: len(found := children(process.pid)) == 2 and all(map(busy, found)) and found)
+        yield process
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
+
+
+@contextlib.contextmanager
+def started(folder, *options):
+    """Start a run over a folder of lines and wait until its processes count."""
+    with running(folder, *options) as process:
+        yield process, until(lambda: len(found := children(process.pid)) == 2 and all(map(busy, found)) and found)
 
 
 def until(condition, seconds=60):
@@ -206,10 +225,16 @@ def alive(pid):
 
 
 def busy(pid):
-    """Tell whether a process has got as far as reading Parquet."""
+    """Tell whether a process has got as far as counting."""
     with contextlib.suppress(OSError):
-        return any("pyarrow" in line for line in Path(f"/proc/{pid}/maps").read_text().splitlines())
+        return any("_core/confusion" in line for line in Path(f"/proc/{pid}/maps").read_text().splitlines())
     return False
+
+
+def processor_seconds(pid):
+    """Return the time that a process has spent computing."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 linux = pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="looks into /proc")
@@ -217,9 +242,9 @@ linux = pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="looks i
 
 @posix
 @linux
-def test_ctrl_c_keeps_what_was_counted(tmp_path, large):
+def test_ctrl_c_keeps_what_was_counted(tmp_path, large_lines):
     """Ctrl-C reaches all processes; what they have counted until then is printed and saved, and none is left."""
-    with started(large, "--state", str(tmp_path / "s"), "--format", "json") as (process, found):
+    with started(large_lines, "--state", str(tmp_path / "s"), "--format", "json") as (process, found):
         time.sleep(0.3)
         os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=60)
@@ -227,16 +252,33 @@ def test_ctrl_c_keeps_what_was_counted(tmp_path, large):
     state = sm.from_bytes((tmp_path / "s").read_bytes())
     assert process.returncode == 130
     assert err == "stream-metrics: interrupted; what was read until then is counted\n"
-    assert json.loads(out)["n"] == state.n < FILES << 24
-    assert state.state.correct == state.n
+    assert json.loads(out)["n"] == state.n < FILES << 20
     assert not any(map(alive, found))
 
 
 @posix
 @linux
-def test_a_process_that_dies_ends_the_run(tmp_path, large):
+def test_ctrl_c_stops_threads(tmp_path, large):
+    """What threads have counted when Ctrl-C comes is printed and saved, and no process was started for them."""
+    with running(large, "--state", str(tmp_path / "s"), "--format", "json") as process:
+        until(lambda: processor_seconds(process.pid) > 1.2)
+        processes = children(process.pid)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+
+    state = sm.from_bytes((tmp_path / "s").read_bytes())
+    assert processes == []
+    assert process.returncode == 130
+    assert err == "stream-metrics: interrupted; what was read until then is counted\n"
+    assert json.loads(out)["n"] == state.n < FILES << 24
+    assert state.state.correct == state.n > 0
+
+
+@posix
+@linux
+def test_a_process_that_dies_ends_the_run(tmp_path, large_lines):
     """A process that is killed is reported in one line; nothing is saved, and no other process is left."""
-    with started(large, "--state", str(tmp_path / "s")) as (process, found):
+    with started(large_lines, "--state", str(tmp_path / "s")) as (process, found):
         os.kill(found[0], signal.SIGKILL)
         out, err = process.communicate(timeout=60)
 
@@ -250,9 +292,9 @@ def test_a_process_that_dies_ends_the_run(tmp_path, large):
 
 @posix
 @linux
-def test_no_process_outlives_the_run(large):
+def test_no_process_outlives_the_run(large_lines):
     """Where the run itself is killed, the processes that count for it end."""
-    with started(large) as (process, found):
+    with started(large_lines) as (process, found):
         process.kill()
         until(lambda: not any(map(alive, found)))
 
@@ -261,12 +303,14 @@ def test_no_process_outlives_the_run(large):
 
 @posix
 @linux
-def test_progress_of_all_processes(large):
-    """On a terminal one line shows the share of all rows that is done by all processes."""
+@pytest.mark.parametrize("kind", ["large", "large_lines"])
+def test_progress_of_all_workers(request, kind):
+    """On a terminal one line shows the share of all rows that is done by all workers."""
+    folder = request.getfixturevalue(kind)
     pty = pytest.importorskip("pty", reason="needs pseudo terminals")
     ours, theirs = pty.openpty()
     try:
-        command = [*COMMAND, str(large), "--metrics", "accuracy"]
+        command = [*COMMAND, str(folder), "--metrics", "accuracy"]
         with subprocess.Popen(command, stderr=theirs, stdout=subprocess.DEVNULL) as process:
             drawn = b""
             while b"left" not in drawn:
@@ -293,3 +337,59 @@ def test_an_unexpected_error_in_a_process_ends_the_others(tmp_path):
         pool.count(sm.ConfusionMatrix(), Skipped(False), Progress(pool.progress, 2))
 
     assert not any(process.is_alive() for process in pool._processes)
+
+
+def test_an_unexpected_error_in_a_thread_ends_the_others(data):
+    """An unexpected exception in a thread ends the run, although another thread has more pieces to count."""
+    fields = Fields("y_true", "y_pred", None, None, Classes(None, None))
+    _, pieces = plans.plan_jobs(
+        [InputFile(str(path), size=path.stat().st_size) for path in data], "parquet", fields, 2, Skipped(False)
+    )
+    pieces[1:1] = [Piece(("no", "file"), None, 1)]
+    task = Task("parquet", fields, sm.ConfusionMatrix().to_bytes(), Skipped(False), pieces)
+    pool = WorkerPool(task, 2)
+
+    with pytest.raises(AttributeError):
+        pool.count(sm.ConfusionMatrix(), Skipped(False), Progress(pool.progress, 2))
+
+
+def test_default_number_of_workers(cli, tmp_path, monkeypatch, data):
+    """Tables are counted by a worker for each processor; few lines and records whose order matters by one."""
+    numbers = []
+    plan = plans.plan_jobs
+    monkeypatch.setattr(plans, "plan_jobs", lambda *more: numbers.append(more[3]) or plan(*more))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
+    (tmp_path / "few.csv").write_text("y_true,y_pred\na,b\n" * 9)
+    size = (tmp_path / "few.csv").stat().st_size
+    timed = ("--time-field", "t", "--window", "5m")
+
+    for options in (data, (*data, "--every", "700"), (*data, *timed), (*data, "--window", "9")):
+        assert cli("run", *options, "--metrics", "accuracy").status == 0
+    assert numbers == [3]
+    assert cli("run", tmp_path / "few.csv").status == 0
+    assert cli("run", "-", "--input", "csv", stdin=b"y_true,y_pred\na,b\n").status == 0
+    assert numbers == [3]
+    monkeypatch.setattr(plans, "WORTH_A_PROCESS", size // 2)
+    assert cli("run", tmp_path / "few.csv").status == 0
+    assert numbers == [3, 2]
+
+
+def test_ctrl_c_in_the_main_thread_leaves_a_worker_alone():
+    """A thread that defers Ctrl-C neither defers it for the main thread nor raises what is pending there."""
+    raised = []
+
+    def work():
+        try:
+            with interrupts.defer_interrupts():
+                raised.append(interrupts._INTERRUPTS.deferred)
+        except KeyboardInterrupt as error:
+            raised.append(error)
+
+    with interrupts.interruptible():
+        interrupts._INTERRUPTS.pending = True
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        interrupts._INTERRUPTS.pending = False
+
+    assert raised == [False]

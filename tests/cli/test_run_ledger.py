@@ -234,7 +234,7 @@ def test_an_interrupted_run_goes_on(cli, tmp_path, monkeypatch, form):
                     signal.raise_signal(signal.SIGINT)
 
             patch.setattr(counting.Counter, name, interrupt)
-            first = cli("run", *paths, "--state", state)
+            first = cli("run", *paths, "--state", state, "--jobs", "1")
         assert first.status == 130
         n = sm.from_bytes(state.read_bytes()).n
         assert 0 < n < 600
