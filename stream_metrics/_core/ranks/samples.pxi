@@ -77,7 +77,7 @@ cdef Py_ssize_t known_class(RankCounters self, object label) except -2:
 
 
 cdef Py_ssize_t read_plain_scores(RankCounters self, object truth, object scores, Entry *entry) except -2:
-    """Read a float, or a dict of floats by known labels; return the number of entries, -1 for anything else."""
+    """Read a float, or a dict of floats by known labels; return the number that are not 0, -1 for anything else."""
     cdef PyObject *key
     cdef PyObject *value
     cdef Py_ssize_t at = 0, n = 0
@@ -86,7 +86,7 @@ cdef Py_ssize_t read_plain_scores(RankCounters self, object truth, object scores
         x = scores
         entry.class_index = known_class(self, self.pos_label)
         entry.code, entry.kind = encode(x), 3
-        return 1 if entry.class_index >= 0 and isfinite(x) else -1
+        return <Py_ssize_t> (entry.code != ZERO) if entry.class_index >= 0 and isfinite(x) else -1
     if type(scores) is not dict or len(<dict> scores) > FEW or not scores:
         return -1
     while PyDict_Next(<dict> scores, &at, &key, &value):
@@ -97,7 +97,7 @@ cdef Py_ssize_t read_plain_scores(RankCounters self, object truth, object scores
         entry[n].code, entry[n].kind = encode(x), numeric_kind(<object> key)
         if not isfinite(x) or (entry[n].class_index < 0 and (x != 0.0 or entry[n].kind == 2)):
             return -1
-        n += x != 0.0
+        n += entry[n].code != ZERO
     if entry.kind == 3 and self.reads_names and numeric_kind(truth) != 3:  # the keys may be text that names numbers
         return -1
     return n
@@ -215,35 +215,81 @@ cdef Py_ssize_t group_count(RankCounters self) noexcept:
 
 cdef int revert_sample(RankCounters self, object y_true, object scores, object w, object classes,
                        bint check_only) except -1:
+    cdef Entry near[FEW]
+    cdef Entry *entry = near
     cdef int64_t whole = 1
     cdef fraction_t part = 0
-    cdef Py_ssize_t j
-    cdef bint rounded = split_some(w, &whole, &part)
-    truth = canonical(y_true, "y_true")
-    labels, values = read_named(self, truth, scores, classes)
+    cdef Py_ssize_t i, n = -1
+    cdef int kind = numeric_kind(y_true)
+    cdef bint rounded = split_some(w, &whole, &part), possible
     if self.holder != 0:
         self.wait()
+    i = known_class(self, y_true)
+    if i >= 0 and classes is None:
+        n = read_plain_scores(self, y_true, scores, near)
+    if n < 0:
+        truth = canonical(y_true, "y_true")
+        labels, values = read_named(self, truth, scores, classes)
+        if self.holder != 0:
+            self.wait()
+        if labels is None:
+            return revert_abstention(self, y_true, scores, w, check_only)
+        i, kind = find_class(self, truth), numeric_kind(truth)
+        if len(labels) > FEW:
+            entry = <Entry *> PyMem_RawCalloc(len(labels), sizeof(Entry))
+            if entry == NULL:
+                raise MemoryError("no memory for the scores of a sample")
+    try:
+        if n < 0:
+            n = set_entries(self, entry, labels, values)
+        check_exact(self)
+        possible = self.rounded >= rounded and self.n > self.rounded - rounded
+        if whole | part:
+            possible = possible and i >= 0 and remove_sample(self, i, kind, entry, n, whole, part, check_only)
+        else:
+            possible = possible and self.n > least_samples(self, -1, NULL, 0, 0, 0)
+    finally:
+        if entry != near:
+            PyMem_RawFree(entry)
+    if not possible:
+        raise sample_not_counted(y_true, scores, w)
+    if not check_only:
+        self.n -= 1
+        self.rounded -= rounded
+    return 0
+
+
+cdef int revert_abstention(RankCounters self, object y_true, object scores, object w, bint check_only) except -1:
+    check_exact(self)
+    if self.abstained == 0:
+        raise sample_not_counted(y_true, scores, w)
+    self.abstained -= not check_only
+    return 0
+
+
+cdef object sample_not_counted(object y_true, object scores, object w):
+    return not_counted((y_true, scores, w), f"y_true={y_true!r}, scores={scores!r}, w={w!r}")
+
+
+cdef int check_exact(RankCounters self) except -1:
+    """Raise WeightError if a column is not exact, which then cannot forget a sample."""
+    cdef Py_ssize_t j
     for j in range(self.used):
         if self.classes[j].histogram != NULL and self.classes[j].histogram.level > 0:
             raise WeightError(subject="to revert", expected="while every score is exact",
                               got=self.classes[j].histogram.level,
                               but=f"got a column at level {self.classes[j].histogram.level}; "
                                   "a larger `buckets` keeps more scores exact")
-    if labels is None:
-        possible = self.abstained > 0
-        self.abstained -= possible and not check_only
-    else:
-        possible = self.rounded >= rounded and self.n > self.rounded - rounded
-        if whole | part:
-            possible = possible and remove_sample(self, truth, labels, values, whole, part, check_only)
-        else:
-            possible = possible and self.n > least_samples(self, -1, NULL, 0, 0, 0)
-        if possible and not check_only:
-            self.n -= 1
-            self.rounded -= rounded
-    if not possible:
-        raise not_counted((y_true, scores, w), f"y_true={y_true!r}, scores={scores!r}, w={w!r}")
     return 0
+
+
+cdef Py_ssize_t set_entries(RankCounters self, Entry *entry, list labels, list values) except -1:
+    """Fill entries for the scores that are not 0; return their number."""
+    cdef Py_ssize_t at, n = 0
+    for at in range(len(labels)):
+        set_entry(self, entry + n, labels[at], values[at], False)
+        n += entry[n].code != ZERO
+    return n
 
 
 cdef Py_ssize_t least_samples(RankCounters self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole,
@@ -266,40 +312,27 @@ cdef Py_ssize_t least_samples(RankCounters self, Py_ssize_t i, Entry *entry, Py_
     return max(most, classes)
 
 
-cdef bint remove_sample(RankCounters self, object truth, list labels, list values, int64_t whole, fraction_t part,
-                        bint check_only) except -1:
-    """Remove a sample (unless `check_only`); False, and no change, if a part of it is missing."""
-    cdef Py_ssize_t i = find_class(self, truth), at, n = 0
-    cdef Entry *entry
-    cdef bint possible
-    if i < 0:
+cdef bint remove_sample(RankCounters self, Py_ssize_t i, int kind, Entry *entry, Py_ssize_t n, int64_t whole,
+                        fraction_t part, bint check_only) except -1:
+    """Remove a sample of class i (unless `check_only`); False, and no change, if a part of it is missing."""
+    cdef Py_ssize_t at
+    if not holds_sample(self, i, entry, n, whole, part) or self.n <= least_samples(self, i, entry, n, whole, part):
         return False
-    entry = <Entry *> PyMem_RawCalloc(max(len(labels), 1), sizeof(Entry))
-    if entry == NULL:
-        raise MemoryError("no memory for the scores of a sample")
-    try:
-        for at in range(len(labels)):
-            set_entry(self, entry + n, labels[at], values[at], False)
-            n += entry[n].code != ZERO
-        possible = (holds_sample(self, i, entry, n, whole, part)
-                    and self.n > least_samples(self, i, entry, n, whole, part))
-        if possible and self.pairs and not self.paired:
-            check_stays_unpaired(self, i, entry, n, whole, part)
-        if possible and part != 0:
-            for at in range(n):  # a sketch from bytes has no array of fractions if these add up to whole numbers
-                if histogram_reserve(self.classes[entry[at].class_index].histogram, 0, 0, True) < 0:
-                    raise MemoryError("no memory for a column of scores")
-        if possible and not check_only:
-            for at in range(n):
-                histogram_remove(self.classes[entry[at].class_index].histogram, entry[at].code,
-                                 i if self.paired else i == entry[at].class_index, whole, part)
-            unweigh_class(self, i, whole, part)
-            for at in range(n):
-                remove_type_of(self, entry[at].class_index, entry[at].kind)
-            remove_type_of(self, i, numeric_kind(truth))
-        return possible
-    finally:
-        PyMem_RawFree(entry)
+    if self.pairs and not self.paired:
+        check_stays_unpaired(self, i, entry, n, whole, part)
+    if part != 0:
+        for at in range(n):  # fractions that add up to whole numbers are read from bytes without arrays for them
+            if histogram_reserve(self.classes[entry[at].class_index].histogram, 0, 0, True) < 0:
+                raise MemoryError("no memory for a column of scores")
+    if not check_only:
+        for at in range(n):
+            histogram_remove(self.classes[entry[at].class_index].histogram, entry[at].code,
+                             i if self.paired else i == entry[at].class_index, whole, part)
+        unweigh_class(self, i, whole, part)
+        for at in range(n):
+            remove_type_of(self, entry[at].class_index, entry[at].kind)
+        remove_type_of(self, i, kind)
+    return True
 
 
 cdef int check_stays_unpaired(RankCounters self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole,
