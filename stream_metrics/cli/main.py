@@ -10,10 +10,9 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from importlib import metadata
+from importlib import import_module
 from typing import NoReturn
 
-from stream_metrics.cli import collect, demo, merge, metrics, monitor, monitor_store, query, run, show
 from stream_metrics.cli.errors import CliError, reason
 
 __all__ = ["main"]
@@ -30,6 +29,20 @@ example:
   stream-metrics show all.state
 
 'stream-metrics COMMAND --help' explains a command."""
+
+COMMANDS = {
+    "run": "run",
+    "merge": "merge",
+    "show": "show",
+    "metrics": "metrics",
+    "monitor": "monitor",
+    "monitor backup": "monitor_store",
+    "monitor restore": "monitor_store",
+    "monitor inspect": "monitor_store",
+    "query": "query",
+    "collect": "collect",
+    "demo": "demo",
+}  # and their modules, of which only that of the command is imported
 
 
 class _Parser(argparse.ArgumentParser):
@@ -61,9 +74,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(argv: Sequence[str] | None) -> int:
-    parser = _parser()
+    words = _joined(sys.argv[1:] if argv is None else argv)
+    parser = _parser(words[0] if words else "")
     try:
-        arguments = parser.parse_args(_joined(sys.argv[1:] if argv is None else argv))
+        arguments = parser.parse_args(words)
     except SystemExit as end:  # help, version, or wrong usage: printed already
         return int(end.code or 0)
     if arguments.execute is None:
@@ -76,7 +90,7 @@ def _dispatch(argv: Sequence[str] | None) -> int:
 def _joined(argv: Sequence[str]) -> list[str]:
     """Return arguments with the two words of a command as one, and times before now beside their option."""
     words = list(argv)
-    if words[:1] == ["monitor"] and words[1:2] and words[1] in ("backup", "restore", "inspect"):
+    if words[:1] == ["monitor"] and words[1:2] and " ".join(words[:2]) in COMMANDS:
         words[:2] = [" ".join(words[:2])]
     for at in range(len(words) - 1, 0, -1):
         if words[at - 1] in ("--from", "--to") and words[at][:1] == "-" and words[at][1:2].isdecimal():
@@ -84,19 +98,24 @@ def _joined(argv: Sequence[str]) -> list[str]:
     return words
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(command: str = "") -> argparse.ArgumentParser:
+    """Return the parser of a command; of all commands, for their list, if there is no such command."""
     parser = _Parser(
         prog=PROGRAM, description=DESCRIPTION, epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--version", action="version", version=f"{PROGRAM} {_version()}")
+    if command not in COMMANDS:
+        parser.add_argument("--version", action="version", version=f"{PROGRAM} {_version()}")
     parser.set_defaults(execute=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for command in (run, merge, show, metrics, monitor, monitor_store, query, collect, demo):
-        command.add(commands)
+    names = [COMMANDS[command]] if command in COMMANDS else dict.fromkeys(COMMANDS.values())
+    for name in names:
+        import_module(f"stream_metrics.cli.{name}").add(commands)
     return parser
 
 
 def _version() -> str:
+    from importlib import metadata
+
     try:
         return metadata.version("stream-metrics")
     except metadata.PackageNotFoundError:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import NamedTuple
 
-from stream_metrics.cli import configuration, drawing, files, options, plans
+from stream_metrics.cli import configuration, files, options, plans
 from stream_metrics.cli.containers import is_timed
 from stream_metrics.cli.counting import CountedPart, Counter, Skipped
 from stream_metrics.cli.errors import CliError, UsageError
@@ -216,13 +216,21 @@ def execute(arguments: argparse.Namespace) -> int:
         print_snapshot(snapshot, arguments.format, extra, indent=None if arguments.every else 2)
     skipped.report()
     _report_late(state)
-    if arguments.plot and not arguments.every:
-        drawing.draw(with_intervals(state.snapshot(), arguments), arguments.plot)
-    elif running.points is not None:
-        drawing.draw_running(running.points, arguments.plot, running.bounds)
+    if arguments.plot:
+        _draw(arguments, state, running)
     if interrupted:
         print("stream-metrics: interrupted; what was read until then is counted", file=sys.stderr)
     return 130 if interrupted else 0
+
+
+def _draw(arguments: argparse.Namespace, state: Accumulator, running: RunningValues) -> None:
+    """Write the image of --plot."""
+    from stream_metrics.cli import drawing
+
+    if running.points is None or not arguments.every:
+        drawing.draw(with_intervals(state.snapshot(), arguments), arguments.plot)
+    else:
+        drawing.draw_running(running.points, arguments.plot, running.bounds)
 
 
 def _without_counted(arguments: argparse.Namespace) -> Ledger:
@@ -268,7 +276,10 @@ def _check(arguments: argparse.Namespace) -> None:
             raise UsageError("Parquet is read from files, not from stdin: its index is at its end")
         arguments.input = min(tables)
     configuration.check(arguments)
-    drawing.check(arguments)
+    if arguments.plot:
+        from stream_metrics.cli import drawing
+
+        drawing.check(arguments)
     if arguments.every:
         check_keys(arguments.metrics)
     if arguments.state:

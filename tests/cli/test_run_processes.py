@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 import stream_metrics as sm
 from stream_metrics.cli.interrupts import defer_interrupts, interruptible
+from stream_metrics.cli.main import COMMANDS
 
 COMMAND = [sys.executable, "-m", "stream_metrics"]
 RECORD = b'{"y_true": 1, "y_pred": 1}\n'
@@ -111,3 +113,30 @@ def test_interrupt_waits_for_the_end_of_a_chunk():
 
     assert [held] == reached
     assert signal.default_int_handler is restored
+
+
+@pytest.mark.parametrize(
+    ("command", "others"), [("run", ("monitor", "collector", "plots")), ("monitor inspect", ("cli.run", "collector"))]
+)
+def test_a_command_imports_only_what_it_needs(command, others):
+    """The modules of other commands are not imported, since starting takes longer than counting a small file."""
+    code = "import sys; from stream_metrics.cli.main import main; main(sys.argv[1:]); print(*sorted(sys.modules))"
+    output = subprocess.run(
+        [sys.executable, "-c", code, *command.split(), "--help"], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+    imported = set(output.splitlines()[-1].split())
+
+    assert "stream_metrics.cli.main" in imported
+    assert not {f"stream_metrics.{name}" for name in others} & imported
+    assert f"usage: stream-metrics {command} " in output
+
+
+def test_the_list_of_commands_is_whole(cli):
+    """Help without a command lists every command and the option for the version; so does the error of a wrong one."""
+    listed, wrong, version = cli("--help").out, cli("counts").err, cli("--version")
+
+    for command in COMMANDS:
+        assert re.search(rf"^    {command}\s", listed, re.MULTILINE)
+        assert repr(command) in wrong
+    assert "--version" in listed
+    assert version.out.startswith("stream-metrics ")
