@@ -8,10 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 from stream_metrics.cli import options
-from stream_metrics.monitor.config import Key, Texts, keys
+from stream_metrics.monitor.config import Key, keys
 from stream_metrics.monitor.config.secrets import is_secret_option, written_out
 
 __all__ = ["add", "given"]
+
+TEXTS = tuple[str, ...]
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +32,7 @@ def _add(group: Any, key: Key) -> None:
     common: dict[str, Any] = {"dest": _dest(key), "default": None}
     if key.type is bool:
         group.add_argument(flag, action=argparse.BooleanOptionalAction, help=about, **common)
-    elif key.table == "alerts" and key.type == Texts:  # rules have commas in them
+    elif key.table == "alerts" and key.type == TEXTS:  # rules have commas in them
         group.add_argument(flag, action="append", metavar="RULE", help=f"{about}; can be repeated", **common)
     elif key.type == dict[str, str]:
         kind = _pair
@@ -53,7 +55,7 @@ def _written(value: Any) -> str:
 
 def _reader(key: Key) -> Callable[[str], Any]:
     """Return what reads the text of a flag."""
-    if key.type == Texts:
+    if key.type == TEXTS:
         return lambda text: [part.strip() for part in text.split(",") if part.strip()]
     if isinstance(key.default, tuple):
         return options.labels

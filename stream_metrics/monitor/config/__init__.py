@@ -18,21 +18,7 @@ from msgspec import Meta, Struct, field, structs
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.inputs.field_names import GROUP, ID, SCORES, TIME, WEIGHT, Y_PRED, Y_TRUE
 
-__all__ = [
-    "Alerts",
-    "Config",
-    "ConfigError",
-    "Counting",
-    "Fields",
-    "Join",
-    "Key",
-    "SECRET",
-    "Serve",
-    "Source",
-    "Store",
-    "Texts",
-    "keys",
-]
+__all__ = ["Alerts", "Config", "ConfigError", "Counting", "Fields", "Join", "Key", "Serve", "Source", "Store", "keys"]
 
 LARGEST = 2**63 - 1
 Texts: TypeAlias = tuple[str, ...]
@@ -227,6 +213,3 @@ def _allowed(kind: Any) -> tuple[object, ...]:
     parts = [kind] if get_origin(kind) is Literal else get_args(kind)
     values = [(False, True) if part is bool else get_args(part) for part in parts]
     return tuple(itertools.chain(*values)) if all(values) else ()
-
-
-SECRET = {(key.table, key.name) for key in keys() if key.secret}

@@ -24,7 +24,7 @@ __all__ = ["configured", "example", "layered", "load", "tables_of"]
 Tables = Mapping[str, Mapping[str, Any]]
 KEYS = {(key.table, key.name): key for key in keys()}
 CHOICES = [key for key, about in KEYS.items() if about.allowed]
-TABLES = list(dict.fromkeys(table for table, _ in KEYS))
+TABLES = list(Config.__struct_fields__)
 PLACE = re.compile(r"(.*) - at (?:`key` in )?`\$\.(\w+)\.(\w+)(\[.+\])?`", re.DOTALL)
 EXPECTED = re.compile(r"Expected `([^`]+)`(.*?)(?:, got .*)?", re.DOTALL)
 WORDS = {
@@ -74,18 +74,17 @@ def configured(tables: Tables) -> Config:
     A variable that was not replaced may stand for any of the texts that are allowed.
     """
     items: dict[str, Any] = {of: dict(each) if isinstance(each, Mapping) else each for of, each in tables.items()}
-    later = [
-        (table, name, items[table].pop(name))
-        for table, name in CHOICES
-        if isinstance(items.get(table), dict) and has_variable(items[table].get(name))
-    ]
+    later = {}
+    for table, name in CHOICES:
+        if isinstance(items.get(table), dict) and has_variable(items[table].get(name)):
+            later[table, name] = items[table].pop(name)
     try:
         config = msgspec.convert(items, Config)
     except msgspec.ValidationError as error:
         raise _refused(str(error), tables) from None
     except UnicodeEncodeError:  # of a text that is not expected; those that are, such as names of files, are taken
         return configured(_escaped(items))
-    for table, name, value in later:
+    for (table, name), value in later.items():
         config = structs.replace(config, **{table: structs.replace(getattr(config, table), **{name: value})})
     return config
 
@@ -135,9 +134,8 @@ def _near(name: str, names: Iterable[str]) -> str:
 
 
 def _near_key(table: str, name: str) -> str:
-    near = _near(name, [key for of, key in KEYS if of == table])
-    elsewhere = [of for of, key in KEYS if key == name]
-    return f"; it belongs to [{elsewhere[0]}]" if elsewhere and not near else near
+    elsewhere = (f"; it belongs to [{of}]" for of, key in KEYS if key == name)
+    return _near(name, [key for of, key in KEYS if of == table]) or next(elsewhere, "")
 
 
 def _brief(value: object) -> str:
@@ -184,9 +182,7 @@ def _toml(value: object) -> str:
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{json.dumps(name)} = {_toml(item)}" for name, item in value.items()) + "}"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
+    if type(value) is int:
         return f"{value:_}"
     if isinstance(value, float):
         return repr(value)  # TOML has nan and inf, JSON has not

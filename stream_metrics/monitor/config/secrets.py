@@ -14,17 +14,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from stream_metrics.monitor.config import SECRET, ConfigError
+from stream_metrics.monitor.config import ConfigError, keys
 
-__all__ = [
-    "has_password",
-    "has_variable",
-    "is_secret_option",
-    "resolved",
-    "written_out",
-]
+__all__ = ["SECRET", "has_password", "has_variable", "is_secret_option", "resolved", "written_out"]
 
 FILE = "_file"
+SECRET = {(key.table, key.name) for key in keys() if key.secret}
 OPTIONS = ("password", "secret", "token", "key.pem", "sasl.oauthbearer.config", "assertion", "jaas", "credential")
 VARIABLE = re.compile(r"\$\$\{|\$\{([^}]*)\}")
 PASSWORD = re.compile(r"\w+://(?:[^/?]*:[^/?]*@|.*[?&]password=)")
@@ -56,15 +51,13 @@ def resolved(tables: Tables) -> dict[str, dict[str, Any]]:
     """Return tables of a configuration with the values of variables and files; ``ConfigError`` if there is none."""
     whole: dict[str, dict[str, Any]] = {}
     for table, items in tables.items():
+        secrets = {name for of, name in SECRET if of == table}
         values = {name: _expanded(value, f"`{name}` in [{table}]") for name, value in items.items()}
-        files = {name for name in values if name.endswith(FILE) and (table, name.removesuffix(FILE)) in SECRET}
-        values |= _read({name: values[name] for name in files}, values, f"in [{table}]")
-        for name in [name for name in values if (table, name) in SECRET]:
-            if isinstance(values[name], dict):
-                options = values[name]
-                files = {option for option in options if option.endswith(FILE)}
-                read = _read({option: options[option] for option in files}, options, f"in `{name}` of [{table}]")
-                values[name] = {option: value for option, value in options.items() if option not in files} | read
+        values |= _read({key: values[key] for key in values if key.removesuffix(FILE) in secrets}, f"in [{table}]")
+        for name in secrets & values.keys():
+            if isinstance(options := values[name], dict):
+                read = _read(options, f"in `{name}` of [{table}]")
+                values[name] = {option: value for option, value in options.items() if not option.endswith(FILE)} | read
             elif not values[name] and items.get(name):
                 raise ConfigError(f"Expected `{name}` in [{table}] to be a secret, but the variable is empty")
         whole[table] = values
@@ -91,12 +84,12 @@ def _expanded(value: Any, where: str) -> Any:
     return VARIABLE.sub(text, value)
 
 
-def _read(files: Mapping[str, Any], values: Mapping[str, Any], where: str) -> dict[str, str]:
+def _read(values: Mapping[str, Any], where: str) -> dict[str, str]:
     """Return by key what files have, which are given by key and `_file`; ``ConfigError`` if a key is there as well."""
     read = {}
-    for name, path in files.items():
+    for name, path in values.items():
         key = name.removesuffix(FILE)
-        if not path:
+        if key == name or not path:
             continue
         if values.get(key):
             raise ConfigError(f"Expected `{key}` or `{name}` {where}, but got both")

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from stream_metrics.monitor.config import SECRET, Config, ConfigError
+from stream_metrics.monitor.config import Config, ConfigError
 from stream_metrics.monitor.config import Store as StoreConfig
 from stream_metrics.monitor.config.reading import configured, example, load
-from stream_metrics.monitor.config.secrets import resolved
+from stream_metrics.monitor.config.secrets import SECRET, resolved
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.store import Store
 
