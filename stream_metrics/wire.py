@@ -312,12 +312,13 @@ def read_big_int(code: int, data: memoryview) -> int:
 _encoder = msgspec.msgpack.Encoder(enc_hook=_subclass_value)
 _decoder = msgspec.msgpack.Decoder(ext_hook=read_big_int)
 _items = msgspec.msgpack.Decoder(list[msgspec.Raw])
+_ALWAYS_ENCODED = {bool, bytes, float, type(None)}
 
 
 def _encode_rare(value: object) -> bytes:
     """Encode what msgspec refuses: text with lone surrogates, and ints outside 64 bits."""
     if isinstance(value, list | tuple):
-        return _encoder.encode([msgspec.Raw(encoded(item)) for item in value])
+        return _encoder.encode([_encodable(item) for item in value])
     if isinstance(value, dict):
         n = len(value)
         head = _encoder.encode(dict.fromkeys(range(n)))[: 1 if n < 2**4 else 3 if n < 2**16 else 5]
@@ -325,10 +326,16 @@ def _encode_rare(value: object) -> bytes:
     if isinstance(value, str):
         text = value.encode("utf-8", "surrogatepass")
         return _encoder.encode("x" * len(text))[: -len(text) or None] + text
-    if isinstance(value, int) and not -(2**63) <= value < 2**64:
-        data = value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True)
-        return _encoder.encode(msgspec.msgpack.Ext(BIG_INT, data))
-    return _encoder.encode(value)
+    return _encoder.encode(_encodable(int(value)) if isinstance(value, int) else value)
+
+
+def _encodable(value: object) -> object:
+    """Return what msgspec encodes in the place of a value: an extension for a big int, bytes for lists and text."""
+    if type(value) is int:
+        if -(2**63) <= value < 2**64:
+            return value
+        return msgspec.msgpack.Ext(BIG_INT, value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True))
+    return value if type(value) in _ALWAYS_ENCODED else msgspec.Raw(encoded(value))
 
 
 def _decode_rare(data: bytes) -> object:
