@@ -85,10 +85,12 @@ class Archive:
         self.retention, self.empty = retention, dict(empty)
         self.counts, self.groups = COUNTS, next((name for name in empty if name != COUNTS), COUNTS)
         self._rows, self._part = rows, part
-        about = _About.of(rows.archived(part))
+        stored = rows.archived(part)
+        about = _About.of(stored)
         self._about = about if about.levels == retention.levels else about._replace(floors=())
         start = None if before is None else -(-before // self.length) * self.length
         self.since = {name: about.since.get(name, start) for name in self.empty}
+        self._stored_until = -LIMIT if stored is None else self._end_of_stored(before)
         self._stale = about.levels != retention.levels  # whether every stored pane must be checked for its age
         self._open: dict[tuple[str, Key], State] = {}
         self._changed: dict[tuple[str, Key], bytes | None] = {}  # None: as the open state is
@@ -112,12 +114,15 @@ class Archive:
         return len(self._changed) >= MANY
 
     def add(self, name: str, t: int, batch: State) -> None:
-        """Merge a batch into the pane of a time, unless that is before the first pane."""
+        """Merge a batch into the pane of a time, unless that is before the first pane.
+
+        The caller must not change `batch` afterwards: it becomes the state of a pane that is empty.
+        """
         key = self._key(name, t)
         if key is None:
             return
         if (state := self._opened(name, key)) is None:
-            self._open[name, key] = batch.copy()  # a merge into an empty state takes twenty times as long
+            self._open[name, key] = batch
         else:
             state.merge(batch)  # type: ignore[arg-type]
         self._changed[name, key] = None
@@ -150,7 +155,13 @@ class Archive:
         return state
 
     def _stored(self, name: str, key: Key) -> bytes | None:
-        return self._rows.pane(self._part, name, *key)
+        return None if key.start >= self._stored_until else self._rows.pane(self._part, name, *key)
+
+    def _end_of_stored(self, before: int | None) -> int:
+        """Return a time that no stored pane starts at or after, so that newer panes need not be looked for."""
+        if before is None:
+            return LIMIT
+        return max((pane.start + pane.length for pane in self._rows.panes(self._part, before, LIMIT)), default=before)
 
     def copies(self, name: str, t: int) -> Iterator[tuple[Key, State]]:
         """Yield each pane that may have counted a sample of a time, with a copy of its state.
@@ -232,6 +243,7 @@ class Archive:
     def written(self, change: PaneChange) -> None:
         """Note that a checkpoint has been written."""
         self._about = _About.of(change.about)
+        self._stored_until = max([self._stored_until, *(pane.start + pane.length for pane in change.written)])
         self.since, self._stale = dict(self._about.since), False
         self._changed.clear()
         self.settle()

@@ -57,7 +57,8 @@ class Process:
         self.start()
 
     def start(self) -> None:
-        self.archive = Archive(self.retention, EMPTY, self.rows, 0)
+        before = None if self.stored_seen is None else self.stored_seen + 1
+        self.archive = Archive(self.retention, EMPTY, self.rows, 0, before)
         self.read, self.seen = self.committed, self.stored_seen
 
     def follow(self, log: list[Sample]) -> None:
@@ -223,6 +224,20 @@ def test_between_checkpoints_memory_is_bounded() -> None:
     assert not process.archive.full
     process.follow([(at * 60, "a", 0.1, "v") for at in range(600)])
     assert process.archive.full
+
+
+def test_panes_that_are_newer_than_all_stored_ones_are_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    process = Process()
+    looked = list[int]()
+    stored = process.rows.pane
+    monkeypatch.setattr(process.rows, "pane", lambda *key: looked.append(key[3] // SECOND) or stored(*key))
+    process.follow(log := [(at, "a", 0.1, "v") for at in (0, 60, 120)])
+    process.checkpoint()
+    process.start()
+    process.follow(log := [*log, *((at, "a", 0.1, "v") for at in (121, 180, 240))])
+    assert looked == [120, 120]
+    process.follow([*log, (0, "a", 0.1, "v")])
+    assert looked == [120, 120, 0, 0]
 
 
 def test_even_times_are_multiples_of_a_usual_step() -> None:
