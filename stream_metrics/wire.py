@@ -34,6 +34,7 @@ __all__ = [
     "Portable",
     "decoded",
     "encoded",
+    "enveloped",
     "from_bytes",
     "packed",
     "read_big_int",
@@ -86,8 +87,7 @@ class Portable:
         bytes
             The state in wire format 1: versioned, with a checksum, and free of pickle.
         """
-        body = encoded([self.KIND, self._content()])
-        return MAGIC + bytes([VERSION]) + zlib.crc32(body).to_bytes(4, "little") + body
+        return enveloped(encoded([self.KIND, self._content()]))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -206,6 +206,11 @@ def from_bytes(data: bytes) -> Any:
     """
     kind, content = _open(data)
     return _kinds[kind].from_content(content)
+
+
+def enveloped(body: bytes) -> bytes:
+    """Return the bytes of a state whose kind and content are encoded."""
+    return MAGIC + bytes([VERSION]) + zlib.crc32(body).to_bytes(4, "little") + body
 
 
 def packed(state: Accumulator) -> list[object]:

@@ -17,10 +17,11 @@ from pyspark.sql.types import ArrayType, BinaryType, DataType, DecimalType, MapT
 
 from stream_metrics.errors import LabelError, ScoreError
 from stream_metrics.integrations.spark_bad_rows import good_rows, record_bad_rows
-from stream_metrics.integrations.spark_workers import count, label_counts
+from stream_metrics.integrations.spark_workers import count
 from stream_metrics.integrations.tables import Fields
 from stream_metrics.labels import Label
 from stream_metrics.states.protocols import Accumulator
+from stream_metrics.states.runs import label_counts
 
 __all__ = ["ColumnRef", "Selected", "countable", "free_names", "select"]
 

@@ -7,6 +7,7 @@ of one key follow each other, the column `first` is true in the first of them: w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -20,8 +21,8 @@ from stream_metrics.integrations.spark_keys import key_codes
 from stream_metrics.integrations.tables import Fields, count_table
 from stream_metrics.labels import Label
 from stream_metrics.snapshots.snapshot import Snapshot
-from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.protocols import Accumulator
+from stream_metrics.states.runs import label_counts, run_writer
 from stream_metrics.tables.bad_rows import BadRows, OnBad, new_record
 from stream_metrics.tables.label_limit import LabelTotal
 from stream_metrics.tables.places import Place
@@ -32,7 +33,6 @@ __all__ = [
     "count",
     "count_all",
     "in_blocks",
-    "label_counts",
     "merge_all",
     "merge_batches",
     "merge_counts",
@@ -43,13 +43,13 @@ __all__ = [
 
 Batches: TypeAlias = "Iterator[pa.RecordBatch]"
 Count: TypeAlias = Callable[[int, int], None]  # counts the rows of a block from one number up to another
+Write: TypeAlias = Callable[[Any], list[bytes]]  # returns the states of the runs of rows that start at these numbers
 
 BLOCK_BYTES = 1 << 22  # bytes of rows that are counted at once
 MOST_ROWS = 1 << 25  # bytes of rows of keys that a task holds before it lets them go
 MOST_STATES = 1 << 27  # bytes of their states
 LARGE = 1 << 18  # bytes of rows of a key, of those that a task holds, that become a state: more of them will come
 BATCH_STATES = 1_000  # states in a batch
-FEW = 64  # samples that are counted faster one by one than from a table of counts
 
 
 def count(
@@ -96,7 +96,7 @@ def merge_runs(
     """Yield a state for each key from states and rows that follow each other by key."""
     total, state = fields.total(max_labels), from_bytes(empty)
 
-    def counter(table: pa.Table) -> Count:
+    def counter(table: pa.Table) -> tuple[Count, None]:
         states = table["state"]
         valid, plain = np.asarray(states.is_valid()), not states.null_count
 
@@ -108,7 +108,7 @@ def merge_runs(
                 count_table(state, part.filter(~valid[low:high]) if valid[low:high].any() else part, fields)
             total.add(state)
 
-        return merge_rows
+        return merge_rows, None
 
     return _by_runs(state, state.reset, keys, counter, batches)
 
@@ -119,22 +119,24 @@ def merge_counts(empty: bytes, keys: list[str], batches: Batches, max_labels: in
     matrix: Any = label_counts(state)
     if not keys:
         return _merged_counts(state, matrix, batches, total)
+    writer = run_writer(state)
 
-    def counter(table: pa.Table) -> Count:
+    def counter(table: pa.Table) -> tuple[Count, Write | None]:
         if max_labels is not None:
             every = matrix.copy()
             every.reset()
             every.update_many(table["y_true"], table["y_pred"])
             total.add(every)
-        return _label_counter(matrix, table)
+        columns = table["y_true"], table["y_pred"], table["n"]
+        weights = None if "weight" not in table.column_names else _sums(table)
+
+        def count_pairs(low: int, high: int) -> None:
+            w = None if weights is None else weights[low:high]
+            matrix.update_counts(*(column[low:high] for column in columns), w)
+
+        return count_pairs, None if writer is None or weights is not None else partial(writer, *columns)
 
     return _by_runs(state, matrix.reset, keys, counter, batches)
-
-
-def label_counts(state: Accumulator) -> ConfusionMatrix | None:
-    """Return what counts labels in a state that counts nothing else; None in others."""
-    counts = getattr(state, "state", state)
-    return counts if isinstance(counts, ConfusionMatrix) and getattr(state, "scored", None) is None else None
 
 
 def merge_batches(fields: Fields, batches: Batches, max_labels: int | None = None) -> Batches:
@@ -269,22 +271,35 @@ def _by_runs(
     state: Accumulator,
     reset: Callable[[], object],
     keys: list[str],
-    counter: Callable[[pa.Table], Count],
+    counter: Callable[[pa.Table], tuple[Count, Write | None]],
     batches: Batches,
 ) -> Batches:
-    """Yield the bytes of `state` for each run of rows of one key, after the key; `counter` prepares a block of rows."""
+    """Yield the bytes of `state` for each run of rows of one key, after the key.
+
+    `counter` prepares a block of rows. It returns a function that counts rows, and one that returns the states of all
+    runs inside the block, or None if each run is to be counted.
+    """
     key: pa.Table | None = None
     for table in in_blocks(batches):
-        count_rows, first = counter(table), np.asarray(table["first"])
-        starts, done = np.flatnonzero(first), []
-        for low, high in pairwise([*([] if first[0] else [0]), *starts.tolist(), len(table)]):
-            if first[low]:
-                if low or key is not None:
-                    done.append(state.to_bytes())
+        count_rows, write = counter(table)
+        starts = np.flatnonzero(np.asarray(table["first"]))
+        begins = int(starts[0]) if len(starts) else len(table)
+        if begins:
+            count_rows(0, begins)
+        if not len(starts):
+            continue
+        begun, done = table.select(keys).take(starts), []
+        if key is not None:
+            begun, done = pa.concat_tables([key, begun]), [state.to_bytes()]
+        if write is not None:
+            done += write(starts)
+        else:
+            for low, high in pairwise(starts.tolist()):
                 reset()
-            count_rows(low, high)
-        begun = table.select(keys).take(starts)
-        begun = begun if key is None else pa.concat_tables([key, begun])
+                count_rows(low, high)
+                done.append(state.to_bytes())
+        reset()
+        count_rows(int(starts[-1]), len(table))
         key = begun.slice(len(done)).combine_chunks()
         yield from _with_states(begun.slice(0, len(done)), done)
     if key is not None:
@@ -293,23 +308,6 @@ def _by_runs(
 
 def _with_states(keys: pa.Table, states: list[bytes]) -> Batches:
     yield from keys.append_column("state", pa.array(states, pa.binary())).combine_chunks().to_batches(BATCH_STATES)
-
-
-def _label_counter(matrix: Any, table: pa.Table) -> Count:
-    """Return a function that counts rows of pairs of labels, each with its number of samples."""
-    truth, guess, n = (table[name].to_pylist() for name in ("y_true", "y_pred", "n"))
-    weights = None if "weight" not in table.column_names else _sums(table)
-
-    def count_pairs(low: int, high: int) -> None:
-        if weights is None and sum(n[low:high]) <= FEW:
-            for at in range(low, high):
-                for _ in range(n[at]):
-                    matrix.update(truth[at], guess[at])
-        else:
-            w = None if weights is None else weights[low:high]
-            matrix.update_counts(truth[low:high], guess[low:high], n[low:high], w)
-
-    return count_pairs
 
 
 def _merged_counts(state: Accumulator, matrix: Any, batches: Batches, limit: LabelTotal) -> Batches:

@@ -491,6 +491,41 @@ def test_any_partitions_merge(cuts: list[int], choice: list[list[str]], size: in
     )
 
 
+ROWS_OF_COUNTS = st.tuples(
+    st.integers(0, 3), st.sampled_from("abc"), st.sampled_from([None, *"abc"]), st.integers(0, 99), st.integers(0, 2)
+)
+
+
+@pytest.mark.parametrize(
+    "prototype", [sm.MetricSet(), sm.MacroF1(labels=["c", "a", "b"]), sm.ConfusionMatrix(["b"], other="z")]
+)
+@pytest.mark.parametrize("weight", [None, "weight"])
+@given(st.lists(ROWS_OF_COUNTS, max_size=20), st.integers(1, 20), st.sampled_from([1, 200, 1 << 20]))
+def test_counts_of_a_key_become_one_state(
+    prototype: Any, weight: str | None, rows: list[tuple[Any, ...]], size: int, block: int
+) -> None:
+    """Wherever blocks and batches end, each key has the state of one process that counts its table of counts."""
+    rows.sort(key=lambda row: row[0])
+    keys = [row[0] for row in rows]
+    kinds = {"k0": "int64", "y_true": "string", "y_pred": "string", "n": "int64", "weight": "int64"}
+    schema = pa.schema(list(kinds.items()))
+    whole = pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
+    whole = whole.select(["k0", "y_true", "y_pred", "n", *([] if weight is None else [weight])])
+    whole = whole.append_column("first", pa.array([key not in keys[:at] for at, key in enumerate(keys)], pa.bool_()))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spark_workers, "BLOCK_BYTES", block)
+        parts = list(spark_workers.merge_counts(prototype.to_bytes(), ["k0"], iter(whole.to_batches(size))))
+
+    expected = []
+    for key in dict.fromkeys(keys):
+        state, columns = prototype.copy(), list(zip(*(row[1:] for row in rows if row[0] == key), strict=True))
+        w = None if weight is None else [n * each for n, each in zip(columns[2], columns[3], strict=True)]
+        state.update_counts(*columns[:3], w)
+        expected.append((key, state.to_bytes()))
+    assert [(row["k0"], row["state"]) for part in parts for row in part.to_pylist()] == expected
+
+
 def states_and_rows(
     monkeypatch: pytest.MonkeyPatch, most: int, key: str, case: Case
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -68,6 +68,14 @@ def pack_cells(
     parts: NDArray[np.uint64] | None,
     classes: int,
 ) -> bytes: ...
+def pack_runs(
+    truth: NDArray[np.int64],
+    predicted: NDArray[np.int64],
+    samples: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    forms: list[bytes],
+    fixed: int,
+) -> list[bytes]: ...
 def count_integers(
     t: NDArray[np.signedinteger], p: NDArray[np.signedinteger]
 ) -> tuple[int, NDArray[np.int64]] | None: ...

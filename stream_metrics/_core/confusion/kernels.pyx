@@ -5,6 +5,7 @@
 include "cells.pxi"
 include "aggregates.pxi"
 include "coding.pxi"
+include "runs.pxi"
 include "batch.pxi"
 include "counters.pxi"
 include "reading.pxi"
