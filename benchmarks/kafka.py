@@ -104,7 +104,7 @@ def client(servers: str, group: str) -> Took:
     """Consume and decode everything with the client alone."""
     from confluent_kafka import Consumer
 
-    from stream_metrics.monitor.decoding import loads
+    from stream_metrics.monitor.events.decoding import loads
 
     told = {"bootstrap.servers": servers, "group.id": group, "auto.offset.reset": "earliest"}
     consumer = Consumer(told | {"enable.auto.commit": False})

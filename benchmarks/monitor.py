@@ -28,9 +28,9 @@ from monitor_events import START, both, later, pending
 from timing import Line, clock
 
 from stream_metrics.monitor.config import Config, Counting, Join
-from stream_metrics.monitor.decoding import loads
+from stream_metrics.monitor.events.decoding import loads
+from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.sources.file import FileSource
 from stream_metrics.monitor.sources.lines import BLOCK, Lines
 from stream_metrics.monitor.store.opening import open_store

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from stream_metrics.monitor.config import Config, Counting, Join
+from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.store import Store
 
 START = 1_700_000_000

@@ -12,7 +12,7 @@ from stream_metrics.cli import logs, options
 from stream_metrics.cli.errors import CliError, UsageError, reason
 from stream_metrics.cli.monitor import failures, usage
 from stream_metrics.inputs.times import parse_duration
-from stream_metrics.monitor.signals import handled_signals
+from stream_metrics.monitor.serve.signals import handled_signals
 
 __all__ = ["add"]
 

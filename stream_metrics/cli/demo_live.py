@@ -25,8 +25,8 @@ from stream_metrics.cli.monitor_watch import Watch
 from stream_metrics.inputs.field_names import Y_PRED, Y_TRUE
 from stream_metrics.monitor.config import Alerts, Config, Counting, Join, Serve, Store
 from stream_metrics.monitor.config import Source as SourceConfig
+from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.records import Record
 
 if TYPE_CHECKING:
     from river.base import Classifier

@@ -81,7 +81,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _execute(arguments: argparse.Namespace, lines: logs.Lines) -> int:
     if arguments.schema or arguments.config_schema:
-        from stream_metrics.monitor.view_types import View, json_schema
+        from stream_metrics.monitor.view.types import View, json_schema
 
         print(json_schema(View if arguments.schema else Config), end="")
         return 0
@@ -97,7 +97,7 @@ def _execute(arguments: argparse.Namespace, lines: logs.Lines) -> int:
     if arguments.stay and arguments.once:
         raise UsageError("--stay keeps the page and --once has none: use one of them")
     from stream_metrics.cli.monitor_watch import Watch
-    from stream_metrics.monitor.view_types import to_json
+    from stream_metrics.monitor.view.types import to_json
 
     with usage():
         watch = Watch(
@@ -177,7 +177,7 @@ def _opened(config: Config) -> Any:
 
 
 def _export(directory: str, config: Config) -> int:
-    from stream_metrics.monitor.serving.dashboards import export
+    from stream_metrics.monitor.serve.dashboards import export
 
     with failures():
         paths = export(directory, config)

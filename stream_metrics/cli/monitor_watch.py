@@ -15,15 +15,15 @@ from typing import Any
 
 from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.cli.logs import Lines
-from stream_metrics.monitor.alerting import Alerts
+from stream_metrics.monitor.alerts.alerting import Alerts
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.partition import validate
 from stream_metrics.monitor.runner import Runner, stopped_by_signals
 from stream_metrics.monitor.sources import Source
 from stream_metrics.monitor.store.opening import open_store
-from stream_metrics.monitor.summary import summary
-from stream_metrics.monitor.view_types import View
+from stream_metrics.monitor.view.summary import summary
+from stream_metrics.monitor.view.types import View
 from stream_metrics.report.layout import number
 
 __all__ = ["Watch"]
@@ -121,7 +121,7 @@ class Watch:
 def _server(stay: bool) -> Any:
     """Return what makes a server, None without the extra; UsageError then if nothing else is left to do."""
     try:
-        from stream_metrics.monitor.serving.server import Server  # takes longer than all else
+        from stream_metrics.monitor.serve.server import Server  # takes longer than all else
     except ModuleNotFoundError:
         if stay:
             raise UsageError(NO_PAGE) from None
@@ -131,7 +131,7 @@ def _server(stay: bool) -> Any:
 
 def _screen(lines: deque[str]) -> Any:
     try:
-        from stream_metrics.monitor.terminal import Screen
+        from stream_metrics.monitor.view.terminal import Screen
     except ImportError:
         raise UsageError('--tui needs rich: pip install "stream-metrics[monitor]"') from None
     return Screen(lines)

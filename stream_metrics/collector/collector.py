@@ -32,7 +32,7 @@ from stream_metrics.collector.widening import Labels, fixed_labels, widened, wid
 from stream_metrics.containers.aggregate import Aggregate, PutResult, merge
 from stream_metrics.errors import LabelError, StreamMetricsError
 from stream_metrics.labels import Label
-from stream_metrics.monitor.view_types import Checkpoint, DeadLetter
+from stream_metrics.monitor.view.types import Checkpoint, DeadLetter
 from stream_metrics.wire import from_bytes
 
 __all__ = ["Collector", "Options", "Report", "Unavailable"]

@@ -12,8 +12,8 @@ from stream_metrics.collector.routes import routes
 from stream_metrics.collector.store import Store
 from stream_metrics.collector.view import CollectorView
 from stream_metrics.monitor.config import Serve
-from stream_metrics.monitor.serving.security import Gate
-from stream_metrics.monitor.serving.server import Server
+from stream_metrics.monitor.serve.security import Gate
+from stream_metrics.monitor.serve.server import Server
 from stream_metrics.report.headlines import MONITOR
 
 __all__ = ["Service"]

@@ -15,9 +15,9 @@ from stream_metrics.collector.store import Life
 from stream_metrics.containers.workers import Worker
 from stream_metrics.errors import MergeError, quantity
 from stream_metrics.labels import Label
-from stream_metrics.monitor.history import History
-from stream_metrics.monitor.view_types import Flows, Records, View, WindowView, WorkerRow, Workers
-from stream_metrics.monitor.window_view import snapshot_view
+from stream_metrics.monitor.view.history import History
+from stream_metrics.monitor.view.types import Flows, Records, View, WindowView, WorkerRow, Workers
+from stream_metrics.monitor.view.window_view import snapshot_view
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.snapshot import Snapshot
 

@@ -17,11 +17,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stream_metrics.monitor.alerting import Alerts
+    from stream_metrics.monitor.alerts.alerting import Alerts
     from stream_metrics.monitor.config import Config
     from stream_metrics.monitor.config.reading import load
+    from stream_metrics.monitor.events.records import Record
     from stream_metrics.monitor.monitor import Monitor
-    from stream_metrics.monitor.records import Record
     from stream_metrics.monitor.runner import Runner
     from stream_metrics.monitor.sources.make import make_source
     from stream_metrics.monitor.sources.memory import MemorySource
@@ -42,11 +42,11 @@ __all__ = [
 ]
 
 HOMES = {
-    "Alerts": "alerting",
+    "Alerts": "alerts.alerting",
     "Config": "config",
     "MemorySource": "sources.memory",
     "Monitor": "monitor",
-    "Record": "records",
+    "Record": "events.records",
     "Runner": "runner",
     "Store": "store",
     "load": "config.reading",

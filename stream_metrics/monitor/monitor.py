@@ -26,30 +26,31 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from stream_metrics.inputs.times import parse_duration
-from stream_metrics.monitor.annotations import Annotations
+from stream_metrics.monitor.alerts.drift import changes_view
+from stream_metrics.monitor.alerts.rule_view import Needs, rule_view
 from stream_metrics.monitor.archive.answers import RangeAnswers
-from stream_metrics.monitor.arrivals import reading_time
-from stream_metrics.monitor.class_limit import ClassPool
-from stream_metrics.monitor.comparing import Earlier, compared
 from stream_metrics.monitor.config import Config
-from stream_metrics.monitor.counting import Counts
-from stream_metrics.monitor.decoding import Decoder
-from stream_metrics.monitor.flows import FlowCounters
-from stream_metrics.monitor.history import History
-from stream_metrics.monitor.outcomes import JoinStats
+from stream_metrics.monitor.counts.class_limit import ClassPool
+from stream_metrics.monitor.counts.counting import Counts
+from stream_metrics.monitor.events.arrivals import reading_time
+from stream_metrics.monitor.events.decoding import Decoder
+from stream_metrics.monitor.events.recent import RecentRejects
+from stream_metrics.monitor.events.records import Record, Rejected
+from stream_metrics.monitor.join.outcomes import JoinStats
 from stream_metrics.monitor.partition import Partition, by_part
-from stream_metrics.monitor.recent import RecentRejects
-from stream_metrics.monitor.records import Record, Rejected
-from stream_metrics.monitor.reference import ReferenceKeeper
 from stream_metrics.monitor.replicas import Group, Replicas, Report
-from stream_metrics.monitor.rule_view import Needs, rule_view
 from stream_metrics.monitor.store import StaleOwner, StoreError, TemporaryPanes
 from stream_metrics.monitor.store.export import Export, Exported, write_export
 from stream_metrics.monitor.store.rows import Lease
 from stream_metrics.monitor.store.tables import StateStore
-from stream_metrics.monitor.view import WindowViews, operation_view, view
-from stream_metrics.monitor.view_types import Alert, Checkpoint, Firing, SourceState, Undelivered, View
-from stream_metrics.monitor.window_reading import Reading, read
+from stream_metrics.monitor.view.annotations import Annotations
+from stream_metrics.monitor.view.comparing import Earlier, compared
+from stream_metrics.monitor.view.flows import FlowCounters
+from stream_metrics.monitor.view.history import History
+from stream_metrics.monitor.view.reference import ReferenceKeeper
+from stream_metrics.monitor.view.types import Alert, Checkpoint, Firing, SourceState, Undelivered, View
+from stream_metrics.monitor.view.view import WindowViews, operation_view, view
+from stream_metrics.monitor.view.window_reading import Reading, read
 from stream_metrics.wire import decoded, encoded
 
 __all__ = ["Monitor"]
@@ -466,6 +467,7 @@ class Monitor:
             at = self._reading_time(group, now)
             readings = read(counts, at)
             operation = operation_view(partitions, group.lag)
+            operation.changes = changes_view((each.number, each.changes) for each in partitions)
             operation.flows = self._flows.view(partitions if self.store is None else ())
             operation.source = self._source_state(group, now, at)
             operation.records.rejected_share = group.rejected_share(self._recent.share(time.monotonic()))

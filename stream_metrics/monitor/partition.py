@@ -13,17 +13,17 @@ from operator import itemgetter
 
 from stream_metrics.containers.moments import text_of
 from stream_metrics.inputs.times import to_epoch_ns
+from stream_metrics.monitor.alerts.drift import DriftDetectors, changed_rules
 from stream_metrics.monitor.archive.changes import adapted, without_groups
 from stream_metrics.monitor.archive.retention import Retention
 from stream_metrics.monitor.archive.writing import COUNTS, Archive, State, StoredPanes, by_group, forgotten
-from stream_metrics.monitor.arrivals import Arrivals
-from stream_metrics.monitor.changes import DriftDetectors, changed_rules
-from stream_metrics.monitor.class_limit import ClassPool
 from stream_metrics.monitor.config import Config
-from stream_metrics.monitor.counting import Counts
-from stream_metrics.monitor.joining import Joiner
-from stream_metrics.monitor.records import Events, Record, Rejected
-from stream_metrics.monitor.spill import Rows, Spill
+from stream_metrics.monitor.counts.class_limit import ClassPool
+from stream_metrics.monitor.counts.counting import Counts
+from stream_metrics.monitor.events.arrivals import Arrivals
+from stream_metrics.monitor.events.records import Events, Record, Rejected
+from stream_metrics.monitor.join.joining import Joiner
+from stream_metrics.monitor.join.spill import Rows, Spill
 from stream_metrics.monitor.store import LETTERS, Change, PaneChange, Row, StoreError, offsets
 from stream_metrics.wire import decoded, encoded
 

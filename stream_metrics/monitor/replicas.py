@@ -22,13 +22,13 @@ from itertools import islice
 from typing import Any
 
 from stream_metrics.monitor.config import Config
+from stream_metrics.monitor.events.records import Rejected
 from stream_metrics.monitor.partition import Partition
-from stream_metrics.monitor.records import Rejected
 from stream_metrics.monitor.store import StoreError
 from stream_metrics.monitor.store.rows import Lease
 from stream_metrics.monitor.store.sharing import Fetched, Reported, Shared
 from stream_metrics.monitor.store.tables import StateStore
-from stream_metrics.monitor.view_types import DeadLetter, ReplicaRow, View
+from stream_metrics.monitor.view.types import DeadLetter, ReplicaRow, View
 
 __all__ = ["Group", "Other", "Replicas", "Report"]
 

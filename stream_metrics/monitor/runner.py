@@ -24,17 +24,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Protocol
 
-from stream_metrics.monitor.alerting import Alerts
+from stream_metrics.monitor.alerts.alerting import Alerts
 from stream_metrics.monitor.config import Config
-from stream_metrics.monitor.counting import Counts
+from stream_metrics.monitor.counts.counting import Counts
+from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.posts import routes
-from stream_metrics.monitor.records import Record
-from stream_metrics.monitor.signals import handled_signals
+from stream_metrics.monitor.serve.posts import routes
+from stream_metrics.monitor.serve.signals import handled_signals
 from stream_metrics.monitor.sources import Source
 from stream_metrics.monitor.sources.kafka_options import SourceError
 from stream_metrics.monitor.store import StaleOwner
-from stream_metrics.monitor.view_types import View
+from stream_metrics.monitor.view.types import View
 
 __all__ = ["Runner", "Served", "stopped_by_signals"]
 

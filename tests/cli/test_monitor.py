@@ -245,7 +245,7 @@ def test_missing_extras(cli, monkeypatch, missing, flags) -> None:
     """An optional package that is not there is one line with the extra to install, and exit status 2."""
     for name in [name for name in sys.modules if name.split(".")[0] == missing]:
         monkeypatch.delitem(sys.modules, name)
-    for name in ("stream_metrics.monitor.sources.kafka", "stream_metrics.monitor.terminal"):
+    for name in ("stream_metrics.monitor.sources.kafka", "stream_metrics.monitor.view.terminal"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, missing, None)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
@@ -260,7 +260,7 @@ def test_missing_extras(cli, monkeypatch, missing, flags) -> None:
 
 def test_dashboards_are_exported(cli, folder) -> None:
     """--export-dashboards writes files and prints their paths, with no source given."""
-    pytest.importorskip("stream_metrics.monitor.serving.dashboards", reason="it is part of the server")
+    pytest.importorskip("stream_metrics.monitor.serve.dashboards", reason="it is part of the server")
 
     result = cli("monitor", "--export-dashboards", "boards")
 

@@ -16,7 +16,7 @@ from stream_metrics.monitor.alerts.rules import rules_of
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.config.reading import configured
 from stream_metrics.monitor.partition import validate
-from stream_metrics.monitor.serving.rules import alerts_of
+from stream_metrics.monitor.serve.rules import alerts_of
 
 FOLDER = Path(__file__).parents[2] / "docs" / "deploy"
 

@@ -20,7 +20,7 @@ from fuzz import mutation
 from stream_metrics.catalog.table import UnknownMetricError
 from stream_metrics.cli import monitor_flags
 from stream_metrics.errors import StreamMetricsError
-from stream_metrics.monitor.alerting import Alerts
+from stream_metrics.monitor.alerts.alerting import Alerts
 from stream_metrics.monitor.config import Config, ConfigError, keys
 from stream_metrics.monitor.config.reading import configured, example, tables_of
 from stream_metrics.monitor.config.secrets import is_secret_option, resolved, written_out

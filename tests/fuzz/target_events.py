@@ -20,10 +20,10 @@ from support.monitor_events import NOW, START, events, lines
 
 from stream_metrics.monitor._core.kernels import cut
 from stream_metrics.monitor.config import Config, Counting, Fields, Join
-from stream_metrics.monitor.counting import Counts
-from stream_metrics.monitor.decoding import Decoder
+from stream_metrics.monitor.counts.counting import Counts
+from stream_metrics.monitor.events.decoding import Decoder
+from stream_metrics.monitor.events.records import REASONS, Checked, Events, Record
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.records import REASONS, Checked, Events, Record
 from stream_metrics.monitor.store import Store
 
 __all__ = ["COVERED", "check", "mutate", "seeds"]

@@ -13,16 +13,16 @@ import msgspec
 from fuzz import mutation
 from support.monitor_events import CONFIG, events, offline, records
 
+from stream_metrics.monitor.alerts.drift import DriftDetectors
 from stream_metrics.monitor.alerts.engine import Engine
 from stream_metrics.monitor.alerts.rules import Changed, Comparison, Rule, RuleError, parse, rules_of
 from stream_metrics.monitor.alerts.values import CLASS, METRICS, OPERATION, WINDOW, Value
-from stream_metrics.monitor.changes import DriftDetectors
 from stream_metrics.monitor.config import Counting
-from stream_metrics.monitor.view_types import View
+from stream_metrics.monitor.view.types import View
 
 __all__ = ["COVERED", "check", "mutate", "seeds"]
 
-COVERED = ("stream_metrics.monitor.alerts", "stream_metrics.monitor.changes", "stream_metrics.inputs.times")
+COVERED = ("stream_metrics.monitor.alerts", "stream_metrics.inputs.times")
 SEEDS = [
     "balanced_accuracy[1h] < 0.8 for 5m",
     "max_gap(recall, country)[4h] > 0.1",

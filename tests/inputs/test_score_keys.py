@@ -17,10 +17,10 @@ import stream_metrics as sm
 from stream_metrics.cli.main import main
 from stream_metrics.labels.class_names import OPEN, ClassNames, number_named
 from stream_metrics.monitor.config import Counting, Fields, Join
-from stream_metrics.monitor.counting import Counts
-from stream_metrics.monitor.decoding import Decoder
-from stream_metrics.monitor.joining import Joiner
-from stream_metrics.monitor.records import Record
+from stream_metrics.monitor.counts.counting import Counts
+from stream_metrics.monitor.events.decoding import Decoder
+from stream_metrics.monitor.events.records import Record
+from stream_metrics.monitor.join.joining import Joiner
 
 Sample = tuple[Any, Any]  # truth, scores
 

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_metrics.monitor.config import Config, Counting
-from stream_metrics.monitor.counting import Counts, Pair
+from stream_metrics.monitor.counts.counting import Counts, Pair
+from stream_metrics.monitor.events.records import MISSING, Record
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.records import MISSING, Record
-from stream_metrics.monitor.view_types import View
+from stream_metrics.monitor.view.types import View
 
 FORMS: dict[str, Callable[[bool], Any]] = {
     "int": int,

@@ -22,7 +22,7 @@ from stream_metrics.monitor.sources.memory import MemorySource
 from stream_metrics.monitor.store import StaleOwner, Store, StoreError
 from stream_metrics.monitor.store.backups import restore
 from stream_metrics.monitor.store.export import Export, read_export
-from stream_metrics.monitor.view_types import DeadLetter, PartitionRow, to_json
+from stream_metrics.monitor.view.types import DeadLetter, PartitionRow, to_json
 
 STREAM = records(events(500))
 WHOLE = counted(offline(STREAM))
@@ -229,7 +229,7 @@ def test_a_partition_that_fails_by_halves_is_not_written(tmp_path: Path, monkeyp
     monitor = opened(tmp_path)
     monitor.assign([0])
     monitor.step(STREAM[:300])
-    monkeypatch.setattr("stream_metrics.monitor.counting.Counts.predictions", lambda self, times: 1 / 0)
+    monkeypatch.setattr("stream_metrics.monitor.counts.counting.Counts.predictions", lambda self, times: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         monitor.step(STREAM[300:400])
     monkeypatch.undo()

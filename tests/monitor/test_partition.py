@@ -14,9 +14,9 @@ from support.monitor_events import CONFIG, NOW, START, events, offline, records
 from support.pair_streams import earlier_parts
 
 from stream_metrics.monitor.config import Config, Counting, Join
-from stream_metrics.monitor.counting import Counts
+from stream_metrics.monitor.counts.counting import Counts
+from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.store import Store, StoreError
 
 PLAIN = Config(counting=Counting(windows=()), join=Join(max_pending=10**6, in_memory=15_000, max_joined=1000))
@@ -187,7 +187,7 @@ def test_the_log_of_a_slow_stream_is_short(tmp_path: Path, monkeypatch: pytest.M
     """One prediction for each checkpoint, for a long time: what is old is in rows, not in a segment for each second."""
     monitor = Monitor(PLAIN, Store(str(tmp_path / "state")), lambda: NOW)
     monitor.assign([0])
-    monkeypatch.setattr("stream_metrics.monitor.entry_log.SEGMENTS", 10)
+    monkeypatch.setattr("stream_metrics.monitor.join.entry_log.SEGMENTS", 10)
     for record in predictions(0, 40):
         monitor.step([record])
         monitor.checkpoint()

@@ -11,17 +11,17 @@ from msgspec import structs
 from support.monitor_events import CONFIG, NOW, events, offline, records
 
 from stream_metrics.monitor import replicas
-from stream_metrics.monitor.alerting import Alerts
+from stream_metrics.monitor.alerts.alerting import Alerts
 from stream_metrics.monitor.alerts.engine import Change
 from stream_metrics.monitor.alerts.outbox import Outbox
 from stream_metrics.monitor.config import Alerts as AlertsConfig
+from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.store import StaleOwner
 from stream_metrics.monitor.store.opening import open_store
 from stream_metrics.monitor.store.rows import Lease
 from stream_metrics.monitor.store.sharing import Shared
-from stream_metrics.monitor.view_types import View
+from stream_metrics.monitor.view.types import View
 
 RULE = "n < 100000"
 ALERTING = structs.replace(CONFIG, alerts=AlertsConfig(rules=(RULE,), defaults=False, log=False))

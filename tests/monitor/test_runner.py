@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 
 from stream_metrics.monitor import config
-from stream_metrics.monitor.alerting import Alerts
+from stream_metrics.monitor.alerts.alerting import Alerts
 from stream_metrics.monitor.config import Config
+from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.runner import Runner, stopped_by_signals
 from stream_metrics.monitor.sources.file import FileSource
 from stream_metrics.monitor.sources.kafka_options import SourceError
 from stream_metrics.monitor.sources.memory import MemorySource, records
 from stream_metrics.monitor.store import StaleOwner, Store
-from stream_metrics.monitor.view_types import View
+from stream_metrics.monitor.view.types import View
 
 NOW = 1_700_000_000.0
 PATIENCE = 20.0

@@ -11,7 +11,7 @@ from support.page_views import empty_view, hostile_view, make_view, real_view
 
 from stream_metrics.cli.main import main
 from stream_metrics.monitor.config import Config, keys
-from stream_metrics.monitor.view_types import View, json_schema, to_json
+from stream_metrics.monitor.view.types import View, json_schema, to_json
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "assets"
 

@@ -12,8 +12,8 @@ from typing import Any
 from msgspec import structs
 
 from stream_metrics.monitor import config
+from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.sources import kafka
 from stream_metrics.monitor.sources.make import make_source
 from stream_metrics.monitor.store import Store

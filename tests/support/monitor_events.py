@@ -7,8 +7,8 @@ import random
 from typing import Any
 
 from stream_metrics.monitor.config import Config, Counting, Join, Store
+from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.records import Record
 
 __all__ = ["CONFIG", "NOW", "START", "counted", "events", "lines", "offline", "records", "stored_panes"]
 

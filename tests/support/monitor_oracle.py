@@ -7,10 +7,10 @@ from typing import Any
 
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor.config import Join
-from stream_metrics.monitor.counting import Columns, Pair
-from stream_metrics.monitor.delays import BOUNDS
-from stream_metrics.monitor.outcomes import JoinCounters
-from stream_metrics.monitor.records import MISSING, Checked, Rejected
+from stream_metrics.monitor.counts.counting import Columns, Pair
+from stream_metrics.monitor.counts.delays import BOUNDS
+from stream_metrics.monitor.events.records import MISSING, Checked, Rejected
+from stream_metrics.monitor.join.outcomes import JoinCounters
 
 __all__ = ["FakeCounts", "Oracle", "refuses", "undoes"]
 
@@ -76,7 +76,7 @@ class Entry:
 
 @dataclass
 class Oracle:
-    """Joins events by the rules of ``stream_metrics.monitor.joining``."""
+    """Joins events by the rules of ``stream_metrics.monitor.join.joining``."""
 
     config: Join
     counts: FakeCounts = field(default_factory=FakeCounts)

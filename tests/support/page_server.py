@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from stream_metrics.monitor.config import Serve
-from stream_metrics.monitor.serving.routes import Routes
-from stream_metrics.monitor.serving.server import Server
-from stream_metrics.monitor.serving.streams import StreamOptions
+from stream_metrics.monitor.serve.routes import Routes
+from stream_metrics.monitor.serve.server import Server
+from stream_metrics.monitor.serve.streams import StreamOptions
 from support.page_views import typed
 
 

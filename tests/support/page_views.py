@@ -13,10 +13,10 @@ import msgspec
 import numpy as np
 
 from stream_metrics.monitor.config import Config, Counting
+from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.records import Record
-from stream_metrics.monitor.view_types import View as TypedView
-from stream_metrics.monitor.view_types import to_json
+from stream_metrics.monitor.view.types import View as TypedView
+from stream_metrics.monitor.view.types import to_json
 
 NOW = 1_700_000_000.0
 WINDOWS = {"total": 1.0, "1h": 0.02, "1d": 0.3}  # the share of all samples that each holds

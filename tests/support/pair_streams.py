@@ -12,8 +12,8 @@ from stream_metrics import testing
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.monitor.config import Counting
-from stream_metrics.monitor.counting import Counts, Pair
-from stream_metrics.monitor.records import MISSING
+from stream_metrics.monitor.counts.counting import Counts, Pair
+from stream_metrics.monitor.events.records import MISSING
 
 SOFT = Counting(scores=True, windows=("4s", "10s"), panes=4, max_groups=2)
 HARD = Counting(windows=("4s", "10s"), panes=4, max_groups=2)

@@ -1,6 +1,6 @@
-"""Rules over what a view shows, the engine that evaluates them, and the sinks that report changes.
+"""Rules over what a view shows, the engine and the drift detectors that evaluate them, and sinks that report changes.
 
-What ties them to a running monitor is in `monitor.alerting`.
+Not here: the values that rules compare (`view/`), and rules for Prometheus (`serve/`).
 """
 
 from __future__ import annotations

@@ -18,9 +18,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
+from stream_metrics.monitor.alerts.rule_view import Needs
 from stream_metrics.monitor.alerts.rules import Changed, Rule
-from stream_metrics.monitor.rule_view import Needs
-from stream_metrics.monitor.view_types import Alert, DriftRow, View
+from stream_metrics.monitor.view.types import Alert, DriftRow, View
 
 __all__ = ["FIRING", "OK", "PENDING", "UNKNOWN", "Change", "Engine"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from stream_metrics.monitor.alerts.engine import FIRING, Change
-from stream_metrics.monitor.view_types import Firing
+from stream_metrics.monitor.view.types import Firing
 
 __all__ = ["Firings"]
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stream_metrics.monitor.alerts.engine import Change
-from stream_metrics.monitor.view_types import Undelivered
+from stream_metrics.monitor.view.types import Undelivered
 
 __all__ = ["MOST", "Outbox"]
 

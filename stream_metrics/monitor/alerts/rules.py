@@ -10,7 +10,7 @@ asks for, changes nothing: what fires goes on firing, and time does not count.
 
     changed(recall["cat"]) arl=10000 [reference=1000 | p0=0.1] [direction=worse]
 
-asks for a detector of changes (`monitor.changes`, `states.detector`) of accuracy, or of the recall, precision,
+asks for a detector of changes (`alerts.drift`, `states.detector`) of accuracy, or of the recall, precision,
 specificity or npv of a class. `arl` is the mean number of outcomes between two false alarms, of all partitions
 together; an outcome of the recall of cats is a cat. As this is a mean, a false alarm within the first `arl` outcomes
 has a probability of about one half; within the first n it has at most n / `arl`. Each rule counts by itself: of R rules
@@ -36,7 +36,7 @@ from stream_metrics.errors import StreamMetricsError
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor.alerts.values import CLASS, METRICS, OPERATION, TOTAL, WINDOW, Value, suggestion
 from stream_metrics.monitor.config import Counting
-from stream_metrics.monitor.view_types import View
+from stream_metrics.monitor.view.types import View
 
 __all__ = ["DEFAULTS", "Changed", "Comparison", "Rule", "RuleError", "parse", "rules_of"]
 

@@ -29,8 +29,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from stream_metrics.catalog.table import CATALOG
-from stream_metrics.monitor.records import REASONS
-from stream_metrics.monitor.view_types import GAP_SAMPLES, GroupRow, View, WindowView
+from stream_metrics.monitor.events.records import REASONS
+from stream_metrics.monitor.view.types import GAP_SAMPLES, GroupRow, View, WindowView
 
 __all__ = ["CLASS", "METRICS", "OPERATION", "TOTAL", "WINDOW", "Value", "suggestion"]
 

@@ -20,11 +20,11 @@ from stream_metrics.errors import StreamMetricsError
 from stream_metrics.monitor.archive.moments import moment
 from stream_metrics.monitor.archive.reading import Panes, Piece, complete, merged, pieces, steps
 from stream_metrics.monitor.archive.writing import COUNTS, State, by_group
-from stream_metrics.monitor.headline import class_key, split_key
-from stream_metrics.monitor.intervals import intervals
-from stream_metrics.monitor.names import names_of
 from stream_metrics.monitor.store.rows import StoreError
-from stream_metrics.monitor.window_values import value
+from stream_metrics.monitor.view.headline import class_key, split_key
+from stream_metrics.monitor.view.intervals import intervals
+from stream_metrics.monitor.view.names import names_of
+from stream_metrics.monitor.view.window_values import value
 from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["Asked", "QueryError", "RangeAnswers", "asked", "values_of"]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor.archive.writing import COUNTS, StoredPanes, complete_from, merged_bytes
-from stream_metrics.monitor.counting import Counts
+from stream_metrics.monitor.counts.counting import Counts
 from stream_metrics.wire import decoded, encoded
 
 __all__ = ["adapted", "without_groups"]

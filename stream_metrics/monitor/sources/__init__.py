@@ -1,11 +1,14 @@
-"""Where records come from: objects that return lists of records and can resume at stored offsets."""
+"""Where records come from: objects that return lists of records and can resume at stored offsets.
+
+Not here: what is in a record (`events/`), and where offsets are stored (`store/`).
+"""
 
 from __future__ import annotations
 
 from typing import Protocol
 
+from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.records import Record
 
 __all__ = ["Source"]
 

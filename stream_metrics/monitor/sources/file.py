@@ -25,8 +25,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
+from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.sources.lines import BLOCK, Lines
 from stream_metrics.monitor.sources.rotation import BEGINNING, Known, Skipped, find, following, same_content
 from stream_metrics.monitor.store import StoreError

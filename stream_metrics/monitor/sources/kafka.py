@@ -31,8 +31,8 @@ from functools import partial
 from typing import Any
 
 from stream_metrics.monitor import config
+from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.sources.kafka_errors import AWAY, BROKEN, DENIED, END, MISSING, RANGE, Problems
 from stream_metrics.monitor.sources.kafka_options import (
     SourceError,

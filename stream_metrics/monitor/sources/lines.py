@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stream_metrics.monitor._core.kernels import cut
-from stream_metrics.monitor.records import Record
+from stream_metrics.monitor.events.records import Record
 
 __all__ = ["BLOCK", "Lines"]
 

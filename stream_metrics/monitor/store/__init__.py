@@ -1,6 +1,6 @@
 """Stores of states, next offsets, waiting entries and dead letters; a checkpoint is written whole or not at all.
 
-Not here: what a partition writes (`partition.py`), and which entries outgrow the memory (`spill.py`).
+Not here: what a partition writes (`partition.py`), and which entries outgrow the memory (`join/`).
 """
 
 from stream_metrics.monitor.store.panes import TemporaryPanes

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from stream_metrics.errors import DecodeError
 from stream_metrics.monitor.config import Counting
-from stream_metrics.monitor.counting import Counts
+from stream_metrics.monitor.counts.counting import Counts
 from stream_metrics.monitor.store.rows import StoreError
 from stream_metrics.wire import Portable, write_file
 

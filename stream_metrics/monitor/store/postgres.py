@@ -20,7 +20,7 @@ from typing import Any, Self, TypeVar
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from stream_metrics.monitor.records import Rejected
+from stream_metrics.monitor.events.records import Rejected
 from stream_metrics.monitor.store.panes import PaneTables
 from stream_metrics.monitor.store.rows import Pane, PendingRow, Row, StoreError
 from stream_metrics.monitor.store.schema import SCHEMA, check_version, for_postgres, statements_after

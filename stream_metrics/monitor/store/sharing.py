@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from stream_metrics.monitor.records import Rejected
+from stream_metrics.monitor.events.records import Rejected
 from stream_metrics.monitor.store.rows import Lease, Row
 from stream_metrics.monitor.store.tables import STATE, StateStore
 from stream_metrics.wire import decoded, encoded

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Self
 
-from stream_metrics.monitor.records import Rejected
+from stream_metrics.monitor.events.records import Rejected
 from stream_metrics.monitor.store.panes import PaneTables
 from stream_metrics.monitor.store.rows import (
     LETTERS,

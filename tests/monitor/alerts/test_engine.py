@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_metrics.monitor.alerting import Alerts as Alerting
+from stream_metrics.monitor.alerts.alerting import Alerts as Alerting
 from stream_metrics.monitor.alerts.engine import Engine
 from stream_metrics.monitor.alerts.outbox import MOST, Outbox
 from stream_metrics.monitor.alerts.rules import parse, rules_of
 from stream_metrics.monitor.config import Alerts, Config, Counting, Serve
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.serving.prometheus import text
+from stream_metrics.monitor.serve.prometheus import text
 from stream_metrics.monitor.sources.memory import records
 from stream_metrics.monitor.store import Store, StoreError
-from stream_metrics.monitor.view_types import Alert, DetectorRow, DriftRow, Lag, View
+from stream_metrics.monitor.view.types import Alert, DetectorRow, DriftRow, Lag, View
 
 NOW = 1_700_000_000.0
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from stream_metrics.monitor.alerts.rules import Changed, Comparison, Rule, RuleError, parse, rules_of
 from stream_metrics.monitor.alerts.values import Value
 from stream_metrics.monitor.config import Counting
-from stream_metrics.monitor.view_types import Checkpoint, JoinCounts, Lag, Records, View, WindowView
+from stream_metrics.monitor.view.types import Checkpoint, JoinCounts, Lag, Records, View, WindowView
 
 MORE = {"true_positives": 24, "f1": None}
 PART: dict[str, Any] = {

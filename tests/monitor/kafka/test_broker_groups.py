@@ -31,7 +31,7 @@ from support.kafka_topics import (  # noqa: E402  # noqa: E402
 from support.kafka_worker import Workers  # noqa: E402
 
 from stream_metrics.monitor import config  # noqa: E402
-from stream_metrics.monitor.records import Record  # noqa: E402
+from stream_metrics.monitor.events.records import Record  # noqa: E402
 
 EAGER = {"session.timeout.ms": "2000", "heartbeat.interval.ms": "200"}
 STICKY = EAGER | {"partition.assignment.strategy": "cooperative-sticky"}

@@ -15,7 +15,7 @@ from support.kafka_topics import KEPT, at, check, ends, messy, produce, reached,
 from support.kafka_worker import Workers  # noqa: E402
 from support.monitor_events import NOW, offline  # noqa: E402
 
-from stream_metrics.monitor.records import Record  # noqa: E402
+from stream_metrics.monitor.events.records import Record  # noqa: E402
 from stream_metrics.monitor.sources.kafka_options import SourceError  # noqa: E402
 
 MESSY = messy(300, 3)

@@ -15,8 +15,8 @@ from support.kafka_topics import JOINED, KEPT, KIP_848, at, check, ends, messy, 
 from support.monitor_events import NOW, START, offline, records  # noqa: E402
 
 from stream_metrics.monitor import config  # noqa: E402
+from stream_metrics.monitor.events.records import Record  # noqa: E402
 from stream_metrics.monitor.monitor import Monitor  # noqa: E402
-from stream_metrics.monitor.records import Record  # noqa: E402
 from stream_metrics.monitor.sources import kafka  # noqa: E402
 from stream_metrics.monitor.sources.kafka_options import SourceError  # noqa: E402
 from stream_metrics.monitor.store import StaleOwner, Store  # noqa: E402

@@ -10,7 +10,7 @@ from support.kafka_mock import Cluster  # noqa: E402
 from support.kafka_topics import JOINED, KEPT, KIP_848, at, check, ends, halves, messy, produce, read, reading, renamed  # noqa: E402
 from support.monitor_events import NOW, START, lines  # noqa: E402
 
-from stream_metrics.monitor.records import Record  # noqa: E402
+from stream_metrics.monitor.events.records import Record  # noqa: E402
 from stream_metrics.monitor.sources import kafka  # noqa: E402
 from stream_metrics.monitor.sources.kafka_options import SourceError  # noqa: E402
 

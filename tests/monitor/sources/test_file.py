@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from support.monitor_events import CONFIG, NOW, START
 
 from stream_metrics.monitor import config
+from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.sources import Source
 from stream_metrics.monitor.sources import lines as lines_module
 from stream_metrics.monitor.sources.file import FileSource, StdinSource

@@ -20,8 +20,8 @@ from support.monitor_events import CONFIG, NOW, counted, events, lines, offline,
 from support.monitor_worker import CRASHED, STALE
 from support.stores import TABLES, new_address
 
+from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.sources.lines import Lines
 from stream_metrics.monitor.store import Store
 from stream_metrics.monitor.store.opening import is_address, open_store

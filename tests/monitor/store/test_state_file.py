@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from support.stores import change
 
-from stream_metrics.monitor.records import Rejected
+from stream_metrics.monitor.events.records import Rejected
 from stream_metrics.monitor.store import Row, Store, StoreError, locks, offsets
 from stream_metrics.monitor.store.backups import restore
 from stream_metrics.monitor.store.export import Export, Exported, read_export, write_export

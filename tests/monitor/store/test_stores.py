@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from support.stores import change, content
 
-from stream_metrics.monitor.records import Rejected
+from stream_metrics.monitor.events.records import Rejected
 from stream_metrics.monitor.store import StaleOwner, StoreError, tables
 from stream_metrics.monitor.store.opening import open_store
 from stream_metrics.monitor.store.rows import Row, Segment

@@ -1,0 +1,176 @@
+"""At most so many classes: the first that come are counted apart, all others together as one.
+
+The cost of a state, a checkpoint and a view grows with the classes. A field that holds ids instead of classes would
+stop all of them, so what comes after `max_classes` classes is folded:
+
+- a truth becomes OTHER;
+- a prediction becomes OTHER if it is the truth, else ANOTHER where the truth is folded too, and OTHER where it is not.
+  So a prediction is right if and only if it was right, and accuracy, samples and weights stay exact;
+- scores of folded classes are one score of OTHER: their sum, or the largest if scores are no probabilities.
+
+Which classes are counted apart is decided once and for all, by the order of samples: what was folded cannot be taken
+apart again. A class that is counted apart has all of its samples, since it is added with its first one. The
+partitions of a process decide together (`ClassPool`), so their classes are the same when they are added up. If
+partitions of several processes were folded differently, `partial` has the classes that only some of them folded.
+
+A checkpoint has the classes only if samples were folded; else they are those of the total.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, Self
+
+import numpy as np
+
+from stream_metrics.errors import DecodeError
+from stream_metrics.labels import Label, ordering
+from stream_metrics.monitor.counts.pairs import Rows
+
+__all__ = ["ANOTHER", "OTHER", "ClassLimit", "ClassPool"]
+
+OTHER = "__other__"
+ANOTHER = "__another__"
+NONE = None, OTHER, ANOTHER  # abstentions and folded samples do not count towards the limit
+
+
+class ClassPool:
+    """The classes that the partitions of a process count apart, at most `most`."""
+
+    def __init__(self, most: int) -> None:
+        if most < 1:
+            raise ValueError(f"Expected `max_classes` to be above 0, but got {most}")
+        self.most = most
+        self.labels: set[Label] = set()
+
+    def take(self, label: Label) -> bool:
+        """Return whether a class is counted apart, from now on if it is new and fits."""
+        if label not in self.labels and len(self.labels) >= self.most:
+            return False
+        self.labels.add(label)
+        return True
+
+
+class ClassLimit:
+    """The classes that one partition counts apart, or those of several that were merged.
+
+    `full` says that samples were folded, so that no other class can be counted apart. `exempt` classes always are, and
+    do not count towards the limit. With `probabilities` folded scores are added.
+    """
+
+    def __init__(self, pool: ClassPool, exempt: Iterable[Label | None] = (), *, probabilities: bool = True) -> None:
+        self.pool, self.exempt, self.probabilities = pool, frozenset((*exempt, *NONE)), probabilities
+        self.labels: set[Label | None] = set(self.exempt)
+        self.full = False
+        self.partial: frozenset[Label | None] = frozenset()
+
+    def fold(self, batches: Sequence[Rows]) -> list[Rows]:
+        """Return rows with the classes that they are counted as; new classes are added in the order of rows."""
+        if not all(map(self._known, batches)) and not self.full:
+            new = [classes for rows in batches for classes in self._new(rows)]
+            for _, _, labels in sorted(new, key=itemgetter(0, 1)):
+                self._admit(labels)
+        return [rows if self._known(rows) else self._folded(rows) for rows in batches]
+
+    def _known(self, rows: Rows) -> bool:
+        """Tell whether all classes of rows are counted apart."""
+        try:
+            labels_known = self.labels.issuperset(rows.truths) and self.labels.issuperset(rows.labels)
+        except TypeError:  # a value that is no label, which the state refuses
+            labels_known = all(map(self._is_known, (*rows.truths, *rows.labels)))
+        return labels_known and all(map(self.labels.issuperset, _classes(rows)))
+
+    def _is_known(self, label: Any) -> bool:
+        return not _is_label(label) or label in self.labels
+
+    def _new(self, rows: Rows) -> Iterator[tuple[int, int, Iterable[Any]]]:
+        """Yield the place of rows with new classes, 0 for truth and prediction or 1 for scores, and the classes."""
+        for place, truth, label in zip(rows.places, rows.truths, rows.labels, strict=True):
+            if not (self._is_known(truth) and self._is_known(label)):
+                yield place, 0, (truth, label)
+        for place, classes in zip(rows.places, _classes(rows), strict=False):
+            if not self.labels.issuperset(classes):
+                unordered = list(classes)  # as the columns of a table are
+                yield place, 1, [unordered[at] for at in ordering(unordered)]
+
+    def _admit(self, labels: Iterable[Any]) -> None:
+        for label in labels:
+            if self.full or self._is_known(label):
+                continue
+            if self.pool.take(label):
+                self.labels.add(label)
+            else:
+                self.full = True
+                self.labels |= self.pool.labels
+
+    def _folded(self, rows: Rows) -> Rows:
+        truths, labels = list(rows.truths), list(rows.labels)
+        for at, (truth, label) in enumerate(zip(rows.truths, rows.labels, strict=True)):
+            unknown = not self._is_known(truth)
+            if unknown:
+                truths[at] = OTHER
+            if not self._is_known(label):
+                labels[at] = ANOTHER if unknown and label != truth else OTHER
+        folded = rows._replace(truths=truths, labels=labels)
+        if rows.classes is not None and not self.labels.issuperset(rows.classes):
+            assert isinstance(rows.scores, np.ndarray)
+            apart = np.array([label in self.labels for label in rows.classes])
+            rest = rows.scores[:, ~apart]
+            together = rest.sum(axis=1).clip(max=1.0) if self.probabilities else rest.max(axis=1)
+            scores = np.column_stack([rows.scores[:, apart], together])
+            classes = tuple(label for label in rows.classes if label in self.labels)
+            return folded._replace(scores=scores, classes=(*classes, OTHER))
+        if rows.classes is None and isinstance(rows.scores, list):
+            return folded._replace(scores=[self._folded_scores(scores) for scores in rows.scores])
+        return folded
+
+    def _folded_scores(self, scores: Mapping[Label, float]) -> Mapping[Label, float]:
+        rest = [score for label, score in scores.items() if label not in self.labels]
+        if not rest:
+            return scores
+        apart = {label: score for label, score in scores.items() if label in self.labels}
+        return apart | {OTHER: min(sum(rest), 1.0) if self.probabilities else max(rest)}
+
+    def merge(self, other: Self) -> Self:
+        """Add the classes of another partition and return self."""
+        self.partial |= other.partial
+        self.partial |= other.labels - self.labels if self.full else frozenset()
+        self.partial |= self.labels - other.labels if other.full else frozenset()
+        self.labels |= other.labels
+        self.full |= other.full
+        return self
+
+    def copy(self) -> Self:
+        """Return an independent copy, of the same pool."""
+        twin = type(self)(self.pool, self.exempt, probabilities=self.probabilities)
+        twin.labels, twin.full, twin.partial = set(self.labels), self.full, self.partial
+        return twin
+
+    def content(self) -> list[Label] | None:
+        """Return the classes as plain data; None if nothing was folded."""
+        labels = [label for label in self.labels if label is not None and label not in self.exempt]
+        return [labels[at] for at in ordering(labels)] if self.full else None
+
+    def fill(self, content: Any, counted: Iterable[Label]) -> None:
+        """Take over what `content` returned, or the classes that are counted; DecodeError if it is no such content."""
+        try:
+            self.full, self.labels = content is not None, {*self.exempt, *(counted if content is None else content)}
+        except TypeError as error:
+            raise DecodeError(f"Expected classes as they are written, but: {error}") from None
+        self.pool.labels.update(label for label in self.labels - self.exempt if label is not None)
+
+
+def _is_label(label: Any) -> bool:
+    try:
+        hash(label)
+    except TypeError:
+        return False
+    return bool(label == label)  # not nan
+
+
+def _classes(rows: Rows) -> Sequence[Iterable[Any]]:
+    """Return the classes of the scores: once for all rows of a table, or for each row of mappings."""
+    if rows.classes is not None:
+        return [rows.classes]
+    return rows.scores if isinstance(rows.scores, list) else []

@@ -1,0 +1,159 @@
+"""Ids of predictions that were joined, have expired or were refused, long after all else of them is forgotten.
+
+A day's events may be delivered again. Each id takes 9 bytes in the state file and some 40 in memory, so that days of
+them can be remembered, where a whole pair takes hundreds of bytes. What is remembered beside the hash of an id is a
+mark: what became of it and, if it was joined, a byte of its truth, which tells a label that comes again from another.
+
+Like all of the join it depends on the events before and on nothing else. What came since the last checkpoint is one
+more segment of a log.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from stream_metrics.labels import Label
+from stream_metrics.monitor._core.kernels import IdTable, id_hash
+from stream_metrics.monitor.events.records import Truth
+from stream_metrics.monitor.join.entry_log import STEPS, converted_step
+from stream_metrics.monitor.store.rows import Moves, Segment, Written
+from stream_metrics.wire import decoded, encoded
+
+__all__ = ["EXPIRED_MARK", "REFUSED_MARK", "IdMemory", "truth_mark"]
+
+EXPIRED_MARK, REFUSED_MARK, FIRST_TRUTH = 0, 1, 2
+
+
+def truth_mark(truth: Truth) -> int:
+    """Return the mark of a joined pair: equal truths have equal marks, others with a probability of 1 in 254."""
+    return FIRST_TRUTH + zlib.crc32(encoded(truth)) % (256 - FIRST_TRUTH)
+
+
+class IdMemory:
+    """The marks of ids for `keep` seconds of the time of a partition, at most `most` of them."""
+
+    def __init__(self, keep: float, most: int) -> None:
+        self.table = IdTable()
+        self.most = most if keep else 0
+        self.edge = -math.inf if self.most else math.inf  # the time from which `advance` has something to do
+        self.n = 0
+        self._step_length = keep / STEPS  # in seconds
+        self._step: int | None = None  # of the time, None before there is one
+        self._first = 0  # the number of the oldest generation
+        self._sizes: deque[list[int]] = deque()  # step and size of each generation
+        self._new: dict[int, tuple[list[int], bytearray]] = {}  # since the last checkpoint, by generation
+        self._segments: deque[Segment] = deque()
+        self._next = 0
+
+    def advance(self, time: float) -> None:
+        """Forget what is too old at a time."""
+        if time < self.edge:
+            return
+        step = int(time // self._step_length)
+        if self._step is None:
+            for size in self._sizes:
+                size[0] = step
+        self._step = step
+        self.edge = (step + 1) * self._step_length
+        while self._sizes and self._sizes[0][0] < step - STEPS:
+            self._drop()
+
+    def _drop(self) -> int:
+        """Forget the oldest generation, and return how many ids it had."""
+        _, size = self._sizes.popleft()
+        self._first += 1
+        self.n -= size
+        self.table.oldest = self._first
+        return size
+
+    def put(self, key: Label, mark: int) -> int:
+        """Remember an id, and return how many others were forgotten because there are too many."""
+        if not self.most:
+            return 0
+        step = self._step or 0
+        if not self._sizes or self._sizes[-1][0] != step or self._sizes[-1][1] >= max(self.most // STEPS, 1):
+            self._sizes.append([step, 0])
+        generation, hashed = self._first + len(self._sizes) - 1, id_hash(key)
+        self._sizes[-1][1] += 1
+        self.n += 1
+        self._write(hashed, mark, generation)
+        forgotten = 0
+        while self.n > self.most:
+            forgotten += self._drop()
+        return forgotten
+
+    def remark(self, key: Label, mark: int) -> None:
+        """Change the mark of an id, if it is known."""
+        hashed = id_hash(key)
+        generation = self.table.generation(hashed)
+        if generation is not None:
+            self._write(hashed, mark, generation)
+
+    def _write(self, hashed: int, mark: int, generation: int) -> None:
+        self.table.put(hashed, mark, generation)
+        hashes, marks = self._new.setdefault(generation, ([], bytearray()))
+        hashes.append(hashed)
+        marks.append(mark)
+
+    def mark(self, key: Label) -> int | None:
+        """Return the mark of an id, None if it is not known."""
+        mark = self.table.mark(key)
+        return None if mark < 0 else mark
+
+    def prepared(self) -> Written:
+        """Return what a checkpoint has to write; nothing changes before `written`."""
+        groups: list[tuple[int, bytes, bytes]] = [
+            (generation, np.array(hashes, "<u8").tobytes(), bytes(marks))
+            for generation, (hashes, marks) in self._new.items()
+            if generation >= self._first
+        ]
+        segment = None
+        if groups:
+            size = sum(len(marks) for _, _, marks in groups)
+            segment = Segment(self._next, size, max(group[0] for group in groups), encoded(groups))
+        first = next((each.number for each in self._segments if each.last >= self._first), self._next)
+        return Written(segment, first, Moves(), 0, [])
+
+    def written(self, done: Written) -> None:
+        """Note that a checkpoint has written what was prepared."""
+        self._new.clear()
+        while self._segments and self._segments[0].number < done.first:
+            self._segments.popleft()
+        if done.segment is not None:
+            self._segments.append(done.segment._replace(body=b""))
+            self._next += 1
+
+    def content(self) -> list[object]:
+        """Return everything but the ids, as plain values."""
+        return [self._first, self._step, [list(size) for size in self._sizes], self._step_length]
+
+    def load(self, content: Any, segments: Iterable[Segment]) -> None:
+        """Load what was written. Ids that are too old for a length that is shorter now are forgotten at the next event.
+
+        If no ids are to be remembered now, the next checkpoint deletes those that were written.
+        """
+        if not self.most:
+            self._next = max((segment.number + 1 for segment in segments), default=0)
+            return
+        first, step, sizes, *length = content
+        self._first, self._step = first, step
+        self._sizes = deque(list(size) for size in sizes)
+        self.n = sum(size for _, size in sizes)
+        self.table.oldest = first
+        if step is not None and length:
+            self._step = converted_step(step, length[0], self._step_length)
+            for size_of_step in self._sizes:
+                size_of_step[0] = converted_step(size_of_step[0], length[0], self._step_length)
+        for segment in segments:
+            for generation, hashes, marks in decoded(segment.body):
+                if generation >= first:
+                    for hashed, mark in zip(np.frombuffer(hashes, "<u8").tolist(), marks, strict=True):
+                        self.table.put(hashed, mark, generation)
+            self._segments.append(segment._replace(body=b""))
+            self._next = segment.number + 1

@@ -1,1 +1,0 @@
-"""What is shown of a monitor, served: the page, JSON, events, Prometheus; and dashboards for those who have Grafana."""

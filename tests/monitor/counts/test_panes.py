@@ -1,0 +1,103 @@
+"""Panes equal a `TimeWindow`, whether they are states, bytes or merged states."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import stream_metrics as sm
+from stream_metrics.errors import MergeError
+from stream_metrics.monitor.counts.panes import Panes
+
+SECOND = 10**9
+labels = st.sampled_from("ab")
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("feed"), st.integers(0, 20), labels, labels),
+        st.tuples(st.sampled_from(["read", "write", "copy", "revive", "merge"]), st.integers(0, 6), labels, labels),
+    ),
+    max_size=40,
+)
+
+
+def feed(panes: Panes, t: int, truth: str, label: str) -> None:
+    """Let a pane count a sample."""
+    state = panes.at(t * SECOND)
+    if state is not None:
+        state.update(truth, label)
+    panes.settle(t * SECOND)
+
+
+def revived(panes: Panes) -> Panes:
+    """Return panes that were written and read."""
+    made = Panes(panes.inner, panes.period, panes.panes)
+    made.fill(panes.seen, panes.written())
+    return made
+
+
+@given(steps)
+def test_panes_are_a_time_window(done: list[Any]) -> None:
+    """After any feeding, reading, writing, copying and merging, every reading is that of a plain window."""
+    panes, window = Panes(sm.MetricSet(), "4s", 4), sm.TimeWindow(sm.MetricSet(), "4s", 4)
+    for what, t, truth, label in done:
+        if what == "feed":
+            feed(panes, t, truth, label)
+            window.update(truth, label, t=t)
+        elif what == "read" and panes.seen is not None:
+            later = panes.seen // SECOND + t
+            assert panes.merged(later * SECOND) == window.merged(later)
+        elif what == "write":
+            panes.written()
+        elif what == "copy":
+            panes = panes.copy()
+        elif what == "revive":
+            panes = revived(panes)
+        elif what == "merge" and panes.seen is not None:
+            other = Panes(sm.MetricSet(), "4s", 4)
+            feed(other, panes.seen // SECOND - 3 + t, truth, label)
+            window.update(truth, label, t=panes.seen // SECOND - 3 + t)
+            panes.merge(other)
+
+    if panes.seen is not None:
+        assert panes.merged(panes.seen) == window.merged()
+        assert panes.snapshot().to_dict() == window.snapshot().to_dict()
+        states = window._merges.with_late(window._open)
+        assert panes.written() == {pane: state.to_bytes() for pane, state in states.items()}
+
+
+def test_old_panes_are_kept_as_bytes() -> None:
+    """Only the newest pane, and what came late, are states."""
+    panes = Panes(sm.MetricSet(), "60s", 60)
+    for t in range(100, 200):
+        feed(panes, t, "a", "b")
+    late = panes.written()
+    feed(panes, 150, "a", "a")
+
+    assert sorted(panes._open) == [150, 199]
+    assert panes.merged(199 * SECOND).n == 61
+    changed = [pane for pane, data in panes.written().items() if data is not late[pane]]
+    assert changed == [150]
+
+
+def test_a_time_before_the_window_cannot_be_read() -> None:
+    """What is gone cannot be told, so it is an error and no smaller number."""
+    panes = Panes(sm.MetricSet(), "4s", 4)
+    feed(panes, 100, "a", "a")
+
+    with pytest.raises(ValueError, match="or later"):
+        panes.merged(99 * SECOND)
+
+
+def test_other_panes_do_not_merge() -> None:
+    """Another state, length or number of panes is named."""
+    panes = Panes(sm.MetricSet(), "4s", 4)
+    for other in (
+        Panes(sm.MetricSet(), "8s", 4),
+        Panes(sm.MetricSet(), "4s", 2),
+        Panes(sm.MetricSet(labels=["a", "b"]), "4s", 4),
+    ):
+        with pytest.raises(MergeError):
+            panes.merge(other)

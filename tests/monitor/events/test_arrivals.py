@@ -1,0 +1,238 @@
+"""Time passes without events, by the clock of the monitor, and changes nothing that is counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.prometheus_text import unlabelled
+
+from stream_metrics.monitor import config
+from stream_metrics.monitor.alerts.alerting import Alerts
+from stream_metrics.monitor.config import Config
+from stream_metrics.monitor.events.arrivals import IDLE, Arrivals, reading_time
+from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor.runner import Runner
+from stream_metrics.monitor.serve.prometheus import text
+from stream_metrics.monitor.sources.file import FileSource
+from stream_metrics.monitor.sources.memory import MemorySource, records
+from stream_metrics.monitor.store import Store
+from stream_metrics.monitor.view.types import View
+
+NOW = 1_700_000_000.0
+RULES = ("n[6s] < 10", "accuracy[6s] < 0.8", 'recall["emu"][1h] < 0.5', "accuracy[1h] < 0.8 with n >= 1000", "lag > 5")
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self, now: float = NOW) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def monitor_of(clock: Clock, path: Path | None = None, **source: Any) -> tuple[Monitor, Alerts]:
+    """Return a monitor of two windows, and its alerts."""
+    counting = config.Counting(windows=("6s", "1h"))
+    settings = Config(source=config.Source(**source), counting=counting, alerts=config.Alerts(rules=RULES, log=False))
+    monitor = Monitor(settings, None if path is None else Store(str(path)), clock)
+    return monitor, Alerts(settings, monitor)
+
+
+def pairs(n: int, start: float = NOW, step: float = 0.02) -> list[dict[str, Any]]:
+    """Return predictions with their labels."""
+    return [{"id": f"{start}-{at}", "time": start + step * at, "truth": "a", "prediction": "a"} for at in range(n)]
+
+
+def looked(monitor: Monitor, alerts: Alerts) -> tuple[View, dict[str, tuple[str, str | None]]]:
+    """Return a view, and the state and note of every rule."""
+    view = monitor.view()
+    alerts.see(view)
+    return view, {alert.rule: (alert.state, alert.note) for alert in view.alerts}
+
+
+def test_windows_run_empty_when_events_stop() -> None:
+    """25 s after the last event nothing is in the window of 6 s, rules fire or are unknown, counts are as before."""
+    clock = Clock(NOW + 6)
+    monitor, alerts = monitor_of(clock)
+    monitor.assign([0])
+    monitor.step(records(pairs(300)))
+    monitor.report_lag({("memory", 0): 0})
+    before, states_before = looked(monitor, alerts)
+    counted = monitor.counts().to_bytes()
+    clock.now += 25
+    view, states = looked(monitor, alerts)
+
+    assert before.by_window["6s"].n == 300
+    assert before.source.state == "live"
+    assert states_before["accuracy[6s] < 0.8"] == ("ok", None)
+    assert (view.by_window["6s"].n, view.by_window["1h"].n, view.by_window["total"].n) == (0, 300, 300)
+    assert view.source.state == "silent"
+    assert view.source.silence == 25
+    assert view.lag.seconds == pytest.approx(25.02)
+    assert states == {
+        "n[6s] < 10": ("firing", None),
+        "accuracy[6s] < 0.8": ("unknown", "no samples"),
+        'recall["emu"][1h] < 0.5': ("unknown", "no class 'emu' so far"),
+        "accuracy[1h] < 0.8 with n >= 1000": ("unknown", "300 of 1,000 samples"),
+        "lag > 5": ("ok", None),
+    }
+    assert monitor.counts().to_bytes() == counted
+
+
+def test_late_events_are_counted_after_time_has_passed() -> None:
+    """What comes after a silence is counted in its own time, as if no one had looked meanwhile."""
+    clock = Clock(NOW + 6)
+    looked_at, unseen = monitor_of(clock), monitor_of(clock)
+    for monitor, alerts in (looked_at, unseen):
+        monitor.assign([0])
+        monitor.step(records(pairs(300)))
+        clock.now += 3000
+        if monitor is looked_at[0]:
+            looked(monitor, alerts)
+        monitor.step(records(pairs(50, NOW + 7), start=300))
+        clock.now -= 3000
+
+    assert looked_at[0].counts().to_bytes() == unseen[0].counts().to_bytes()
+    assert looked_at[0].counts().windows["6s"].snapshot().n == unseen[0].counts().windows["6s"].snapshot().n > 0
+
+
+def test_time_passes_over_a_restart(tmp_path: Path) -> None:
+    """A monitor that starts an hour after the last event shows an empty hour at once, and how long nothing came."""
+    clock = Clock(NOW + 8)
+    monitor, _ = monitor_of(clock, tmp_path / "state")
+    monitor.assign([0])
+    monitor.step(records(pairs(300)))
+    monitor.close()
+    clock.now += 4000
+    again, _ = monitor_of(clock, tmp_path / "state")
+    again.assign([0])
+    view = again.view()
+
+    assert view.source.state == "silent"
+    assert view.source.silence == pytest.approx(4000, abs=0.1)
+    assert (view.by_window["1h"].n, view.by_window["total"].n) == (0, 300)
+    again.close()
+
+
+def test_time_stands_still_while_a_backlog_is_read() -> None:
+    """Records of two hours ago are shown as the last hour while more wait; the clock takes over at the end of them."""
+    clock = Clock(NOW + 7200)
+    monitor, alerts = monitor_of(clock)
+    monitor.assign([0])
+    monitor.report_lag({("memory", 0): 1000})
+    monitor.step(records(pairs(300)))
+    clock.now += IDLE - 1
+    behind, _ = looked(monitor, alerts)
+    monitor.step(records(pairs(300, NOW + 7200), start=300))
+    monitor.report_lag({("memory", 0): 0})
+    clock.now += 100
+    current, _ = looked(monitor, alerts)
+
+    assert behind.by_window["6s"].n == 300
+    assert current.by_window["6s"].n == 0
+    assert current.by_window["1h"].n == 300
+    assert current.source.time == pytest.approx(NOW + 7200 + IDLE - 1 + 100, abs=7)
+
+
+def test_an_ended_source_lets_no_time_pass() -> None:
+    """A file that was read to its end shows its last hour, however long the page stays open."""
+    clock = Clock(NOW + 10**6)
+    monitor, alerts = monitor_of(clock)
+    monitor.assign([0])
+    monitor.step(records(pairs(300)))
+    monitor.report_source(ended=True)
+    clock.now += 10**6
+    view, _ = looked(monitor, alerts)
+
+    assert view.source.state == "ended"
+    assert view.by_window["6s"].n == 300
+
+
+def test_a_source_that_is_away_is_in_view_metrics_and_rules() -> None:
+    """Lag is unknown and not 0, the reason is shown, and time passes."""
+    clock = Clock(NOW + 6)
+    monitor, alerts = monitor_of(clock)
+    monitor.assign([0])
+    monitor.step(records(pairs(300)))
+    monitor.report_lag(None)
+    monitor.report_source("broker: connection refused")
+    clock.now += 60
+    view, states = looked(monitor, alerts)
+    metrics = unlabelled(text(view, config.Serve()))
+
+    assert (view.source.state, view.source.problem) == ("away", "broker: connection refused")
+    assert view.lag.records is None
+    assert states["lag > 5"] == ("unknown", "the source cannot be read")
+    assert states["n[6s] < 10"][0] == "firing"
+    assert "stream_metrics_source_up 0" in metrics
+    assert "consumer_lag_records" not in metrics
+    assert 'stream_metrics_alert_unknown{rule="lag > 5"} 1' in metrics
+    assert "stream_metrics_source_silence_seconds 60" in metrics
+
+
+def test_a_runner_reports_the_problem_of_its_source(tmp_path: Path) -> None:
+    """A file that is gone is a problem that is shown; lag unknown, since nobody knows what is to come; still ready."""
+    log = tmp_path / "log"
+    monitor, alerts = monitor_of(Clock(), kind="file")
+    source = FileSource(str(log), follow=True)
+    runner = Runner(monitor.config, source, monitor, alerts)
+    source.start(monitor)
+    runner._polled = 10.0**12
+    source.poll(0)
+    runner._report()
+    gone, reason = monitor.view(), f"{log} does not exist"
+    assert runner.not_ready() is None
+    log.write_text("")
+    source.poll(0)
+    runner._report()
+
+    assert (gone.source.state, gone.source.problem, gone.lag.records) == ("away", reason, None)
+    assert monitor.view().source.state == "waiting"
+    assert monitor.view().lag.records == 0
+    source.close()
+
+
+def test_the_runner_lets_time_pass() -> None:
+    """With a real clock, the window of a second is empty soon after the last event, without any new record."""
+    monitor, alerts = monitor_of(Clock(), kind="memory")
+    shown: list[int] = []
+    source = MemorySource(records(pairs(300)))
+    clock = monitor.clock
+    assert isinstance(clock, Clock)
+    clock.now = NOW + 6
+
+    def show(view: View) -> None:
+        clock.now += 2
+        shown.append(view.by_window["6s"].n)
+        if len(shown) > 50 or (300 in shown and shown[-1] == 0):
+            runner.stop()
+
+    runner = Runner(monitor.config, source, monitor, alerts, show=show)
+    runner.run()
+
+    assert 300 in shown
+    assert 0 in shown[shown.index(300) :]
+
+
+@pytest.mark.parametrize("wrong", [3600.0, -3600.0, 86400.0, 5.0, -5.0])
+@pytest.mark.parametrize("rate", [0.01, 1.0, 1000.0])
+def test_wrong_clocks_do_not_move_the_time(wrong: float, rate: float) -> None:
+    """One event in a hundred is wrong by anything: the time at which windows are read stays right, at any rate."""
+    rng = np.random.default_rng(7)
+    arrivals, now, errors = Arrivals(), NOW, []
+    for _ in range(3000):
+        now += rng.exponential(1 / rate)
+        delay = rng.exponential(0.5)
+        skew = wrong * rng.uniform() if rng.uniform() < 0.01 else 0.0
+        arrivals.note([now - delay + skew], now)
+        time = reading_time([arrivals], now + IDLE, None, ended=False)
+        assert time is not None
+        errors.append(time - (now + IDLE))
+
+    assert max(errors[100:]) <= 0
+    assert min(errors[100:]) >= -2
