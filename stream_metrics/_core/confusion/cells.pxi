@@ -15,7 +15,7 @@ A class's totals fill one cache line, so that one sample touches at most three l
 cimport cython
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawRealloc
 
 import numpy as np
 
@@ -40,6 +40,15 @@ cdef void *allocate(Py_ssize_t count, Py_ssize_t size) except NULL nogil:
         with gil:
             raise MemoryError(f"no memory for {count} counters of {size} bytes")
     return block
+
+
+cdef void *extended(void *block, Py_ssize_t old, Py_ssize_t count, Py_ssize_t size) except NULL:
+    """Return a block of counters with more of them, which are 0; MemoryError leaves it as it was."""
+    cdef void *longer = PyMem_RawRealloc(block, count * size)
+    if longer == NULL:
+        raise MemoryError(f"no memory for {count} counters of {size} bytes")
+    memset(<char *> longer + old * size, 0, (count - old) * size)
+    return longer
 
 
 cdef inline void plus(int64_t *whole, uint64_t *part, int64_t w, uint64_t f) noexcept nogil:
@@ -116,21 +125,10 @@ cdef class Cells(Guarded):
         return cells * 11 < classes * classes
 
     cdef int resize_totals(self, Py_ssize_t capacity) except -1:
-        cdef Totals *totals = <Totals *> allocate(capacity, sizeof(Totals))
-        cdef Fractions *fractions = NULL
+        cdef Py_ssize_t old = self.capacity
+        self.totals = <Totals *> extended(self.totals, old, capacity, sizeof(Totals))
         if self.fractions != NULL:
-            try:
-                fractions = <Fractions *> allocate(capacity, sizeof(Fractions))
-            except MemoryError:
-                PyMem_RawFree(totals)
-                raise
-            memcpy(fractions, self.fractions, self.used * sizeof(Fractions))
-            self.fractions, fractions = fractions, self.fractions
-            PyMem_RawFree(fractions)
-        if self.used:
-            memcpy(totals, self.totals, self.used * sizeof(Totals))
-        self.totals, totals = totals, self.totals
-        PyMem_RawFree(totals)
+            self.fractions = <Fractions *> extended(self.fractions, old, capacity, sizeof(Fractions))
         self.capacity = capacity
         return 0
 
