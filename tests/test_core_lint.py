@@ -32,7 +32,8 @@ NAMED = {  # lines with 32 bits that hold no count
         "self.codes = np.ascontiguousarray(truth, np.int32)",
     ),
     "ranks/score_rows.pxi": ("kinds = (np.int64, np.int32, np.uint64, np.int8)",),
-    "numeric/kernels.pxd": ("int32_t index", "int32_t kind"),
+    "numeric/kernels.pxd": ("int32_t index", "int32_t kind", "ctypedef uint16_t short_index_t"),
+    "numeric/texts.pxd": ("cdef uint32_t first, last",),  # bytes of a text
     "_core/ids.pxi": (  # the number of the span of time in which an id was last seen
         "cdef uint32_t* generations",
         "cdef public uint32_t oldest",

@@ -13,13 +13,13 @@ from collections.abc import Mapping
 cimport cython
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
-from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t, uint64_t, uint8_t, uintptr_t
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcmp, memset
 
 import numpy as np
 
 from stream_metrics._core.numeric.kernels cimport plain
+from stream_metrics._core.numeric.texts cimport hash_bytes, hash_text, is_short_text, same_text
 from stream_metrics.errors import LabelError
 from stream_metrics.labels.label import canonical, is_missing, most_likely
 
@@ -180,23 +180,6 @@ def count_integers(t, p):
     return None
 
 
-cdef inline uint64_t hash_bytes(const uint8_t *data, Py_ssize_t size) noexcept nogil:
-    cdef uint64_t state = 0x9E3779B97F4A7C15, word
-    while size >= 8:
-        memcpy(&word, data, 8)
-        state = (state ^ word) * <uint64_t> 0xBF58476D1CE4E5B9
-        state ^= state >> 29
-        data += 8
-        size -= 8
-    if size:
-        word = 0
-        memcpy(&word, data, size)
-        state = (state ^ word) * <uint64_t> 0xBF58476D1CE4E5B9
-        state ^= state >> 29
-    state *= <uint64_t> 0x94D049BB133111EB
-    return state ^ (state >> 32)
-
-
 def encode_bytes(const uint8_t[:, ::1] rows):
     """Number the distinct rows of a table of bytes: (codes, position of the first row of each code)."""
     cdef Py_ssize_t n = rows.shape[0], size = rows.shape[1], slots = 256, r, at, i
@@ -238,12 +221,6 @@ cdef object typed_key(object label):
     return (kind, label) if kind is bool or kind is float else label
 
 
-cdef inline bint same_text(object a, object b):
-    """Whether two texts of one byte a character are equal."""
-    return (PyUnicode_GET_LENGTH(a) == PyUnicode_GET_LENGTH(b)
-            and memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b), PyUnicode_GET_LENGTH(a)) == 0)
-
-
 @cython.boundscheck(True)  # the caller may change the list while a label is read
 def encode_objects(list values, str argument, bint may_abstain, named=None):
     """Number the distinct labels of a list: (codes, canonical labels); -1 stands for an abstention.
@@ -275,9 +252,9 @@ def encode_objects(list values, str argument, bint may_abstain, named=None):
                 code[r] = cached_code[at]
                 continue
             kind = type(value)
-            if kind is str and PyUnicode_KIND(value) == 1 and PyUnicode_GET_LENGTH(value) <= 64:
-                place = hash_bytes(<uint8_t *> PyUnicode_DATA(value), PyUnicode_GET_LENGTH(value)) & 255
-                if text[place] != NULL and same_text(<object> text[place], value):
+            if is_short_text(value):
+                place = hash_text(<PyObject *> value) & 255
+                if text[place] != NULL and same_text(text[place], <PyObject *> value):
                     code[r] = text_code[place]
                     continue
             if (kind is str or kind is int or kind is bytes) and plain(value):

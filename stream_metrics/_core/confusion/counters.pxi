@@ -9,8 +9,9 @@ import numpy as np
 
 from stream_metrics._core.numeric.kernels cimport (
     chosen_labels, chosen_scores, no_prediction,
-    MOST_SAMPLES, Guarded, IdentityCacheEntry, LabelIndex, cache_entry, check_samples, most_type_count, not_contained,
-    not_counted, numeric_kind, plain, refuse_samples, remove_type, samples_left, split, sum_overflow,
+    MOST_SAMPLES, Guarded, IdentityCacheEntry, LabelIndex, cache_entry, check_samples, known_index, most_type_count,
+    not_contained, not_counted, numeric_kind, plain, refuse_samples, remove_type, samples_left, split, split_number,
+    sum_overflow,
 )
 cdef object MISSING
 from stream_metrics._core.numeric.kernels import MISSING
@@ -79,7 +80,7 @@ cdef inline bint count_quickly(ConfusionCounters self, object y_true, object y_p
     if w is not ONE:
         if type(w) is not float and type(w) is not int:
             return False
-        split(w, &whole, &part)
+        split_number(w, &whole, &part)
     if self.holder != 0:
         return False
     t, p = cache_entry(self.label_index, y_true), cache_entry(self.label_index, y_pred)
@@ -88,15 +89,7 @@ cdef inline bint count_quickly(ConfusionCounters self, object y_true, object y_p
         if w is not ONE:
             self.weighted += whole != 1 or part != 0
         return True
-    if not plain(y_true) or not (plain(y_pred) or y_pred is None):
-        return False
-    truth, predicted = y_true, y_pred
-    if (self.label_index.fixed_labels is not None or self.label_index.binary or type(y_true) is float
-            or type(y_pred) is float):
-        truth = self.label_index.admitted(y_true, "y_true", None)
-        predicted = self.label_index.admit_prediction(y_pred, y_true)
-    count_labels(self, truth, predicted, y_true, y_pred, whole, part)
-    return True
+    return self.count_objects(y_true, y_pred, whole, part)
 
 
 cdef inline bint uncount_cell(ConfusionCounters self, Py_ssize_t i, Py_ssize_t j, int kind_i, int kind_j, int64_t whole,
@@ -303,6 +296,29 @@ cdef class ConfusionCounters(ConfusionAggregates):
 
     cdef int count_prediction(self, object y_true, object y_pred, object w) except -1:
         return self.count(y_true, y_pred, w)
+
+    cdef bint count_objects(self, object y_true, object y_pred, int64_t whole, uint64_t part) except -1:
+        """Count a sample, not both of whose objects are cached; return False, and change nothing, if that needs Python
+        code. A method, so that no compiler makes it a part of `count`, which would be slower."""
+        cdef int kind_i, kind_j
+        cdef Py_ssize_t i = known_index(self.label_index, y_true, &kind_i)
+        cdef Py_ssize_t j = -1 if i < 0 else known_index(self.label_index, y_pred, &kind_j)
+        if j >= 0:
+            if self.spare & 15 == 0:  # `spare` counts down, so all objects that are used again are cached at last
+                self.label_index.cache_put(y_true, i, kind_i)
+                self.label_index.cache_put(y_pred, j, kind_j)
+            count_cell(self, i, j, kind_i, kind_j, whole, part)
+            self.weighted += whole != 1 or part != 0
+            return True
+        if not plain(y_true) or not (plain(y_pred) or y_pred is None):
+            return False
+        truth, predicted = y_true, y_pred
+        if (self.label_index.fixed_labels is not None or self.label_index.binary or type(y_true) is float
+                or type(y_pred) is float):
+            truth = self.label_index.admitted(y_true, "y_true", None)
+            predicted = self.label_index.admit_prediction(y_pred, y_true)
+        count_labels(self, truth, predicted, y_true, y_pred, whole, part)
+        return True
 
     cdef int count(self, object y_true, object y_pred, object w) except -1:
         if not count_quickly(self, y_true, y_pred, w):

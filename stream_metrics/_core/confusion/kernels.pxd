@@ -115,6 +115,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
     cdef int find_spare(self, int64_t more) except -1
     cdef int count(self, object y_true, object y_pred, object w) except -1
     cdef bint try_count(self, object y_true, object y_pred, object w) except -1
+    cdef bint count_objects(self, object y_true, object y_pred, int64_t whole, uint64_t part) except -1
     cdef int count_slowly(self, object y_true, object y_pred, object w) except -1
     cdef int uncount(self, object y_true, object y_pred, object w) except -1
     cdef int revert_sample(self, object y_true, object y_pred, object w, bint check_only) except -1

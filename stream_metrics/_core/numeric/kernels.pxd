@@ -1,9 +1,13 @@
 from cpython.bytes cimport PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_Next
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
+from cpython.list cimport PyList_GET_ITEM
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.ref cimport PyObject
 from cpython.unicode cimport PyUnicode_Check, PyUnicode_GET_LENGTH
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t, uintptr_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint16_t, uint64_t, uintptr_t
+
+from stream_metrics._core.numeric.texts cimport hash_text, is_hashed, is_short_text, same_text
 
 cdef uint64_t HASH_SEED  # random, so that no input can be made to collide
 
@@ -63,6 +67,16 @@ cdef object not_counted(object got, str but)
 cdef object not_contained()
 
 
+cdef inline int split_number(object weight, int64_t *whole, uint64_t *part) except -1:
+    """Split one weight as `split` does; an int, of which most weights are, without a call of another module."""
+    cdef int overflow = 0
+    if PyLong_CheckExact(weight):
+        whole[0], part[0] = PyLong_AsLongLongAndOverflow(weight, &overflow), 0
+        if overflow == 0 and <uint64_t> whole[0] < <uint64_t> 1 << 62:
+            return 0
+    return split(weight, whole, part)
+
+
 cdef inline int check_samples(int64_t more, int64_t have) except -1:
     """Raise WeightError if the number of samples would overflow; neither number is negative."""
     return refuse_samples(more, have) if more > MOST_SAMPLES - have else 0
@@ -76,6 +90,8 @@ cdef inline int64_t samples_left(int64_t n, int64_t abstained, int64_t type_coun
 cdef enum:
     LONGEST = 1 << 20  # `labels.LONGEST`
 
+ctypedef uint16_t short_index_t  # an index + 1, 0 for none
+
 cdef struct IdentityCacheEntry:
     PyObject *label
     int32_t index
@@ -83,6 +99,7 @@ cdef struct IdentityCacheEntry:
 
 cdef class LabelIndex:
     cdef IdentityCacheEntry *cache
+    cdef short_index_t *texts  # behind the cache, half as many: the indices of short texts
     cdef int cache_bits
     cdef Py_ssize_t cached  # entries of the cache
     cdef Py_ssize_t used    # indices ever assigned, from 0; some may be free again
@@ -100,7 +117,9 @@ cdef class LabelIndex:
     cdef int clear(self) except -1
     cdef void cache_drop(self) noexcept
     cdef void cache_clear(self) noexcept
+    cdef void release_objects(self) noexcept
     cdef int cache_resize(self, int bits) except -1
+    cdef void cache_text(self, object name, Py_ssize_t index) noexcept
     cdef int cache_put(self, object label, Py_ssize_t index, int kind) except -1
     cdef Py_ssize_t find(self, object label) except -2
     cdef Py_ssize_t next_index(self) except -1
@@ -137,6 +156,41 @@ cdef inline IdentityCacheEntry *cache_entry(LabelIndex labels, object label) noe
     if first.label == <PyObject *> label:
         return first
     return labels.cache + ((mixed >> (64 - labels.cache_bits)) ^ 1)
+
+
+cdef inline Py_ssize_t text_place(LabelIndex labels, PyObject *text) noexcept:
+    """Where a short text is in `texts`: here, or in the neighbour at the place ^ 1."""
+    return <Py_ssize_t> (hash_text(text) & ((<uint64_t> 1 << (labels.cache_bits - 1)) - 1))
+
+
+cdef inline bint is_text(LabelIndex labels, Py_ssize_t index, PyObject *text) noexcept:
+    return index >= 0 and same_text(PyList_GET_ITEM(labels.names, index), text)
+
+
+cdef inline Py_ssize_t index_of_text(LabelIndex labels, object label) noexcept:
+    """The index of a label that is a new object of a short text; -1 if it is another one, or not known.
+
+    A text that was hashed before is -1 too: it is probably used again, so it should be cached.
+    """
+    cdef Py_ssize_t place, index
+    if not is_short_text(label) or is_hashed(<PyObject *> label):
+        return -1
+    place = text_place(labels, <PyObject *> label)
+    index = <Py_ssize_t> labels.texts[place] - 1
+    if is_text(labels, index, <PyObject *> label):
+        return index
+    index = <Py_ssize_t> labels.texts[place ^ 1] - 1
+    return index if is_text(labels, index, <PyObject *> label) else -1
+
+
+cdef inline Py_ssize_t known_index(LabelIndex labels, object label, int *kind) noexcept:
+    """The index of a cached object, or of a new object of a cached text, and its kind; -1 for others."""
+    cdef IdentityCacheEntry *entry = cache_entry(labels, label)
+    if entry.label == <PyObject *> label:
+        kind[0] = entry.kind
+        return entry.index
+    kind[0] = 3
+    return index_of_text(labels, label)
 
 
 cdef inline int numeric_kind(object label):

@@ -2,7 +2,8 @@
 
 One dict maps a label to its index. In front of it, a small cache finds the last label objects by identity,
 because streams repeat the same few objects: a hit costs one comparison, without hash or dict. The cache owns a
-reference to each object, so no address can be reused for another label.
+reference to each object, so no address can be reused for another label. A second one finds short texts by their bytes,
+because decoders make a new object for each sample, which Python would have to hash.
 
 The table that owns an index counts per class in which types a number appeared (bool, int, float) and reverts the
 counts with the samples. So the label that is shown depends on the counted samples only, not on their order.
@@ -30,7 +31,9 @@ from stream_metrics.labels.pos_label import check_binary, check_whole
 
 cdef int FIRST_CACHE_BITS = 8  # 256 entries, 4 kB
 cdef int MOST_CACHE_BITS = 18  # 4 MB
-cdef IdentityCacheEntry[2] NO_CACHE  # the cache of an index that has cached nothing yet; contains no label
+cdef Py_ssize_t MOST_TEXTS = 65535  # with an index that fits a `short_index_t`
+cdef size_t ENTRY_SIZE = sizeof(IdentityCacheEntry) + sizeof(short_index_t) // 2  # with that of texts
+cdef IdentityCacheEntry[3] NO_CACHE  # of an index that has cached nothing yet: no objects in two entries, then no texts
 cdef tuple NUMERIC_KINDS = (bool, int, float)
 cdef object ANY_CLASS = _OPEN
 assert LONGEST == _LONGEST
@@ -122,11 +125,18 @@ def rows_by_class(list rows, numeric, names):
     return named
 
 
+cdef inline IdentityCacheEntry *entry_for(LabelIndex labels, object label) noexcept:
+    """The entry of an object, or the one to use for it: a free one if there is any."""
+    cdef IdentityCacheEntry *second = cache_entry(labels, label)
+    cdef IdentityCacheEntry *first = labels.cache + ((second - labels.cache) ^ 1)
+    return first if first.label == NULL and second.label != <PyObject *> label else second
+
+
 cdef class LabelIndex:
     """Labels, open or fixed, and their indices; the table that owns it opens sections where they are needed."""
 
     def __cinit__(self, labels=None, other=None):
-        self.cache, self.cache_bits = NO_CACHE, 1
+        self.cache, self.texts, self.cache_bits = NO_CACHE, <short_index_t *> (NO_CACHE + 2), 1
         if other is not None and labels is None:
             raise LabelError(f"Expected `other` only together with `labels`, but got {other!r} alone")
         self.fixed_labels = None if labels is None else unique(labels)
@@ -151,55 +161,84 @@ cdef class LabelIndex:
 
     cdef void cache_drop(self) noexcept:
         if self.cache != NO_CACHE:
-            self.cache_clear()
+            self.release_objects()
             PyMem_RawFree(self.cache)
-            self.cache, self.cache_bits = NO_CACHE, 1
+            self.cache, self.texts, self.cache_bits = NO_CACHE, <short_index_t *> (NO_CACHE + 2), 1
 
-    cdef void cache_clear(self) noexcept:
+    cdef void release_objects(self) noexcept:
+        """Release the cached objects, whose entries are then not valid."""
         cdef Py_ssize_t a
         if self.cached == 0:
             return
         for a in range(<Py_ssize_t> 1 << self.cache_bits):
             if self.cache[a].label != NULL:
                 Py_DECREF(<object> self.cache[a].label)
-        memset(self.cache, 0, (<size_t> 1 << self.cache_bits) * sizeof(IdentityCacheEntry))
         self.cached = 0
 
+    cdef void cache_clear(self) noexcept:
+        if self.cached != 0:
+            self.release_objects()
+            memset(self.cache, 0, ENTRY_SIZE << self.cache_bits)
+
     cdef int cache_resize(self, int bits) except -1:
-        """Replace the cache by an empty one of 2^bits entries."""
-        cdef IdentityCacheEntry *cache = <IdentityCacheEntry *> PyMem_RawCalloc(
-            <size_t> 1 << bits, sizeof(IdentityCacheEntry))
+        """Move the cached objects into a larger cache of 2^bits entries; texts are cached again when they are used."""
+        cdef Py_ssize_t a, objects = 0
+        cdef IdentityCacheEntry *old = self.cache
+        cdef IdentityCacheEntry *place
+        cdef int old_bits = self.cache_bits
+        cdef IdentityCacheEntry *cache = <IdentityCacheEntry *> PyMem_RawCalloc(<size_t> 1 << bits, ENTRY_SIZE)
         if cache == NULL:
             raise MemoryError("no memory for the cache of labels")
-        self.cache_drop()
-        self.cache, self.cache_bits = cache, bits
+        self.cache, self.texts, self.cache_bits = cache, <short_index_t *> (cache + (<size_t> 1 << bits)), bits
+        if old == NO_CACHE:
+            return 0
+        for a in range(<Py_ssize_t> 1 << old_bits):
+            if old[a].label == NULL:
+                continue
+            place = entry_for(self, <object> old[a].label)
+            if place.label == NULL:
+                place[0] = old[a]
+                objects += 1
+            else:
+                Py_DECREF(<object> old[a].label)
+        self.cached = objects
+        PyMem_RawFree(old)
         return 0
 
     cdef int cache_put(self, object label, Py_ssize_t index, int kind) except -1:
         """Cache the index of an object that was given as a label."""
-        cdef IdentityCacheEntry *first
-        cdef IdentityCacheEntry *second
         cdef IdentityCacheEntry *entry
         cdef PyObject *old
+        cdef int bits = FIRST_CACHE_BITS if self.cache == NO_CACHE else self.cache_bits
         if not plain(label):
             return 0
-        if self.cache == NO_CACHE:
-            self.cache_resize(FIRST_CACHE_BITS)
-        while len(self.names) >> (self.cache_bits - 3) and self.cache_bits < MOST_CACHE_BITS:
-            self.cache_resize(self.cache_bits + 1)
-        second = cache_entry(self, label)
-        first = self.cache + ((second - self.cache) ^ 1)
-        entry = first if first.label == NULL else second
-        if second.label == <PyObject *> label:
-            return 0
+        while len(self.names) >> (bits - 3) and bits < MOST_CACHE_BITS:
+            bits += 1
+        if bits != self.cache_bits:
+            self.cache_resize(bits)
+        entry = entry_for(self, label)
         old = entry.label
+        if old == <PyObject *> label:
+            return 0
         Py_INCREF(label)
         entry.label, entry.index, entry.kind = <PyObject *> label, index, kind
         if old == NULL:
             self.cached += 1
         else:
             Py_DECREF(<object> old)
+        if index < (MOST_TEXTS if self.fixed_labels is None else min(self.fixed, MOST_TEXTS)):
+            self.cache_text(self.names[index], index)
         return 0
+
+    cdef void cache_text(self, object name, Py_ssize_t index) noexcept:
+        """Cache the index of a label if it is a short text."""
+        cdef Py_ssize_t place
+        if not is_short_text(name):
+            return
+        place = text_place(self, <PyObject *> name)
+        if self.texts[place] != 0 and self.texts[place] != index + 1:
+            place ^= 1
+        self.texts[place] = <short_index_t> (index + 1)
 
     cdef Py_ssize_t find(self, object label) except -2:
         """The index of a canonical label, -1 if it has none."""
