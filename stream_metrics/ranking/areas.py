@@ -28,7 +28,7 @@ from stream_metrics.ranking.protocol import NAN, OWN, REST, UNDEFINED, Certified
 from stream_metrics.ranking.resolve import estimate_within_cells
 from stream_metrics.ranking.score_codes import edge
 from stream_metrics.ranking.steps import threshold_sweep
-from stream_metrics.ranking.table import Table, count_pairs, root_sum_square, tabulate
+from stream_metrics.ranking.table import Table, pairs_of, root_sum_square, tabulate
 
 
 def roc_auc(column: RankColumn) -> Certified:
@@ -42,8 +42,7 @@ def roc_auc(column: RankColumn) -> Certified:
 
 def _area(column: RankColumn, scale: int, shift: int) -> Certified:
     """Return scale * area + shift."""
-    table = tabulate(column)
-    pairs = count_pairs(table)
+    pairs, mixed = pairs_of(column)
     if not pairs.all:
         return UNDEFINED
     all_twice = 2 * pairs.all
@@ -52,17 +51,12 @@ def _area(column: RankColumn, scale: int, shift: int) -> Certified:
         return exact(low, all_twice)
     value, se = low / all_twice, 0.0
     if pairs.open:
-        inside = _inside(table) / pairs.all
-        resolved = estimate_within_cells(column, table, inside)
+        inside = mixed.inside / pairs.all
+        resolved = estimate_within_cells(column, mixed.cells, inside)
         value += scale * float(resolved.shares.dot(inside))
         se = scale * root_sum_square(resolved.std_errors * inside)
     bounds = round_down(low, all_twice), round_up(low + 2 * scale * pairs.open, all_twice)
     return widened(value, *bounds, se, scale * lost_in_classes(column), shift, scale + shift)
-
-
-def _inside(table: Table) -> Floats:
-    """Return how many pairs each mixed row holds, in units squared."""
-    return (table.own[table.mixed] * table.rest[table.mixed]).astype(np.float64)
 
 
 def gini(column: RankColumn) -> Certified:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from stream_metrics.formulas.protocol import Floats
 from stream_metrics.ranking.protocol import OWN, REST, Codes, RankColumn
 from stream_metrics.ranking.sample import UNIFORM, CellDistribution, Comparison, cell_distribution, compare, place_atoms
-from stream_metrics.ranking.table import Table, shares
+from stream_metrics.ranking.table import shares
 
 DENSE = 20  # sampled codes of each class from which a cell is inspected
 SINGLE = 3.0  # standard errors by which one cell's sample must contradict its means to be believed
@@ -44,11 +44,11 @@ class Resolution(NamedTuple):
     dense: list[DenseCell]
 
 
-def estimate_within_cells(column: RankColumn, table: Table, inside: Floats) -> Resolution:
-    """Return the shares of the mixed rows; `inside` is how many pairs each of them holds."""
-    chosen = shares(column, table)
+def estimate_within_cells(column: RankColumn, cells: NDArray[np.intp], inside: Floats) -> Resolution:
+    """Return the shares of the mixed rows in these cells; `inside` is how many pairs each of them holds."""
+    chosen = shares(column, cells)
     std_errors = np.full(len(chosen), UNIFORM)
-    dense = [inspect_cell(column, table, at) for at in dense_rows(column, table)]
+    dense = [inspect_cell(column, int(cells[at]), at) for at in dense_rows(column, cells).tolist()]
     if dense:
         rows = np.array([cell.at for cell in dense])
         std_errors[rows] = [cell.comparison.std_error for cell in dense]
@@ -56,13 +56,13 @@ def estimate_within_cells(column: RankColumn, table: Table, inside: Floats) -> R
     return Resolution(chosen, std_errors, dense)
 
 
-def dense_rows(column: RankColumn, table: Table) -> NDArray[np.intp]:
-    """Return which mixed rows hold at least `DENSE` sampled codes of each class."""
+def dense_rows(column: RankColumn, cells: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return which mixed rows, by their cells, hold at least `DENSE` sampled codes of each class."""
     level = np.uint64(column.level)
     crowds = _crowds(column.sample_codes[OWN] >> level)
     if len(crowds):
         crowds = np.intersect1d(crowds, _crowds(column.sample_codes[REST] >> level))
-    return np.flatnonzero(np.isin(column.cells[table.cells], crowds)) if len(crowds) else np.zeros(0, np.intp)
+    return np.flatnonzero(np.isin(column.cells[cells], crowds)) if len(crowds) else np.zeros(0, np.intp)
 
 
 def _crowds(cells: Codes) -> Codes:
@@ -72,9 +72,8 @@ def _crowds(cells: Codes) -> Codes:
     return np.unique(last[full]) if full.any() else last[:0]
 
 
-def inspect_cell(column: RankColumn, table: Table, at: int) -> DenseCell:
-    """Return what the sample shows of the mixed row at that place among the mixed rows."""
-    cell = int(table.cells[at])
+def inspect_cell(column: RankColumn, cell: int, at: int) -> DenseCell:
+    """Return what the sample shows of a cell, which is the mixed row at that place among the mixed rows."""
     counts = [int(column.counts[cell, c]) / column.units for c in (REST, OWN)]
     distributions = []
     for c in (REST, OWN):

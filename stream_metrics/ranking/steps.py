@@ -73,7 +73,7 @@ def threshold_sweep(column: RankColumn) -> ThresholdSweep:
     rows, mixed = len(table.starts), table.mixed
     inside = (table.own[mixed] * table.rest[mixed]).astype(np.float64)
     none = Resolution(np.zeros(0), np.zeros(0), [])
-    resolution = estimate_within_cells(column, table, inside) if len(mixed) else none
+    resolution = estimate_within_cells(column, table.cells, inside) if len(mixed) else none
     std_errors, cells = np.zeros(rows), np.full(rows, -1)
     std_errors[mixed], cells[mixed] = resolution.std_errors, table.cells
     units = _in_units(table)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_metrics._core.ranks import kernels
 from stream_metrics.formulas.protocol import Floats, Numbers
 from stream_metrics.ranking.protocol import ENDS, MIXED, OWN, REST, ZERO, Codes, RankColumn
 
@@ -36,7 +37,7 @@ class Table(NamedTuple):
 def tabulate(column: RankColumn) -> Table:
     """Return the rows of a column that have a count, the zeros among them as one row."""
     counts, totals = column.counts, column.totals
-    if max(int(totals[REST]), 1) * max(int(totals[OWN]), 1) > SAFE:
+    if not _is_safe(column):
         counts, totals = counts.astype(object), totals.astype(object)
     rest, own = np.ascontiguousarray(counts.T)
     level = np.uint64(column.level)
@@ -50,6 +51,12 @@ def tabulate(column: RankColumn) -> Table:
         rest, own, starts = (_insert(a, place, b) for a, b in ((rest, zeros[0]), (own, zeros[1]), (starts, ZERO)))
         rows = rows + (rows >= place)
     return Table(starts, rest, own, rows, cells, column.units)
+
+
+def _is_safe(column: RankColumn) -> bool:
+    """Return whether all products of counts of a column fit into int64."""
+    totals = column.totals
+    return max(int(totals[REST]), 1) * max(int(totals[OWN]), 1) <= SAFE
 
 
 def _ends(cells: Codes) -> NDArray[np.intp]:
@@ -83,13 +90,33 @@ def count_pairs(table: Table) -> Pairs:
     return Pairs(2 * ordered + same - inside, inside, int(upto[-1]) * int(own.sum()))
 
 
-def shares(column: RankColumn, table: Table) -> Floats:
+class MixedCells(NamedTuple):
+    """The mixed rows of a column."""
+
+    cells: NDArray[np.intp]
+    """For each mixed row the number of its cell in the column."""
+    inside: Floats
+    """How many pairs it holds, in units squared."""
+
+
+def pairs_of(column: RankColumn) -> tuple[Pairs, MixedCells]:
+    """Return the exact numbers of pairs of a column, in units squared, and its mixed rows."""
+    level, cells, sole, counts, _, totals, *_ = column
+    if counts.dtype == totals.dtype == np.int64 and _is_safe(column):
+        sure, inside, everything, mixed, each = kernels.count_pairs(level, cells, sole, counts, totals)
+        return Pairs(sure, inside, everything), MixedCells(mixed, each)
+    table = tabulate(column)
+    products = (table.own[table.mixed] * table.rest[table.mixed]).astype(np.float64)
+    return count_pairs(table), MixedCells(table.cells, products)
+
+
+def shares(column: RankColumn, cells: NDArray[np.intp]) -> Floats:
     """Return for each mixed row the share of its pairs in which own is above, from the two means.
 
     It is exact where both densities are linear within the row, and the best guess from two means alone otherwise; 1/2
     where a mean is not known.
     """
-    share = (column.offsets[:, OWN] - column.offsets[:, REST])[table.cells] + 0.5
+    share = (column.offsets[:, OWN] - column.offsets[:, REST])[cells] + 0.5
     np.minimum(np.maximum(share, 0.0, out=share), 1.0, out=share)
     if math.isnan(share.dot(share)):
         share[np.isnan(share)] = 0.5

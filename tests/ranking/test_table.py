@@ -6,12 +6,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.rank_oracle import MIXED, RankOracle, code
 
 from stream_metrics.ranking.areas import roc_auc
 from stream_metrics.ranking.protocol import ZERO
 from stream_metrics.ranking.score_codes import edge
-from stream_metrics.ranking.table import count_pairs, tabulate
+from stream_metrics.ranking.table import SAFE, count_pairs, pairs_of, tabulate
 
 
 def test_zeros() -> None:
@@ -70,3 +72,24 @@ def test_rows_hold_their_scores(seed: int) -> None:
     np.testing.assert_array_equal(table.own, np.bincount(row[own], minlength=len(table.own)))
     np.testing.assert_array_equal(table.rest, np.bincount(row[~own], minlength=len(table.own)))
     assert set(table.cells.tolist()) == set(np.flatnonzero(column.sole == np.uint64(MIXED)).tolist())
+
+
+VALUES = [0.0, -0.0, 0.25, 0.25 + 2**-40, 0.5, 1.0, 3.0, -2.0, 5e-324, 1e300, 1e301, -1e300]
+
+
+@given(
+    samples=st.lists(st.tuples(st.sampled_from(VALUES), st.booleans(), st.sampled_from([1, 2, 0.5])), max_size=20),
+    many=st.sampled_from([1, 2**28, 2**31]),
+    buckets=st.sampled_from([2, 3, 1024]),
+)
+def test_compiled_pairs(samples: list[tuple[float, bool, float]], many: int, buckets: int) -> None:
+    """The pairs of a column, with int64 or with Python integers, are those of its rows."""
+    scores, own, w = zip(*samples, strict=True) if samples else ((), (), ())
+    column = RankOracle(buckets).column(np.array(scores), np.array(own, bool), np.array(w) * many)
+    table = tabulate(column)
+    pairs, mixed = pairs_of(column)
+
+    assert pairs == count_pairs(table)
+    np.testing.assert_array_equal(mixed.cells, table.cells)
+    np.testing.assert_array_equal(mixed.inside, (table.own * table.rest)[table.mixed].astype(float))
+    assert (table.own.dtype == object) == (int(column.totals[0]) * int(column.totals[1]) > SAFE)

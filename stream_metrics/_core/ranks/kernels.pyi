@@ -32,6 +32,9 @@ _Column: TypeAlias = tuple[
 MOST_PAIRED: int
 
 def first_bad(x: NDArray[np.float64]) -> tuple[int, int] | None: ...
+def count_pairs(
+    level: int, cells: _Codes, sole: _Codes, counts: Numbers, totals: Numbers
+) -> tuple[int, int, int, NDArray[np.intp], Floats]: ...
 def codes(scores: NDArray[np.float64]) -> NDArray[np.uint64]: ...
 
 @disjoint_base
