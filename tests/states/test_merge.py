@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import stream_metrics as sm
 
@@ -133,3 +135,34 @@ def test_equality_is_that_of_configuration_and_counts() -> None:
     assert state != "a state"
     with pytest.raises(TypeError, match="unhashable"):
         hash(state)
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 24), st.integers(1, 24), st.integers(0, 2**32), st.floats(0, 1))
+def test_squares_whose_labels_came_in_any_order_add_up(mine: int, theirs: int, seed: int, empty: float) -> None:
+    """Classes in any order, classes that only one state has or that have become empty, and cells without weight."""
+    draw = np.random.default_rng(seed)
+    expected = np.zeros((28, 28), np.int64)
+    states = []
+    for classes in (mine, theirs):
+        labels = draw.permutation(28)[:classes]
+        state = sm.ConfusionMatrix()
+        for label in labels.tolist():  # every label has a place, in this order
+            state.update(label, label)
+        cells = draw.integers(1, 2**40, (classes, classes)) * (draw.random((classes, classes)) >= empty)
+        for row, column in np.argwhere(cells).tolist():
+            state.update(int(labels[row]), int(labels[column]), int(cells[row, column]))
+        for label in labels.tolist():
+            state.revert(label, label)
+        expected[np.ix_(labels, labels)] += cells
+        states.append(state)
+    before = states[1].to_bytes()
+    merged = states[0].copy().merge(states[1])
+    assert np.array_equal(merged.matrix, expected[np.ix_(merged.labels, merged.labels)])
+    assert int(merged.matrix.sum()) == int(expected.sum())
+    assert merged.to_bytes() == states[1].copy().merge(states[0]).to_bytes()
+    assert sm.from_bytes(merged.to_bytes()) == merged
+    assert states[1].to_bytes() == before
+    for row, column in np.argwhere(expected).tolist():  # as many samples as cells are counted
+        merged.revert(row, column, int(expected[row, column]))
+    assert not merged.matrix.any()
