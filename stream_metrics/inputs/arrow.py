@@ -107,7 +107,7 @@ def labels(values: ArrowData, argument: str) -> Read:
         return _floats(_widened(values), argument) if values.null_count else as_array(values)
     if _is_text(kind):
         return _from_dictionary(values.dictionary_encode(), argument)
-    return list(values.to_pylist())
+    return list(values.to_pylist(maps_as_pydicts="strict") if is_.is_map(kind) else values.to_pylist())
 
 
 def numbers(values: ArrowColumn) -> Values:

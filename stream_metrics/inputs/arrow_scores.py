@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from stream_metrics.inputs.arrow import (
     ArrowColumn,
     ArrowData,
     as_array,
+    as_pyarrow,
     chunks_of,
     compute,
     is_number,
@@ -21,9 +22,9 @@ from stream_metrics.inputs.chunked import Array, stack_columns
 from stream_metrics.inputs.tensors import Values
 
 if TYPE_CHECKING:
-    from pyarrow import DataType
+    from pyarrow import DataType, RecordBatch
 
-__all__ = ["given", "is_soft", "names", "scores"]
+__all__ = ["given", "is_soft", "maps_as_table", "names", "scores"]
 
 
 def names(values: ArrowData) -> list[str] | None:
@@ -71,6 +72,40 @@ def scores(values: ArrowData) -> Values:
         return stack_columns(arrays, len(values), np.float32 if single else np.float64)
     rows = zip(*(list(numbers(column)) for column in columns), strict=True)
     return [None if all(score is None for score in row) else row for row in rows]
+
+
+def maps_as_table(values: Any) -> tuple[RecordBatch, list[str]] | None:
+    """Return maps from the same texts, in any order, to numbers as columns, and the texts; None for anything else.
+
+    Where a map is null or empty, all columns are null.
+    """
+    column: Any = None if isinstance(values, np.ndarray | list) else as_pyarrow(values)
+    if not hasattr(column, "type") or not types().is_map(column.type) or not len(column):
+        return None
+    pa, kind, item = pyarrow(), column.type.key_type, column.type.item_type
+    if not str(kind).startswith(("string", "large_string")) or not is_number(item):
+        return None
+    column = column.cast(pa.list_(pa.struct([pa.field("key", kind, False), pa.field("value", item)])))
+    entries = [chunk.flatten() for chunk in chunks_of(column)]
+    lengths = as_array(compute().list_value_length(column).fill_null(0))
+    some = lengths > 0
+    n, k = np.count_nonzero(some), int(lengths.max())
+    if not k or not (lengths[some] == k).all() or any(part.field(1).null_count for part in entries):
+        return None
+    keys = pa.concat_arrays([part.field(0) for part in entries]).dictionary_encode()
+    if len(keys.dictionary) != k:
+        return None
+    cells = as_array(keys.indices) + np.repeat(np.arange(n) * k, k)
+    table, seen = np.empty(n * k), np.zeros(n * k, bool)
+    table[cells], seen[cells] = np.concatenate([as_array(part.field(1)) for part in entries]), True
+    if not seen.all():  # a map has a key twice
+        return None
+    columns = [pa.array(scores) for scores in table.reshape(n, k).T]
+    if n < len(lengths):
+        rows = pa.array(np.cumsum(some) - 1, mask=~some)
+        columns = [scores.take(rows) for scores in columns]
+    names = keys.dictionary.to_pylist()
+    return pa.record_batch(columns, names), names
 
 
 def _is_list(kind: DataType) -> bool:

@@ -20,6 +20,7 @@ from stream_metrics.inputs.score_keys import predictions_by_class, scores_by_cla
 from stream_metrics.inputs.score_tables import (
     drop_null_rows,
     is_abstention,
+    keyed_as_table,
     materialize,
     own_names,
     score_table,
@@ -137,6 +138,7 @@ def label_batch(y_true: object, y_pred: object, w: object, argument: str = "y_pr
 
 def score_batch(y_true: object, scores: object, w: object, classes: Iterable[Label] | None) -> Batch:
     """Return a batch of scores; rows of a list without scores are in it."""
+    scores, classes = keyed_as_table(scores, classes)
     names = own_names(scores) if classes is None else unique(classes, "classes")
     truth = as_column(y_true, "y_true", False)
     n = truth.n
@@ -164,7 +166,8 @@ def mixed_batch(
         scores, y_pred, soft = soft_rows(y_pred, classes)
         if scores is None:
             return label_batch(y_true, y_pred, w), None, None
-    elif y_pred is not None:
+    scores, classes = keyed_as_table(scores, classes)
+    if y_pred is not None and soft is None:
         classes = own_names(scores) if classes is None else classes
         y_pred, scores = stand_in(y_pred, scores)
     names = own_names(scores) if classes is None else unique(classes, "classes")

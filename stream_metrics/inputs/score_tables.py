@@ -22,6 +22,7 @@ __all__ = [
     "is_mapping",
     "is_soft",
     "listed",
+    "keyed_as_table",
     "is_abstention",
     "own_names",
     "plain_number",
@@ -63,6 +64,12 @@ def score_table(scores: object) -> Values:
         but = f"got the shape {array.shape}"
         raise ScoreError(argument="scores", expected="to have one or two dimensions", but=but)
     return np.ascontiguousarray(array, np.float32 if array.dtype == np.float32 else np.float64)
+
+
+def keyed_as_table(scores: Any, classes: Any) -> tuple[Any, Any]:
+    """Return scores and classes, of a column of Arrow maps with the same keys a table and its keys."""
+    table = None if classes is not None else arrow_scores.maps_as_table(scores)
+    return (scores, classes) if table is None else table
 
 
 def _rows_of_scores(scores: Any) -> Rows:

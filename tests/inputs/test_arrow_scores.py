@@ -267,3 +267,67 @@ def test_a_batch_without_any_scores(kind: Any) -> None:
 
     assert state == expected
     assert (state.n, state.abstained, state.snapshot().scored) == (1, 1, 0)
+
+
+@st.composite
+def mapped(draw: Draw) -> tuple[list[Any], list[Any], list[Any] | None]:
+    """Return truths, rows of maps from text to scores, and predictions beside them or None."""
+    n, numeric = draw(st.integers(1, 8)), draw(st.booleans())
+    names = ["1", "2", "3"] if numeric else ["cat", "dog", "é"]
+    keys = names if draw(st.booleans()) else draw(st.permutations([*names, "odd"]))[: draw(st.integers(1, 4))]
+    score = st.sampled_from([0.0, 0.25, 0.5, 1.0, 3.0, math.nan, None] if draw(st.booleans()) else [0.25, 0.5, 0.75])
+    orders = st.permutations(keys)
+    if draw(st.booleans()):
+        orders = orders.map(lambda order: order[: draw(st.integers(0, 3))])
+    rows = [None if draw(st.integers(0, 4)) == 0 else [(key, draw(score)) for key in draw(orders)] for _ in range(n)]
+    if draw(st.integers(0, 9)) == 0:
+        rows = [row and [*row, row[0]] for row in rows]  # a key twice
+    labels = [1, 2, 3] if numeric else names
+    truth = draw(st.lists(st.sampled_from(labels), min_size=n, max_size=n))
+    predicted = st.lists(st.sampled_from([*labels, None]), min_size=n, max_size=n)
+    return truth, rows, draw(st.none() | predicted)
+
+
+KEYED = {
+    "set": lambda labels: sm.MetricSet(scores=True),
+    "any": lambda labels: sm.MetricSet(scores="any"),
+    "labels": lambda labels: sm.MetricSet(labels=labels, scores=True),
+    "metric": lambda labels: sm.LogLoss(),
+    "losses": lambda labels: sm.ProbabilityLosses(),
+    "sketch": lambda labels: sm.RankSketch(),
+    "confusion": lambda labels: sm.ConfusionMatrix(),
+    "groups": lambda labels: sm.ByGroup(sm.MetricSet(scores=True)),
+}
+
+
+@pytest.mark.parametrize("make", KEYED.values(), ids=KEYED)
+@given(mapped(), st.booleans(), st.sampled_from([None, [2, 0] * 4, [0.5] * 8]), st.data())
+def test_maps_are_counted_as_mappings(make: Any, batch: Any, float32: bool, w: Any, data: Any) -> None:
+    """Columns of maps, alike or not, give the bytes, or the error at the position, of the same rows as mappings."""
+    truth, rows, predicted = batch
+    kind = pa.map_(pa.string(), pa.float32() if float32 else pa.float64())
+    column = laid(data.draw, rows, kind)
+    labels = sorted(set(truth))
+    given: dict[str, Any] = {"w": w and w[: len(rows)]}
+    if isinstance(make(labels), sm.ByGroup):
+        given["group"] = [at % 2 for at in range(len(rows))]
+    scores = isinstance(make(labels), sm.MetricSet | sm.ByGroup)
+    ends = []
+    for form in (column, [row if row is None else dict(row) for row in rows]):
+        state = make(labels)
+        before = state.to_bytes()
+        try:
+            if scores:
+                state.update_many(truth, predicted, scores=form, **given)
+            else:
+                state.update_many(truth, form, **given)
+            ends.append((state.to_bytes(), None, None))
+        except (sm.StreamMetricsError, KeyError) as error:
+            assert state.to_bytes() == before
+            whole = "labels" in str(error)  # all maps have a key that is none of the labels, which no row is named for
+            ends.append((before, type(error), None if whole else getattr(error, "position", None)))
+
+    if ends[0][1] is KeyError:  # a key twice, which a mapping cannot have
+        assert any(row and len(dict(row)) < len(row) for row in rows)
+    else:
+        assert ends[0] == ends[1]
