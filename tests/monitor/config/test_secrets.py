@@ -93,6 +93,7 @@ def test_nothing_prints_a_secret() -> None:
     printed = example(written)
 
     assert HIDDEN not in repr(written) + repr(whole) + str(whole.serve) + printed + example(whole)
+    assert not any(HIDDEN in str(each.__rich_repr__()) for each in (whole.source, whole.serve, whole.alerts))
     assert configured(tomllib.loads(printed)).source.options == {"ssl.key.password": "${PASSWORD}", "client.id": "me"}
     assert whole.source.options["ssl.key.password"] == HIDDEN
 
