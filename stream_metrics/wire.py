@@ -129,7 +129,7 @@ class Portable:
 
     @classmethod
     def from_content(cls, content: object) -> Any:
-        """Return the state of a content; DecodeError for whatever the content breaks on the way."""
+        """Return the state of a content; DecodeError if it is damaged in any way."""
         try:
             return cls._restore(content)
         except DecodeError:

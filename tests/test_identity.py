@@ -1,4 +1,4 @@
-"""Counts are the identity of a state, metrics are a view: states merge whatever their views."""
+"""Counts are the identity of a state, metrics are a view: states merge regardless of their views."""
 
 from __future__ import annotations
 

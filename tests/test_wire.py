@@ -257,7 +257,7 @@ def test_every_kind_has_the_module_that_defines_it() -> None:
 
 
 def test_bytes_do_not_depend_on_the_process() -> None:
-    """Whatever the hash seed, the same samples give the same bytes."""
+    """For any hash seed, the same samples give the same bytes."""
     code = (
         "import stream_metrics as sm; m = sm.MetricSet(labels=['x', 'y'], other='z')\n"
         "s = sm.ConfusionMatrix()\n"

@@ -67,7 +67,7 @@ class CollectorView:
         """Return the metrics of all workers; only their number for states that have no metrics of classes."""
         try:
             snapshot: Any = self._collector.total().snapshot()
-        except MergeError:  # nobody has reported
+        except MergeError:  # no worker has reported
             return WindowView()
         by_group: dict[Label, Snapshot] = {}
         folded = 0

@@ -202,7 +202,7 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
 
         Notes
         -----
-        A sample that was in time before the batch is counted, whatever the order of the rows.
+        A sample that was in time before the batch is counted, regardless of the order of the rows.
         """
         columns = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores}
         beside = {"group": group, "unit": unit}

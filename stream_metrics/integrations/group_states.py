@@ -32,7 +32,7 @@ BYTES = pd.ArrowDtype(pa.binary())  # Dask would turn objects into text
 
 @dataclass(frozen=True)
 class GroupJob:
-    """What every worker is told: the job without groups, the keys, and the number of buckets of keys."""
+    """The order to every worker: the job without groups, the keys, and the number of buckets of keys."""
 
     job: Job
     keys: list[str]

@@ -1,4 +1,4 @@
-"""A callback for Keras 3 that evaluates a model after each epoch, whatever the backend.
+"""A callback for Keras 3 that evaluates a model after each epoch, regardless of the backend.
 
     from stream_metrics.integrations.keras import EvaluateAtEpochEnd
 

@@ -29,7 +29,7 @@ Needs PySpark 3.5 or newer with pandas below 3 and PyArrow, and Java 17. On one 
 it has compiled parts: `addPyFile` will not do.
 
 A column is given by its name in any case, by a path of fields (`"row.truth"`), or as a Column object; a name with dots
-that a column has comes first. Groups are those of Spark's `groupBy`, whatever their type: null is one. Where a key has
+that a column has comes first. Groups are those of Spark's `groupBy`, of any type: null is one. Where a key has
 the name of a column of the result, that column gets another: `sm_state` beside a key `state`.
 
 A null prediction, or null scores without a prediction, is an abstention. A null or bad truth, score or weight fails the

@@ -33,7 +33,7 @@ Part: TypeAlias = tuple[bytes, bytes | None]  # what a worker returns: a state, 
 
 @dataclass(frozen=True)
 class Job:
-    """What every worker of a job is told: an empty state, the columns, what becomes of bad rows, how many labels."""
+    """The order to every worker of a job: an empty state, the columns, what becomes of bad rows, how many labels."""
 
     empty: Accumulator
     fields: Fields

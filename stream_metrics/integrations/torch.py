@@ -1,4 +1,4 @@
-"""The states of all ranks of torch.distributed become one: merged, not averaged, whatever their sizes.
+"""The states of all ranks of torch.distributed become one: merged, not averaged, regardless of their sizes.
 
     import lightning as L
     import stream_metrics as sm
@@ -27,7 +27,7 @@ object there is `stream_metrics.integrations.torchmetrics`.
 
 Each rank must count rows that no other rank counts. `DistributedSampler` does not see to that: it repeats some rows
 until all ranks have equally many, and with `drop_last=True` it leaves some out. For an evaluation the rows are split as
-they are, and Lightning is told to leave the sampler alone. Otherwise it would wrap it in a `DistributedSampler` of its
+they are, and Lightning must leave the sampler alone. Otherwise it would wrap it in a `DistributedSampler` of its
 own, which takes only a part of each rank's part:
 
     L.Trainer(use_distributed_sampler=False)

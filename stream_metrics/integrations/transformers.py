@@ -85,7 +85,7 @@ class ComputeMetrics:
         eval_pred : EvalPrediction
             Predictions and labels: arrays, tensors, or lists of them.
         compute_result : bool, default True
-            Whether this is the last batch of an evaluation. The next call starts anew.
+            Whether this is the last batch of an evaluation. The next call starts a new evaluation.
 
         Returns
         -------

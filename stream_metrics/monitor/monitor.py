@@ -187,7 +187,7 @@ class Monitor:
     def _attach_common(self, name: str, keep: Callable[[], object], merge: Callable[[Any], object]) -> None:
         """Store what `keep` returns with every checkpoint of any worker, and merge what the others store.
 
-        `merge` must give the same whatever the order, since workers write at the same time and read some time later.
+        `merge` must give the same in any order, since workers write at the same time and read some time later.
         """
         merge(self.attach(name, keep))
         self._mergers[name] = merge

@@ -6,7 +6,7 @@ checkpoints. It also reports this worker, and asks for the lease "alerts". Its h
 notes of the store, which are the state of alerts and the trend lines, and sends alerts. It stops before the lease can
 have run out. The next holder goes on from the notes.
 
-If the store cannot be reached, nobody can be elected. The last holder then goes on for as long as it knows of no other
+If the store cannot be reached, no worker can be elected. The last holder then goes on while it knows of no other
 worker; if there are others, it stops, since another may be elected where the store can be reached.
 """
 

@@ -103,7 +103,7 @@ class IntervalReadings:
         Metrics whose gradient needs the whole table are refused beyond 2,048 classes, those of all pairs of classes and
         the determinant beyond 128.
 
-        Samples with a `unit` have intervals by the method "folds", for one look, whatever their weights: of every
+        Samples with a `unit` have intervals by the method "folds", for one look, with any weights: of every
         metric that is not biased near its lowest value, of losses and means of areas too. All samples must have a unit,
         or none. Samples without are taken as independent and of one stream from its start: an "anytime" interval is
         refused for a window that slides. `note` of the interval says why it is not to be trusted; it is empty if

@@ -5,7 +5,7 @@ Three things are sound instead. Shards that each watch a stream of their own: th
 `arl`, under any dependence. Shards of one stream: count per pane of time in a `TimeWindow` (its panes merge), and give
 the total of each closed pane to one detector by `update_sum`, which is one step of the same martingale. One detector a
 group: `ByGroup`, fed sample by sample. A detector inside a `TimeWindow` is refused: a pane forgets by time and a
-detector must not; one that began anew with every pane could never see a slow change, and its alarms would have no
+detector must not; one that started again with every pane could never see a slow change, and its alarms would have no
 stated rate.
 
 **The level.** Given as `p0`, or learned from the first `reference` samples. What was learned is not the truth, and a

@@ -36,7 +36,7 @@ def content_fold(y_true: object, pred_a: Scores, pred_b: Scores, folds: int) -> 
 
 
 def _plain(pred: Scores) -> object:
-    """Return scores in one form, whatever the order and types in which they came."""
+    """Return scores in one form, regardless of the order and types in which they came."""
     if not isinstance(pred, Mapping):
         return float(pred) + 0.0
     labels = [canonical(label) for label in pred]
@@ -45,7 +45,7 @@ def _plain(pred: Scores) -> object:
 
 
 def _whole(label: Label) -> Label:
-    """Return a number that is whole as an int, whatever its type; any other label as it is."""
+    """Return a number that is whole as an int, regardless of its type; any other label as it is."""
     return int(label) if isinstance(label, int | float) and label == int(label) else label
 
 

@@ -50,7 +50,7 @@ def test_a_test_of_weighted_samples_is_refused(key: str, weight: float | None) -
 
 
 def test_abstentions_are_no_samples() -> None:
-    """An abstention has no weight in the matrix, so that it changes no p-value, whatever its weight."""
+    """An abstention has no weight in the matrix, so that it changes no p-value, regardless of its weight."""
     metrics = counted(1)
     before = {key: metrics.get()[key] for key in TESTS}
     metrics.update(1, None, 5)

@@ -67,7 +67,7 @@ def test_red_and_blue_are_swapped() -> None:
 
 
 def test_the_configuration_scales_with_the_cycle() -> None:
-    """Whatever the cycle, the rules name windows that are counted."""
+    """For any cycle, the rules name windows that are counted."""
     for cycle in (4.0, 120.0):
         config = demo_live._config(cycle, 0, "unused")
         rules = [rule for rule in config.alerts.rules if not rule.startswith("changed(")]

@@ -28,7 +28,7 @@ def shards(tmp_path):
 
 
 def test_merge_in_any_order(cli, tmp_path, shards):
-    """The merged file holds the bytes of one process, whatever the order."""
+    """The merged file holds the bytes of one process, regardless of the order."""
     paths, whole = shards
     for order in ([0, 1, 2], [2, 0, 1]):
         result = cli("merge", *[paths[position] for position in order], "-o", tmp_path / "all")

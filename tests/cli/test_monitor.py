@@ -408,7 +408,7 @@ def test_the_terminal_view_in_a_terminal(folder) -> None:
         try:
             while block := os.read(ours, 65536):
                 drawn += block
-        except OSError:  # how the end of the other side is told
+        except OSError:  # the other side has ended
             pass
         running.communicate(timeout=20)
     os.close(ours)

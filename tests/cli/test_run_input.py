@@ -39,7 +39,7 @@ def compress(suffix: str, data: bytes) -> bytes:
 
 @pytest.mark.parametrize("suffix", ["gz", "bz2", "xz", "zst"])
 def test_compressed_input_is_recognised(cli, tmp_path, suffix):
-    """By the first bytes, from files whatever their name, and from stdin; also several streams in one file."""
+    """By the first bytes, from files of any name, and from stdin; also several streams in one file."""
     packed = compress(suffix, CSV)
     for name in (f"a.csv.{suffix}", "a.csv", "a"):
         (tmp_path / name).write_bytes(packed)

@@ -259,7 +259,7 @@ def test_times(cli, tmp_path, kind):
 
 @pytest.mark.parametrize("name", ["a.pq", "a.PARQUET", "no extension"])
 def test_format_by_name_or_first_bytes(cli, tmp_path, name):
-    """Parquet is told by its extension, else by how it begins."""
+    """Parquet is recognised by its extension, else by its first bytes."""
     result = cli("run", stored(tmp_path / name, y_true=TEXT, y_pred=TEXT), "--format", "json", "--metrics", "accuracy")
 
     assert (result.status, json.loads(result.out)["n"]) == (0, N)

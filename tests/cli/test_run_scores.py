@@ -128,7 +128,7 @@ def test_keys_take_the_type_of_the_truth(saved, truth, keys, labels):
 
 
 def test_keys_are_labels_written_so(saved):
-    """With --labels of mixed types each key finds its label, whatever the truth of the record."""
+    """With --labels of mixed types each key finds its label, regardless of the truth of the record."""
     labels = ["none", 2, True]
     rows = [("none", {"none": 0.6, "2": 0.2, "true": 0.2}), (2, {"none": 0.1, "2": 0.6, "true": 0.3})]
     named = [(truth, dict(zip(labels, scores.values(), strict=True))) for truth, scores in rows]

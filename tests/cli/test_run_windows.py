@@ -69,7 +69,7 @@ CASES = [
 @pytest.mark.parametrize("chunk", [7, 8192])
 @pytest.mark.parametrize(("options", "expected"), CASES)
 def test_state_is_that_of_the_library(cli, data, tmp_path, monkeypatch, options, expected, chunk):
-    """Windows and groups of the command line are those of the library, whatever the size of a chunk."""
+    """Windows and groups of the command line are those of the library, regardless of the size of a chunk."""
     monkeypatch.setattr(counting, "CHUNK", chunk)
     state = tmp_path / "state"
     result = cli("run", data, *options, "--state", state)

@@ -39,7 +39,7 @@ class Working(threading.Thread):
         self.starts = 0
 
     def run(self) -> None:
-        """Live until it is told to stop, at least some times."""
+        """Live again and again until `stop` is set, at least `STARTS` times."""
         while not self.stop.is_set() or self.starts < STARTS:
             name = f"worker-{self.number}" if self.number % 2 else None
             state = sm.MetricSet()

@@ -222,7 +222,7 @@ def test_a_token_goes_nowhere_else(answering: str, monkeypatch: pytest.MonkeyPat
 
 
 def test_two_workers_of_one_name(serve: Callable[..., Service], caplog: pytest.LogCaptureFixture) -> None:
-    """The later one counts, the other one is told; what it had reported stays."""
+    """The later one counts, and the other one gets an error; what it had reported stays."""
     service, first, second = serve(), fed(3), fed(4)
     fenced = sm.Reporter(service.url, first, 0.05, worker="w")
     until(lambda: service._collector.outcomes["accepted"] > 0)

@@ -69,7 +69,7 @@ def test_a_registered_epoch_is_larger_than_all_before(epochs: list[int]) -> None
 
 
 def test_a_worker_whose_clock_is_behind() -> None:
-    """A restarted worker that registers counts at once, whatever its clock says; one that does not is told so."""
+    """A restarted worker that registers counts at once, for any clock; one that does not is fenced."""
     total = sm.Aggregate()
     total.put("w", counted(5), 1, epoch=1_700_000_000_000_000_000)
 

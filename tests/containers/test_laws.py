@@ -46,7 +46,7 @@ CASES: dict[str, tuple[Callable[[], Any], Any]] = {
 @pytest.mark.parametrize("law", testing.LAWS, ids=lambda law: law.__name__)
 @pytest.mark.parametrize("case", CASES)
 def test_compositions_obey_the_laws(case: str, law: testing.Law) -> None:
-    """Whatever the shards, batches, trees and the order of times, the state is the same to the byte."""
+    """For any shards, batches, trees and order of times, the state is the same to the byte."""
     law(*CASES[case])
 
 

@@ -241,7 +241,7 @@ def test_inner_is_a_pattern_only() -> None:
 
 
 def test_damaged_content_is_refused() -> None:
-    """Content that no window would have written is refused whatever the checksum says."""
+    """Content that no window would have written is refused even if the checksum is right."""
     window = sm.TimeWindow(sm.Accuracy(), 30, 3, 5)
     for t in (1, 12, 25):
         window.update("a", "b", t=t)

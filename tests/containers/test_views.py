@@ -1,4 +1,4 @@
-"""Windows, groups and aggregates of states that count the same merge whatever their views."""
+"""Windows, groups and aggregates of states that count the same merge regardless of their views."""
 
 from __future__ import annotations
 

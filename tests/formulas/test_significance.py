@@ -13,7 +13,7 @@ NOISE = 3 * (LEVEL * (1 - LEVEL) / STREAMS) ** 0.5
 
 @pytest.mark.parametrize(("n", "share"), [(100, 0.6), (400, 0.75), (400, 0.9)])
 def test_which_tests_against_the_largest_class_keep_their_level(n: int, share: float) -> None:
-    """A model that is right as often as the largest class is frequent, whatever the class: the binomial test takes the
+    """A model that is right as often as the largest class is frequent, for any class: the binomial test takes the
     estimated share as known and rejects too often, as its docstring says; McNemar's test does not.
     """
     rng = np.random.default_rng(11)

@@ -3,7 +3,7 @@
     python tests/golden/write_golden.py NAME...
 
 writes the named states, all that have no file yet if none is named, and refuses to change a file: bytes that were
-released stay as they are. What was never released is written anew by deleting its files first:
+released stay as they are. To write again what was never released, delete its files first:
 
     rm tests/golden/ranks_v1_*.bin && python tests/golden/write_golden.py
 """

@@ -69,7 +69,7 @@ def test_no_interval_is_a_point(matrix, method):
     )
 )
 def test_ranges_are_kept_by_any_few_counts(matrix):
-    """Whatever the counts, ends stay within the range of the metric and around its value."""
+    """For any counts, ends stay within the range of the metric and around its value."""
     snapshot = snap(matrix)
     for key in KEYS:
         check(snapshot, key, draws=30)

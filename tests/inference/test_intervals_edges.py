@@ -34,7 +34,7 @@ def test_a_set_can_show_intervals_from_the_start(seen, valid):
 
 
 def test_one_class_says_nothing_of_average_precision():
-    """Positives alone reach 1 whatever the scores are: the interval is the whole range."""
+    """Positives alone reach 1 with any scores: the interval is the whole range."""
     found = sm.MetricSet(scores=True)
     for at in range(30):
         found.update(True, at / 30)

@@ -44,7 +44,7 @@ def matrices(k: int) -> st.SearchStrategy[np.ndarray]:
 
 @given(st.one_of(matrices(2), matrices(3)), st.integers(1, MOST))
 def test_every_outcome_is_inside(matrix: np.ndarray, unlabelled: int) -> None:
-    """Whatever the missing labels are, and however many arrive, the values are between the bounds."""
+    """For any missing labels, and any number of them that arrive, the values are between the bounds."""
     unlabelled = min(unlabelled, 5 - len(matrix))
     now = snapshot(matrix).evaluation.views["counts"]
     ends = {key: bounds for key in WHOLE if (bounds := label_bounds(key, now, unlabelled)) is not None}

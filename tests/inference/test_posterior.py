@@ -66,7 +66,7 @@ def test_more_classes_have_the_moments_of_betas():
 
 
 def test_a_class_has_the_posterior_of_its_own_table():
-    """The recall of a class is beta(hits + 1/2, misses + 1/2), whatever the other classes are."""
+    """The recall of a class is beta(hits + 1/2, misses + 1/2), for any other classes."""
     matrix = np.array([[5, 1, 1], [2, 30, 4], [0, 5, 60]])
     both = np.array([[5, 2], [2, 99]])
     many, two = (sm.ConfusionMatrix.from_matrix(m).snapshot() for m in (matrix, both))

@@ -23,7 +23,7 @@ def snapshot(times: int = 1, matrix: np.ndarray = MATRIX) -> sm.Snapshot:
     ("key", "label"), [("accuracy", None), ("recall", "b"), ("macro_f1", None), ("matthews_corrcoef", None)]
 )
 def test_it_is_the_intersection_of_all_looks(key: str, label: str | None) -> None:
-    """Ends are the largest lower and the smallest upper end so far, whatever the last look says."""
+    """Ends are the largest lower and the smallest upper end so far, also if the last look has others."""
     running = sm.RunningInterval(key, label=label)
     low, high = -math.inf, math.inf
     for times in (1, 3, 4, 10, 11, 30):

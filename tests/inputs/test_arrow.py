@@ -155,7 +155,7 @@ def test_what_is_no_label_may_stay_unused_in_a_dictionary() -> None:
 
 
 def test_codes_are_used_where_they_lie() -> None:
-    """One piece without nulls is not copied, whatever the type of its codes, nor are integers."""
+    """One piece without nulls is not copied, regardless of the type of its codes, nor are integers."""
     for kind in INDICES:
         codes = pa.array([0, 1, 1, 0, 2], kind)
         encoded = pa.DictionaryArray.from_arrays(codes, pa.array(["a", "b", "c"])).slice(1)

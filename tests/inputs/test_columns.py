@@ -111,7 +111,7 @@ NUMBER_COLUMNS: dict[str, Callable[[list[int]], Any]] = {
 @pytest.mark.parametrize("other", ["list", "i1", "i8", "f8", "category"])
 @pytest.mark.parametrize("w", [None, [2, 0.5, 0, 1, 2**55, 1, 1]], ids=["plain", "weighted"])
 def test_a_column_of_numbers(kind: str, other: str, w: Any) -> None:
-    """Whatever the types of two columns of numbers, they are counted as the Python numbers of their rows."""
+    """For any types of two columns of numbers, they are counted as the Python numbers of their rows."""
     truth, predicted = NUMBER_COLUMNS[kind](NUMBERS), NUMBER_COLUMNS[other](NUMBERS[::-1])
 
     assert in_batch(truth, predicted, w) == one_by_one(rows_of(truth), rows_of(predicted), w)

@@ -184,7 +184,7 @@ def test_batches_may_be_empty() -> None:
 
 
 def test_a_series_is_read_by_position() -> None:
-    """Rows of labels and scores in a pandas column are taken in order, whatever its index."""
+    """Rows of labels and scores in a pandas column are taken in order, regardless of its index."""
     column = [{"a": 0.1, "b": 0.9}, {"a": 0.8, "b": 0.2}, "a"]
     metrics, expected = sm.MetricSet(scores=True), sm.MetricSet(scores=True)
     metrics.update_many(["a", "b", "a"], pd.Series(column, index=[1, 0, 2], dtype=object))

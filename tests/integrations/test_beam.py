@@ -1,4 +1,4 @@
-"""The combiner on Beam's local runners: the bytes of one process, whatever the elements, keys and splits."""
+"""The combiner on Beam's local runners: the bytes of one process, regardless of the elements, keys and splits."""
 
 from __future__ import annotations
 

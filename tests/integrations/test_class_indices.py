@@ -41,7 +41,7 @@ def test_the_largest_score_or_an_error(columns: int, rows: int, data: st.DataObj
     [*product(["accuracy", "macro_f1", "log_loss", "roc_auc_ovr"], [0, 2, 4]), ("accuracy", 1), ("macro_f1", 1)],
 )
 def test_columns_are_those_of_the_classes(key: str, columns: int) -> None:
-    """A model with more or fewer outputs than there are classes is refused, whatever the metric reads."""
+    """A model with more or fewer outputs than there are classes is refused by metrics of every kind."""
     counts = sm.MetricSet([key], scores=key in ("log_loss", "roc_auc_ovr"))
     outputs = np.full((2, columns), 1 / max(columns, 1))
     with pytest.raises(sm.ScoreError, match="`outputs` to have a column for each of the 3 `classes`"):

@@ -1,4 +1,4 @@
-"""Collections of Dask on its local schedulers: the bytes of one process, whatever the collection and its partitions."""
+"""Collections of Dask on its local schedulers: the bytes of one process, for any collection and partitions."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_every_accumulator(case: str, collection: str) -> None:
 @SCHEDULERS
 @pytest.mark.parametrize("collection", COLLECTIONS)
 def test_every_collection(collection: str, scheduler: str) -> None:
-    """Whatever the rows come in, the merged state has the bytes of one process."""
+    """For any kind of collection, the merged state has the bytes of one process."""
     total = accumulate(COLLECTIONS[collection](table(), WEIGHTED), sm.MetricSet(), WEIGHTED)
     rows = table().query(SOME) if collection == "empty partitions" else table()
 
@@ -325,7 +325,7 @@ def with_bad_rows() -> Any:
 
 @pytest.mark.parametrize("collection", sorted(set(COLLECTIONS) - {"empty partitions"}))
 def test_bad_rows_are_counted(collection: str) -> None:
-    """The state is that of the good rows, and the record has partition and row, whatever the collection."""
+    """The state is that of the good rows, and the record has partition and row, regardless of the collection."""
     rows = with_bad_rows()
     parts = COLLECTIONS[collection](rows, FIELDS)
     total, bad = accumulate(parts, sm.MetricSet(), FIELDS, on_bad="count", fan_in=2).compute(scheduler="sync")

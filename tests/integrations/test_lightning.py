@@ -56,7 +56,7 @@ def test_the_example_counts_every_row_once(results: Results) -> None:
 
 
 def test_expect_n_tells_of_rows_that_are_lost_or_repeated(results: Results) -> None:
-    """Where Lightning wraps the sampler again, rows are lost, and its own sampler repeats one; every rank is told."""
+    """If Lightning wraps the sampler again, rows are lost; its own sampler repeats one; all ranks get an error."""
     for rank in results:
         assert (rank["wrapped again"]["n"], rank["wrapped again"]["error"]) == (76, ["expect_n", 76])
         assert (rank["padded"]["n"], rank["padded"]["error"]) == (152, ["expect_n", 152])

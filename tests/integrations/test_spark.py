@@ -107,7 +107,7 @@ def df(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 class Case(NamedTuple):
-    """A prototype, the columns that Spark is told to read, and the arguments of `update_many` that say the same."""
+    """A prototype, the columns that Spark must read, and the arguments of `update_many` that say the same."""
 
     prototype: Any
     fields: Fields

@@ -43,5 +43,5 @@ def test_small_groups_of_scores_need_little_memory() -> None:
 
 
 def test_one_state_reaches_the_driver() -> None:
-    """A driver that cannot hold the states of all partitions gets one, whatever the settings of adaptive execution."""
+    """A driver that cannot hold the states of all partitions gets one, for any settings of adaptive execution."""
     run("spark_driver.py")

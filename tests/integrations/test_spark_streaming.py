@@ -229,7 +229,7 @@ def test_a_restart_that_counts_something_else_fails() -> None:
 
 
 def test_a_group_without_rows_is_dropped() -> None:
-    """Each row sets the time anew; after it the state is gone, and the next row begins with an empty one."""
+    """Each row starts the time to live again; after it the state is gone, and the next row begins with an empty one."""
     limit = Limit(None, False, 5000)
     state = sm.MetricSet()
     state.update("cat", "cat")

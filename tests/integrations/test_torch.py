@@ -156,7 +156,7 @@ def test_the_example_of_the_docstring(results: Results) -> None:
 
 
 def test_a_group_of_some_ranks(results: Results) -> None:
-    """Ranks of a group merge among themselves; who is not in it is told so."""
+    """Ranks of a group merge among themselves; a rank outside it gets an error."""
     alone = ranks.fed("labels", slice(10)).to_bytes()
 
     assert results[0]["group"].startswith("ValueError: Expected `group` to be a group with this process in it")

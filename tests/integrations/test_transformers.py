@@ -55,7 +55,7 @@ def test_batches() -> None:
 
 
 def test_an_error_forgets_the_batches_of_its_evaluation() -> None:
-    """After an evaluation that failed the next one starts anew."""
+    """After an evaluation that failed the next one starts from nothing."""
     compute = ComputeMetrics(KEYS)
     compute((LOGITS, TRUTH), compute_result=False)
     with pytest.raises(sm.LabelError, match=r"of the shape of the labels, but got \(49, 3\) beside \(50,\)"):

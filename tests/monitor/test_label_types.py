@@ -76,7 +76,7 @@ def key(form: str, y: bool) -> str:
 def test_text_keys_name_the_labels_beside_them(
     truth: str, prediction: str | None, keys: str | None, scores: bool
 ) -> None:
-    """Whatever the types, each sample is counted, and right if it is."""
+    """For any types, each sample is counted, and right if it is."""
     view = run(events(truth, prediction, keys), Counting(scores=scores, windows=("1h",)))
     window = view.by_window["total"]
 

@@ -225,7 +225,7 @@ def test_poison_is_counted_kept_and_passed(tmp_path: Path) -> None:
 
 
 def test_a_partition_that_fails_by_halves_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is raised while records are taken, what was taken of them is forgotten, and they are read again."""
+    """After any error while records are counted, their counts so far are dropped, and they are read again."""
     monitor = opened(tmp_path)
     monitor.assign([0])
     monitor.step(STREAM[:300])

@@ -173,7 +173,7 @@ def test_each_worker_shows_the_whole_model(worker: Callable[..., Worker]) -> Non
 
 
 def test_nothing_is_missing_or_twice_while_a_partition_moves(worker: Callable[..., Worker]) -> None:
-    """It is given back, nobody has it, another claims it and goes on: every view of a third has all of it once."""
+    """It is given back, no worker has it, another claims it: every view of a third has all of it once."""
     one, two, third = worker(), worker(), worker()
     one.monitor.assign([0])
     one.take(0, STREAMS[0][:200])

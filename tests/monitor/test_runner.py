@@ -130,7 +130,7 @@ def test_it_serves_until_it_is_stopped() -> None:
 
 
 def test_once_ends_where_the_source_is_away() -> None:
-    """Nothing could be read, and nobody said how long to wait."""
+    """Nothing could be read, and there is no limit of time."""
 
     class Away(MemorySource):
         problem = "no broker"

@@ -62,7 +62,7 @@ def test_what_is_left_is_counted_exactly(data: Any, buckets: int, sample: int) -
 
 
 def test_means_are_those_of_what_is_left() -> None:
-    """Mean places within cells are subtracted as well, whatever the level of the removed scores."""
+    """Mean places within cells are subtracted as well, regardless of the level of the removed scores."""
     rng = np.random.default_rng(5)
     x, y = rng.random(4000), rng.random(4000) < 0.5
     for removed in (3, 200, 3900):

@@ -17,7 +17,7 @@ from stream_metrics.ranking.table import SAFE, count_pairs, pairs_of, tabulate
 
 
 def test_zeros() -> None:
-    """The zeros are one pure row between negative and positive scores, whatever the level."""
+    """The zeros are one pure row between negative and positive scores, regardless of the level."""
     scores = np.concatenate([np.linspace(-1, 1, 201), [0.0] * 7, [5e-324, -5e-324]])
     for buckets in (1024, 32, 2):
         table = tabulate(RankOracle(buckets).column(scores, np.ones(len(scores), bool)))

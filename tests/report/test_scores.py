@@ -95,7 +95,7 @@ def test_bounds_contain_the_value_and_are_told_apart():
 
 @given(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3), st.integers(0, 8))
 def test_bounds_are_rounded_outwards(a, b, digits):
-    """Whatever the numbers, the text of a bound never lies inside the interval."""
+    """For any numbers, the text of a bound never lies inside the interval."""
     low, high = sorted([a, b])
     texts = bounds(low, high, digits)
 

@@ -177,7 +177,7 @@ def test_one_bad_row_rejects_the_batch(
 )
 @pytest.mark.parametrize("w", [None, [1, 1], [0, 0]], ids=["plain", "weighted", "weightless"])
 def test_a_label_outside_the_fixed_set_is_named_with_its_position(column: Any, w: Any) -> None:
-    """Whatever the kind of column, the first row that is not allowed is named, and nothing is counted."""
+    """For any kind of column, the first row that is not allowed is named, and nothing is counted."""
     state = started(labels=["a", "b"])
     before = state.to_bytes()
 

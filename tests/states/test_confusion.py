@@ -51,7 +51,7 @@ def test_arguments_have_names() -> None:
 
 @pytest.mark.parametrize("nothing", [None, {}, type("Empty", (dict,), {})()], ids=["None", "dict", "subclass"])
 def test_an_abstention_is_counted_apart(nothing: Any) -> None:
-    """No prediction is an abstention: no sample, no weight, no class, whatever the weight."""
+    """No prediction is an abstention: no sample, no weight, no class, regardless of the weight."""
     state = counted(("a", nothing), ("a", nothing, 7))
 
     assert (state.abstained, state.n, state.weight, state.k) == (2, 0, 0, 0)

@@ -45,7 +45,7 @@ def grouped(samples: list[Row]) -> list[tuple[Any, Any, int, Any]]:
 @given(samples=rows(), data=st.data())
 @pytest.mark.parametrize("configuration", [{}, FIXED], ids=["open", "fixed"])
 def test_the_bytes_are_those_of_the_samples(configuration: Any, samples: list[Row], data: st.DataObject) -> None:
-    """Whatever the labels, weights and abstentions, the order of the rows, and however the table is cut."""
+    """For any labels, weights, abstentions, order of rows and split of the table."""
     table = data.draw(st.permutations([*grouped(samples), ("never", "seen", 0, 0), ("a", None, 0, 0.0)]))
     cut = data.draw(st.integers(0, len(table)))
     state = sm.ConfusionMatrix(**configuration)

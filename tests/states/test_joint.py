@@ -56,7 +56,7 @@ def test_both_matrices_are_those_of_the_models() -> None:
 
 
 def test_scores_are_those_of_the_models() -> None:
-    """Areas and losses are those of a set of metrics for each model, whatever the fold."""
+    """Areas and losses are those of a set of metrics for each model, regardless of the fold."""
     random = np.random.default_rng(4)
     truth, a, b = random.random(300) < 0.4, random.random(300), random.random(300)
     comparison = Comparison(scores=True)

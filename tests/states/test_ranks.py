@@ -124,7 +124,7 @@ WEIGHTS: dict[str, Any] = {
 def test_memory_stays_within_the_stated_bound(
     shape: str, buckets: int, sample: int, classes: int, weights: str
 ) -> None:
-    """Whatever comes, a column takes no more than `memory_bound`, and its bytes no more than the docstring states.
+    """For any samples, a column takes no more than `memory_bound`, and its bytes no more than the docstring states.
 
     Fractions take 8 bytes a number more, and 200 bytes are for totals and header.
     """
@@ -143,7 +143,7 @@ def test_memory_stays_within_the_stated_bound(
 @pytest.mark.parametrize("weights", ["of one", "large"])
 @pytest.mark.parametrize("shape", ADVERSARIAL)
 def test_a_default_binary_column_has_64_kilobytes_of_data_at_most(shape: str, weights: str) -> None:
-    """A hundred thousand scores, whatever they are and whatever whole weights they have, are at most 65536 bytes."""
+    """A hundred thousand scores of any values and whole weights are at most 65536 bytes."""
     g, n = np.random.default_rng(0), 100_000
     sketch = RankSketch()
     sketch.update_many(g.random(n) < 0.5, ADVERSARIAL[shape](g, (n, 1)).ravel(), WEIGHTS[weights](g, n))

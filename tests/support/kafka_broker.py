@@ -201,7 +201,7 @@ def done(answers: Mapping[Any, Any]) -> None:
 
 
 def free_ports(number: int) -> list[int]:
-    """Return ports that nobody listens at."""
+    """Return ports at which no process listens."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(number)]
     ports = [each.getsockname()[1] for each in sockets]
     for each in sockets:

@@ -42,7 +42,7 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture
 def visit(chromium: Any) -> Iterator[Callable[..., tuple[Any, PageServer]]]:
-    """Open the page on a view, with a server of its own; whatever the browser complains of fails the test."""
+    """Open the page on a view, with a server of its own; every complaint of the browser fails the test."""
     opened, problems = [], []
 
     def call(view: dict[str, Any], width: int = 1440, script: str = "", **options: Any) -> tuple[Any, PageServer]:

@@ -166,7 +166,7 @@ def hostile_view(texts: list[str]) -> View:
 
 
 def _comparisons(metrics: dict[str, Any], drift: float, now: float, share: float) -> View:
-    """What is said of a change: that of a window follows the drift, and is told beyond 0.05."""
+    """What is said of a change: that of a window follows the drift, and is shown beyond 0.05."""
     shown = {}
     for key in HEADLINE:
         rows = []

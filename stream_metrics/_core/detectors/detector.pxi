@@ -9,7 +9,7 @@ at the mean evidence A is at least A.
 
 A level that is not known is compared by ranks ("running"). Among the losses of the reference and all later ones, the
 rank of each new loss from above, with ties broken at random, is uniform on [0, 1] and independent of earlier ranks
-while the losses are exchangeable, whatever their level (Vovk, Gammerman & Shafer 2005, theorem 8.1). So "the rank is at
+while the losses are exchangeable, at any level (Vovk, Gammerman & Shafer 2005, theorem 8.1). So "the rank is at
 most c" has the known probability c: the bets are on that, and the guarantee above holds with no error of estimation.
 For c near the rate of errors it is the error itself, but for a few errors (or others) at random. c comes from the first
 quarter of the reference, which is not ranked, as the ranks must not depend on c. The random numbers are a fixed

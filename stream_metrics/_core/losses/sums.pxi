@@ -3,7 +3,7 @@
 Every sample has three loss terms and a rank, each a function of the sample alone: a term is rounded once, to a multiple
 of 2^-104 (the logarithm first to a double), multiplied by the weight as an integer, and added to a 192-bit integer.
 A whole weight multiplies without rounding, so a weight of 3 is three samples; a fraction rounds once more, again as a
-function of the sample. So the sums are exact, whatever the order, and a sample can be taken back to the last bit.
+function of the sample. So the sums are exact, regardless of the order, and a sample can be taken back to the last bit.
 The 128 bits of cells would not do: 36 times a weight could overflow, and the sums of a nearly perfect stream would have
 few digits.
 

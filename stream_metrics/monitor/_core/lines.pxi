@@ -1,6 +1,6 @@
 """Lines to records, as the monitor reads them from files.
 
-The garbage collector is told not to look at records, since nothing that they hold can hold them. They are many and live
+Records are not tracked by the garbage collector, since they cannot be part of a cycle. They are many and live
 for a while, which otherwise has it look at everything there is, again and again.
 """
 

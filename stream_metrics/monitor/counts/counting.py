@@ -77,7 +77,7 @@ class Counts:
     matrices and `groups` has `Panes` of them by name. `due` is the age from which a prediction should have a label.
     `pool` has the classes that all partitions count apart (see ``class_limit``).
 
-    Guarantee: any split of pairs over counts that are then merged gives the same bytes, whatever the batches; so do
+    Guarantee: any split of pairs over counts that are then merged gives the same bytes, in any batches; so do
     corrections. Exceptions are coverage, delays and the latest time, which keep the first label, and beyond
     `max_classes` the choice of classes that are counted apart.
     """

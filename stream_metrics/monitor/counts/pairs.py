@@ -4,7 +4,7 @@ A state of scores costs 15 us for one sample, and 0.3 us a sample plus 0.3 ms fo
 chunk are sorted into as few batches as there are kinds of rows: labels alone, single scores, and mappings from class to
 score, one batch for every set of classes. Key sets that have few rows share a batch of mappings, 10 us a row.
 
-`prediction` is a label, whatever its type: a float there is a label that is a float, and a score stands in `scores`.
+`prediction` is a label of any type: a float there is a label that is a float, and a score stands in `scores`.
 Only a mapping there is scores. Where there are scores and the prediction is None or MISSING, the label is that of the
 largest score, or of a single score by whether it is at least the threshold, as in `MetricSet`. None without scores, or
 an empty mapping, is an abstention.

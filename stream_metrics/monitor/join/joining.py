@@ -20,7 +20,7 @@ every correction is made in turn, after all pairs before it were counted and bef
              + corrections + corrections_refused + refused + labels_refused
 
 The time of a partition is what a quarter of its last `votes` events have reached (see ``Votes``), so a few clocks that
-are wrong expire nothing and make nothing late, whatever they say. Events further than `ahead` of the clock of the
+are wrong expire nothing and make nothing late. Events further than `ahead` of the clock of the
 monitor were rejected earlier.
 """
 

@@ -200,7 +200,7 @@ function workersOf(replicas) {
   if (replicas.length === 0) return [];
   const silent = replicas.filter((each) => each.state !== "live").map((each) => each.worker);
   const alerts = replicas.find((each) => each.alerts);
-  const who = alerts === undefined ? "nobody evaluates alerts" : `${alerts.this ? "this one" : alerts.worker} evaluates alerts`;
+  const who = alerts === undefined ? "no worker evaluates alerts" : `${alerts.this ? "this one" : alerts.worker} evaluates alerts`;
   return [["Workers", count(replicas.length), silent.length === 0 ? who : `${who}; silent: ${silent.join(", ")}`]];
 }
 

@@ -85,7 +85,7 @@ class Connection(H11Protocol):
         super().on_response_complete()
 
     def eof_received(self) -> bool | None:  # type: ignore[override] # uvicorn has None
-        """Answer a client that has sent all and waits for the answer; a stream has nobody to read it any more."""
+        """Answer a client that has sent all and waits for the answer; a stream has no reader any more."""
         cycle = self.cycle
         if cycle is None or cycle.response_complete or cycle.response_started or self.conn.their_state is h11.SEND_BODY:
             return None

@@ -62,7 +62,7 @@ class Gate:
         self._any_name = config.host in EVERYWHERE and bool(config.token) and not config.names
         self._names = LOOPBACK | {config.host.lower(), *(name.lower().removesuffix(".") for name in config.names)}
         self._cookie = hmac.digest(self._token, b"cookie of the page", "sha256").hex()
-        self._cookie_name = f"stream_metrics_{config.port}"  # browsers keep cookies by host, whatever the port
+        self._cookie_name = f"stream_metrics_{config.port}"  # browsers keep cookies by host, regardless of the port
 
     def refusal(self, headers: Headers, method: str, path: str, query: str) -> Refusal | None:
         """Return why a request is refused, None if it is not; but for a login, pages may post nothing."""

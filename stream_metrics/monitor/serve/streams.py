@@ -125,7 +125,7 @@ class Streams:
             messages = await asyncio.get_running_loop().run_in_executor(executor, make)
         except Unavailable:
             return
-        if messages is None:  # for nobody
+        if messages is None:  # no client was there
             return
         self._messages = messages
         self._number += 1

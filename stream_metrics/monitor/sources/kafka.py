@@ -7,7 +7,7 @@
     source.close()                              # revokes what it has, so before monitor.close()
 
 Exactly once comes from the store: on assignment each partition goes on at the offset that is stored with its counts,
-and Kafka is told of checkpoints for the sake of lag displays only. Partitions are taken from the monitor when the group
+and checkpoints are committed to Kafka for displays of lag only. Partitions are taken from the monitor when the group
 gives them to another worker, with a checkpoint, or without one if they were lost before that was known. The client
 serves these callbacks within `poll`, in its thread.
 

@@ -1,4 +1,4 @@
-"""Which file is which: files are renamed, copied and truncated while they are read, and while nobody reads them.
+"""Which file is which: files are renamed, copied and truncated while they are read, and while no process reads them.
 
 A file is known by how it begins, by what stood before the place where reading stopped, and, if there are several such,
 by its inode. Rotated files lie in the same folder, named like the file with a number or a date after it. The one that

@@ -282,7 +282,7 @@ class StateStore(ABC):
                 self._run_many(PUT_PART, values)
 
     def _holds(self, lease: Lease) -> bool:
-        """Tell whether a lease still is this worker's; nobody else can take it before this transaction ends."""
+        """Tell whether a lease still is this worker's; no other worker can take it before this transaction ends."""
         statement = "update leases set holder = holder where name = ? and holder = ? and epoch = ?"
         return bool(self._run(statement, lease.name, self.worker, lease.epoch).rowcount == 1)
 

@@ -237,7 +237,7 @@ def _classes(
 
 
 def _matrix(snapshot: Snapshot, shown: NDArray[np.intp], names: Sequence[str]) -> Matrix:
-    """Return the counts of some classes, rows true; the cells are read sparse, whatever the number of classes."""
+    """Return the counts of some classes, rows true; the cells are read sparse, regardless of the number of classes."""
     rows, columns, counts = snapshot.evaluation.views["counts"].cells()
     place = np.full(len(names), -1)
     place[shown] = np.arange(len(shown))

@@ -1,4 +1,4 @@
-"""DriftDetectors of a rate in a monitored stream: found once, whatever the batches, restarts and partitions."""
+"""DriftDetectors of a rate in a monitored stream: found once, regardless of the batches, restarts and partitions."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_states(rule, values, states) -> None:
 
 
 def test_changes_say_what_and_since_when() -> None:
-    """Only firing and its end are told; each with an id of its own that does not depend on who evaluates."""
+    """Only the start and the end of firing are sent; the id of each does not depend on the worker."""
     engine, again = made("lag > 5 for 2s"), made("lag > 5 for 2s")
     views = [View(lag=Lag(value)) for value in (6, 7, 8, 1, 1, 1)]
 
@@ -87,7 +87,7 @@ def test_a_restart_neither_forgets_nor_tells_again(values, at, until) -> None:
     assert before + seen(second, values[at:], start=at) == states
 
 
-def test_time_while_nobody_looked_does_not_count() -> None:
+def test_time_without_a_look_does_not_count() -> None:
     """A pending alert that is restored a day later has been pending for as long as it was seen to be."""
     engine, later = made("lag > 5 for 2s"), made("lag > 5 for 2s")
     assert seen(engine, [6, 6]) == "pp"
@@ -109,7 +109,7 @@ def test_other_rules_and_other_data_are_refused() -> None:
 
 
 class Kept:
-    """A sink that keeps what it is told, unless it is broken."""
+    """A sink that stores what it gets, unless it is broken."""
 
     def __init__(self) -> None:
         self.outbox, self.told, self.broken = Outbox("kept"), list[str](), False
@@ -190,7 +190,7 @@ def test_what_did_not_arrive_is_in_every_view(tmp_path) -> None:
 
 
 def test_a_crash_around_the_delivery_tells_it_again_with_its_id(tmp_path) -> None:
-    """Before the delivery the alert is told by the next process; after it, again, under the id that it had."""
+    """Before the delivery the next process sends the alert; after it, again, under the id that it had."""
     sinks = [Kept(), Kept(), Kept()]
     sinks[0].broken = True
     for sink in sinks:
@@ -206,7 +206,7 @@ def test_a_crash_around_the_delivery_tells_it_again_with_its_id(tmp_path) -> Non
 
 
 def test_alerts_do_not_wait_for_a_disk_that_fails(tmp_path, monkeypatch) -> None:
-    """If the checkpoint fails they are told all the same, and the view says what is wrong."""
+    """If the checkpoint fails they are sent nevertheless, and the view says what is wrong."""
     sink = Kept()
     monitor, alerts = alerting(tmp_path / "state", sink)
     bad(monitor)
@@ -270,7 +270,7 @@ def changed(engine: Engine, *partitions: tuple[int, int, int, bool]) -> str:
 
 
 def test_changes_fire_with_every_alarm_and_hold() -> None:
-    """An alarm that is over by the time of the look is told all the same; one of before is not, unless it holds."""
+    """An alarm that is over by the time of the look is sent; an earlier one is not, unless it holds."""
     engine = made(CHANGED)
 
     assert [changed(engine, (0, alarms, 0, holds)) for alarms, holds in ((0, 0), (1, 1), (1, 0), (2, 0), (2, 0))] == [
@@ -285,7 +285,7 @@ def test_changes_fire_with_every_alarm_and_hold() -> None:
 
 
 def test_a_restart_neither_forgets_a_change_nor_tells_it_again(tmp_path) -> None:
-    """An alarm is told once, over crashes before and after; when its partition knows what is normal, that is told."""
+    """An alarm is sent once, over crashes before and after, and its end once its partition knows what is normal."""
     sink, told = Kept(), []
 
     def run(truths: str, *, look: bool = True) -> None:

@@ -58,7 +58,7 @@ class Answering(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    """A server that is told alerts."""
+    """A server that receives alerts."""
     server = Receiver()
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()

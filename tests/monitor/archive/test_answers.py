@@ -141,7 +141,7 @@ def answers(rows: MemoryPanes) -> RangeAnswers:
 
 
 def test_a_group_that_was_counted_with_others_is_not_shown_as_absent() -> None:
-    """Beyond the limit of groups nobody knows how many samples it had: there is no number, rather than 0."""
+    """Beyond the limit of groups the number of its samples is unknown: there is no number, rather than 0."""
     rows, empty = MemoryPanes(), {COUNTS: sm.MetricSet(), by_group("country"): sm.ByGroup(sm.ConfusionMatrix(), 1)}
     archive = Archive(Retention.of(["1m"]), empty, rows, 0)
     groups = archive.groups_at(0)

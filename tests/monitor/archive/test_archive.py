@@ -1,4 +1,4 @@
-"""Stored panes have every sample once, whatever the order, the age, the checkpoints and the crashes."""
+"""Stored panes have every sample once, regardless of the order, the age, the checkpoints and the crashes."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def test_old_panes_are_deleted_after_the_last_age() -> None:
 
 
 def test_a_name_that_comes_later_is_complete_from_then_on() -> None:
-    """What was counted before is not in its panes, not even if it comes late, and the reader is told."""
+    """Earlier samples are not in its panes, even if they come late, and the answer says so."""
     process = Process()
     process.follow([(at * 60, "a", 0.1, "v") for at in range(10)])
     process.checkpoint()

@@ -1,4 +1,4 @@
-"""Which pane is responsible for a time: one, whatever the age, and longer ones hold shorter ones whole."""
+"""Which pane is responsible for a time: one, regardless of the age, and longer ones hold shorter ones whole."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def test_counts_within_the_limit_have_the_bytes_of_unlimited_ones() -> None:
 
 
 def test_partitions_of_a_process_have_the_same_classes() -> None:
-    """Whatever comes to which partition, their sum is exact in every class that is counted apart."""
+    """For any split into partitions, their sum is exact in every class that is counted apart."""
     pairs, pool = stream(400, 30), ClassPool(MOST)
     parts = [Counts(LABELS, pool=pool) for _ in range(3)]
     for at in range(0, 400, 7):

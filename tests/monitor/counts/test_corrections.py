@@ -41,7 +41,7 @@ def ranked(n: int) -> list[Pair]:
 
 @given(st.lists(pairs(), min_size=1, max_size=20).map(placed), st.data())
 def test_a_correction_equals_a_recount(drawn: list[Pair], data: st.DataObject) -> None:
-    """Whatever was counted before and after, read or not, the corrected counts are those of the corrected pairs."""
+    """For any samples before and after, read or not, the corrected counts are those of the corrected pairs."""
     drawn = countable(ROOMY, drawn)
     counts, final = fed(ROOMY, drawn), list(drawn)
     for _ in range(data.draw(st.integers(0, 4)) if drawn else 0):

@@ -1,4 +1,4 @@
-"""What is counted of pairs equals a plain recount, whatever the chunks, the order and the partitions."""
+"""What is counted of pairs equals a plain recount, regardless of the chunks, the order and the partitions."""
 
 from __future__ import annotations
 

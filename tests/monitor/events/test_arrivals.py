@@ -176,7 +176,7 @@ def test_a_source_that_is_away_is_in_view_metrics_and_rules() -> None:
 
 
 def test_a_runner_reports_the_problem_of_its_source(tmp_path: Path) -> None:
-    """A file that is gone is a problem that is shown; lag unknown, since nobody knows what is to come; still ready."""
+    """A file that is gone is a problem that is shown; lag is unknown; still ready."""
     log = tmp_path / "log"
     monitor, alerts = monitor_of(Clock(), kind="file")
     source = FileSource(str(log), follow=True)

@@ -32,7 +32,7 @@ def test_a_share_of_what_is_recent() -> None:
 
 
 def test_marks_are_bounded() -> None:
-    """Whatever comes, there are no more marks than seconds, or records if these are rare."""
+    """For any records, there are no more marks than seconds, or than records if these are rare."""
     recent = RecentRejects()
     for second in range(3000):
         recent.note(second, 10_000, 5)

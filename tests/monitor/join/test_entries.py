@@ -61,7 +61,7 @@ def test_values_have_their_shortest_form(value: Any, data: bytes) -> None:
 
 @given(st.lists(VALUES, max_size=5).map(tuple))
 def test_entries_come_back(entry: tuple[Any, ...]) -> None:
-    """Whatever labels and ids are made of; equal values are written alike, here and there."""
+    """For labels and ids of any type; both writers give equal bytes for equal values."""
     body = encoded(entry)
 
     assert decoded(body) == entry

@@ -105,7 +105,7 @@ def test_predictions_that_are_given_up_early_are_said(tmp_path: Path) -> None:
 
 
 def test_batches_and_restarts_change_nothing(tmp_path: Path) -> None:
-    """The state after a stream with replays is the same, whatever the batches and restarts."""
+    """The state after a stream with replays is the same, regardless of the batches and restarts."""
     stream = day(300)
     stream += [*stream[100:400], {"id": f"{NOW}/3", "time": NOW + DAY, "truth": "b"}, *day(200, NOW + DAY), *stream]
     join = Join(ttl="20m", keep_joined="10m", keep_ids="6h", max_ids=150, max_joined=20)

@@ -139,7 +139,7 @@ def test_compaction(broker: Broker, topic: str, state: str) -> None:
 
 
 def test_retention_deletes_unread_records(broker: Broker, topic: str, state: str) -> None:
-    """What expires while nobody reads is missed: the monitor ends, or goes on and says so."""
+    """Records that expire unread are missed: the monitor ends, or goes on and says so."""
     name = topic + ".r"
     broker.create(name, 1, ROLLING)
     stream = renamed(ONE, name)

@@ -35,7 +35,7 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture
 def order(cluster: Cluster, tmp_path: Path) -> dict[str, Any]:
-    """What every worker of a test is told."""
+    """The order to every worker of a test."""
     source = {"servers": cluster.servers, "group": "g", "predictions": "t", "options": KIP_848}
     return {"state": str(tmp_path / "state"), "log": str(tmp_path / "log"), "source": source}
 

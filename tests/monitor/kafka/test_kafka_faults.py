@@ -90,7 +90,7 @@ def counted_part(monitor: Monitor, number: int) -> bytes:
     return monitor._partitions[number].counts.to_bytes()
 
 
-def test_a_topic_made_anew_is_another_log(cluster: Cluster, topic: str, state: str) -> None:
+def test_a_topic_that_is_created_again_is_another_log(cluster: Cluster, topic: str, state: str) -> None:
     """It ends before the stored offset, so that what is in it was never counted; no policy allows to guess."""
     found = [record for record in renamed(MESSY, topic) if record.partition == 0]
     produce(cluster.servers, found)

@@ -32,7 +32,7 @@ STATES: dict[str, Any] = {
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("state", STATES)
 def test_axe_finds_nothing(visit, state: str, scheme: str) -> None:
-    """Whatever the state, the number of classes and the colours, wide and narrow."""
+    """No violation in any state, number of classes and colour scheme, wide and narrow."""
     if not SCRIPT.exists():
         pytest.skip(f"axe-core is not at {SCRIPT}: .ci/run fetches it with npm")
     for width in (1440, 390):

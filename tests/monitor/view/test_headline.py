@@ -114,6 +114,6 @@ def test_lines_go_on_when_the_headline_changes() -> None:
 
 @pytest.mark.parametrize("name", ["cat", 'a "quoted" [name]', "é\n", ""])
 def test_keys_of_classes_are_read_back(name: str) -> None:
-    """Whatever a class is called."""
+    """For any name of a class."""
     assert split_key(class_key("recall", name)) == ("recall", name)
     assert split_key("macro_f1") == ("macro_f1", None)

@@ -157,7 +157,7 @@ def test_a_screen_draws_views_and_lines() -> None:
 
 
 def test_missing_labels_leave_something_open() -> None:
-    """The facts say between what the headline lies whatever the missing labels; nothing if none is missing."""
+    """The facts say between what the headline lies regardless of the missing labels; nothing if none is missing."""
     view = make_view(3, 0)
     assert "any labels" not in dict(facts(typed(view)))
     view["by_window"]["1h"]["label_bounds"] = {"macro_f1": [0.8, 0.95], "accuracy": [0.85, 0.97], "log_loss": [0, 1]}

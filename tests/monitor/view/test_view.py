@@ -68,7 +68,7 @@ def stream(classes: list[Any], n: int, *, scores: bool, groups: int = 0) -> list
 
 @pytest.mark.parametrize("config", [SOFT, HARD], ids=["scores", "labels"])
 def test_views_that_are_used_again_are_those_of_now(config: Counting) -> None:
-    """Whatever comes, is corrected, or leaves a window: the same view as one that is made anew."""
+    """For any samples, corrections and moves of windows: the same view as one computed from nothing."""
     counts, windows, classes, used_again = Counts(config), WindowViews(), None, 0
     pairs = stream(["a", "b", "c"], 40, scores=config is SOFT, groups=2)
     for at, each in enumerate(pairs):
@@ -232,7 +232,7 @@ def test_hostile_labels_stay_distinct_text() -> None:
 
 @given(st.lists(testing.labels(), max_size=10, unique=True))
 def test_names_are_distinct(labels: list[Any]) -> None:
-    """Whatever the labels, distinct ones have distinct names, which do not depend on the order."""
+    """For any labels, distinct ones have distinct names, which do not depend on the order."""
     names = names_of(labels)
 
     assert len(set(names)) == len(labels)
