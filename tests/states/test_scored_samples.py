@@ -103,3 +103,17 @@ def test_a_sample_that_a_state_refuses_is_in_none(name: str) -> None:
         with pytest.raises(WeightError):
             counts.update("a", scores, 2000)
         assert [state.to_bytes() for state in states] == before
+
+
+@pytest.mark.parametrize(
+    ("pos_label", "other"), [("a", "b"), ("a", 1), (2, 1), (2, True), (2, "a"), (1, "a"), (True, 2)]
+)
+def test_single_scores_of_two_classes_that_a_caller_knows(pos_label: Any, other: Any) -> None:
+    plain, read = (MetricSet(scores=True, pos_label=pos_label) for _ in range(2))
+    for counts in (plain, read):
+        counts.scored.take_other_class(other)
+    for truth in LABELS:
+        for score in PROBABILITIES:
+            one = outcome(plain, "update", truth, scores=score)
+            assert one == outcome(read, "update", truth, scores=Number(score))
+            assert plain.to_bytes() == read.to_bytes()

@@ -76,7 +76,7 @@ cdef class ScoreCounters:
         largest[0] = score if positive else 1 - score
         if self.fixed is not None or type(truth) is type(label):
             return label
-        return int(label) if type(truth) is int else None
+        return int(label) if type(truth) is int and type(label) is bool else None
 
     def decision(self, truth, scores):
         """Return the label of plain scores and its score; None for what must be read the long way."""
