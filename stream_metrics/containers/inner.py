@@ -7,6 +7,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from stream_metrics.errors import MergeError, OptionError, options_differ, with_article
+from stream_metrics.metrics.base import MetricBase
+from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import Portable, encoded
 
@@ -61,13 +63,24 @@ def state_decoder(empty: State) -> Callable[[object], State]:
 
     def restored(content: object) -> State:
         state = kind.from_content(content)
-        twin = state.copy()
-        twin.reset()
-        if encoded(content) == nothing or encoded(twin.to_content()) != nothing:
+        if encoded(content) == nothing or not (
+            _is_set_up_like(empty, state) or encoded(emptied(state).to_content()) == nothing
+        ):
             raise ValueError("states of the configuration inside, each with a sample")
         return state
 
     return restored
+
+
+def _is_set_up_like(empty: object, state: object) -> bool:
+    """Return whether a metric of labels is known to be configured as an empty one; False may also mean unknown."""
+    if not isinstance(empty, MetricBase) or not isinstance(state, MetricBase) or not state.has_options_of(empty):
+        return False
+    counts = empty.state, state.state
+    if empty.reads != "labels" or state.reads != "labels" or {*map(type, counts)} != {ConfusionMatrix}:
+        return False
+    others = [each.other for each in counts]
+    return others[0] is others[1] or repr(others[0]) == repr(others[1])
 
 
 def check_same(mine: object, theirs: object, configuration: Iterable[str]) -> None:

@@ -127,6 +127,8 @@ def read_folds(owner: MetricBase, configuration: object, content: Any) -> None:
 def _holds_folds(owner: MetricBase) -> bool:
     """Return whether the owner has all samples of its folds, so that folds can merge everything that the owner can."""
     parts = owner.unit_folds.values()
+    if not parts:
+        return True
     if sum(part.n for part in parts) > owner.n or sum(part.abstained for part in parts) > owner.abstained:
         return False
     for whole, *in_folds in zip(owner.states(), *(part.states() for part in parts), strict=True):
