@@ -1,14 +1,13 @@
-"""How fast does `run --jobs` count pairs of labels in Parquet, beside pyarrow's `group_by` and Spark's own metrics?
+"""How fast does `run` count pairs of labels in Parquet, beside DuckDB, Polars, pyarrow and Spark's own metrics?
 
-By default 10^8 pairs; PAIRS=1e9 in the environment counts a billion. There are ten files of which nine are links to the
-first. Commands are timed as a whole by the wall clock, start included, because that is what is waited for; a machine
-with other work to do spoils that, so the time of all processors stands beside it. The scaling is that of the time that
-grows with the data: what all pairs take longer than a tenth of them.
+By default 2e7 and 10^8 pairs; PAIRS=1e9 in the environment counts a billion. There are ten files of which nine are
+links to the first. Commands are timed as a whole by the wall clock, start and imports included, because that is what is
+waited for; a machine with other work to do spoils that, so the time of all processors stands beside it. The scaling is
+that of the time that grows with the data: what all pairs take longer than the fewer ones.
 
-pyarrow counts in the faster of two forms of bounded memory: a thread for each processor that reads row groups as
-dictionaries and groups each, and Arrow's own engine, which scans and groups with all processors. Spark has started, and
-has counted once, before it is timed, with fewer pairs, and its time is compared by the pair. `MulticlassMetrics` takes
-numbers, which Spark makes of the text while it reads.
+DuckDB, Polars and pyarrow count in a process of their own with default settings, Polars with its streaming engine.
+Spark has started, and has counted once, before it is timed, with fewer pairs, and its time is compared by the pair.
+`MulticlassMetrics` takes numbers, which Spark makes of the text while it reads.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,12 +37,23 @@ from stream_metrics.cli.sources import InputFile
 from stream_metrics.cli.tables import Reader, merge_units
 
 PAIRS = int(float(os.environ.get("PAIRS", "1e8")))
+FEWER = 20_000_000
 FILES = 10
 GROUP = 1 << 20  # rows of a row group
 K, RIGHT = 10, 0.9
 ROUNDS = 3
 SPARK_PAIRS = 1_000_000
 COLUMNS = ["y_true", "y_pred"]
+PEERS = {
+    "DuckDB": "import duckdb; query = f\"select y_true, y_pred, count(*) from '{folder}/*.parquet' group by all\"; "
+    "duckdb.sql(query).fetchall()",
+    "Polars": "import polars as pl; pl.scan_parquet(f'{folder}/*').group_by('y_true', 'y_pred').len()"
+    ".collect(engine='streaming').rows()",
+    "pyarrow": "import pyarrow.acero as acero, pyarrow.dataset as dataset; keys = ['y_true', 'y_pred']; "
+    "scan = acero.Declaration('scan', acero.ScanNodeOptions(dataset.dataset(folder), columns=keys)); "
+    "options = acero.AggregateNodeOptions([([], 'hash_count_all', None, 'n')], keys=keys); "
+    "acero.Declaration.from_sequence([scan, acero.Declaration('aggregate', options)]).to_table().to_pylist()",
+}  # code that counts the pairs in a folder, with its package to import
 FIELDS = Fields("y_true", "y_pred", None, None, Classes(None, None))
 
 
@@ -58,14 +68,15 @@ class Cost(NamedTuple):
 def lines() -> Iterator[Line]:
     """Yield what is measured."""
     with tempfile.TemporaryDirectory() as name:
-        folder, tenth, few = (Path(name, part) for part in ("all", "tenth", "few"))
-        for new_folder in (folder, tenth, few):
+        folder, fewer, few = (Path(name, part) for part in ("all", "fewer", "few"))
+        for new_folder, pairs in ((folder, PAIRS), (fewer, FEWER)):
             new_folder.mkdir()
-        write(tenth / "part-0.parquet", PAIRS // FILES)
-        for number in range(FILES):
-            os.link(tenth / "part-0.parquet", folder / f"part-{number}.parquet")
-        seconds = yield from commands(folder, tenth)
-        yield from alone(tenth)
+            write(new_folder / "part-0.parquet", pairs // FILES)
+            for number in range(1, FILES):
+                os.link(new_folder / "part-0.parquet", new_folder / f"part-{number}.parquet")
+        seconds = yield from commands(folder, fewer)
+        yield from alone(fewer)
+        few.mkdir()
         for number in range(2):
             write(few / f"part-{number}.parquet", SPARK_PAIRS // 2)
         yield from spark(few, seconds / PAIRS)
@@ -83,49 +94,55 @@ def write(path: Path, pairs: int) -> None:
             writer.write_table(pa.table(arrays, schema=schema), row_group_size=GROUP)
 
 
-def commands(folder: Path, tenth: Path) -> Generator[Line, None, float]:
-    """Yield whole commands, and counts by pyarrow; return the seconds of two processes."""
+def commands(folder: Path, fewer: Path) -> Generator[Line, None, float]:
+    """Yield whole commands beside their peers; return the seconds that ours takes."""
     state = folder.parent / "state"
-    contenders: dict[str, Callable[[], Cost]] = {
-        "1": lambda: run(folder, 1, state),
-        "2": lambda: run(folder, 2, state),
-        "1 of a tenth": lambda: run(tenth, 1, tenth.parent / "less"),
-        "2 of a tenth": lambda: run(tenth, 2, tenth.parent / "less"),
-        "group_by": lambda: timed(lambda: by_threads(folder)),
-        "streamed": lambda: timed(lambda: streamed(folder)),
-    }
-    costs_of: dict[str, list[Cost]] = {name: [] for name in contenders}
+    contenders: dict[tuple[str, Path], list[str]] = {}
+    for place in (folder, fewer):
+        for jobs in ("", "1"):
+            contenders[f"run{jobs}", place] = run(place, jobs, state if place is folder else fewer.parent / "less")
+        for peer, code in PEERS.items():
+            if find_spec(peer.lower()) is not None:
+                contenders[peer, place] = [sys.executable, "-c", f"folder = {str(place)!r}; {code}"]
+    costs_of: dict[tuple[str, Path], list[Cost]] = {name: [] for name in contenders}
     for _ in range(ROUNDS):
-        for name, contender in contenders.items():
-            costs_of[name].append(contender())
+        for name, command in contenders.items():
+            costs_of[name].append(timed(command))
     best = {name: Cost(*map(min, zip(*costs, strict=True))) for name, costs in costs_of.items()}
     check(folder, state)
-    two, one, group_by = best["2"], best["1"], min(best["group_by"], best["streamed"])
+    for place, pairs in ((fewer, FEWER), (folder, PAIRS)):
+        ours = best["run", place]
+        yield Line(
+            f"`run`, {pairs:.0e} pairs", pairs / ours.wall / 1e6, "million pairs a second",
+            figures=f"{ours.wall:.2f} s by the clock, {ours.cpu:.2f} s of processors",
+        )  # fmt: skip
+        for peer in PEERS:
+            theirs = best.get((peer, place), Cost(*[float("nan")] * 3))
+            yield Line(
+                f"{peer} / `run`, {pairs:.0e} pairs", theirs.wall / ours.wall, target=1, at_least=True,
+                figures=f"{theirs.wall:.2f} / {ours.wall:.2f} s; of processors {theirs.cpu:.2f} / {ours.cpu:.2f} s",
+            )  # fmt: skip
+    one, all_ = (best[name, folder].wall - best[name, fewer].wall for name in ("run1", "run"))
     yield Line(
-        f"`run --jobs 2`, {PAIRS:.0e} pairs", PAIRS / two.wall / 1e6, "million pairs a second",
-        figures=f"{two.wall:.2f} s by the clock, {two.cpu:.2f} s of processors",
+        "`run --jobs 1` / `run`, without the start", one / all_, figures=f"{one:.2f} / {all_:.2f} s",
     )  # fmt: skip
+    more, less = best["run", folder].memory, best["run", fewer].memory
     yield Line(
-        "pyarrow `group_by`, 2 threads / `run --jobs 2`", group_by.wall / two.wall, target=5, at_least=True,
-        figures=f"{group_by.wall:.2f} / {two.wall:.2f} s; of processors {group_by.cpu:.2f} / {two.cpu:.2f} s",
+        f"memory of `run` / with {FEWER:.0e} pairs", more / less, target=1.1, figures=f"{more:.0f} / {less:.0f} MB"
     )  # fmt: skip
-    one_more, two_more = one.wall - best["1 of a tenth"].wall, two.wall - best["2 of a tenth"].wall
-    yield Line(
-        "`run --jobs 1` / `run --jobs 2`, without the start", one_more / two_more, target=1.8, at_least=True,
-        figures=f"{one_more:.2f} / {two_more:.2f} s; with it {one.wall:.2f} / {two.wall:.2f} s",
-    )  # fmt: skip
-    yield Line(
-        "memory of `run --jobs 2` / of a tenth of the pairs", two.memory / best["2 of a tenth"].memory, target=1.1,
-        figures=f"{two.memory:.0f} / {best['2 of a tenth'].memory:.0f} MB, three processes, shared pages three times",
-    )  # fmt: skip
-    return two.wall
+    return best["run", folder].wall
 
 
-def run(folder: Path, jobs: int, state: Path) -> Cost:
-    """Time `stream-metrics run`."""
-    command = [sys.executable, "-m", "stream_metrics", "run", str(folder), "--jobs", str(jobs), "--state", str(state)]
+def run(folder: Path, jobs: str, state: Path) -> list[str]:
+    """Return the command that counts a folder, with the default number of workers unless it is given."""
+    command = [sys.executable, "-m", "stream_metrics", "run", str(folder), "--state", str(state)]
+    return [*command, "--metrics", "accuracy", *(["--jobs", jobs] if jobs else [])]
+
+
+def timed(command: list[str]) -> Cost:
+    """Time a command, in the folder of this file."""
     before, begun = os.times(), time.perf_counter()
-    with subprocess.Popen([*command, "--metrics", "accuracy"], stdout=subprocess.DEVNULL) as process:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=Path(__file__).parent) as process:
         peak = watched(process)
     wall, after = time.perf_counter() - begun, os.times()
     assert process.returncode == 0
@@ -149,35 +166,8 @@ def watched(process: subprocess.Popen[bytes]) -> float:
     return sum(peaks.values()) / 1024 if peaks else float("nan")
 
 
-def timed(count: Callable[[], Any]) -> Cost:
-    """Time pyarrow's count of all pairs."""
-    before, begun = os.times(), time.perf_counter()
-    count()
-    wall, after = time.perf_counter() - begun, os.times()
-    return Cost(wall, after.user + after.system - before.user - before.system, float("nan"))
-
-
-def by_threads(folder: Path) -> Any:
-    """Return the table of all pairs with their numbers, by a thread for each processor."""
-    files, threads = sorted(folder.iterdir()), os.cpu_count() or 1
-
-    def part(number: int) -> list[Any]:
-        tables = []
-        for path in files:
-            file = pq.ParquetFile(path, read_dictionary=COLUMNS)
-            for group in range(number, file.num_row_groups, threads):
-                table = file.read_row_group(group, columns=COLUMNS, use_threads=False)
-                tables.append(table.group_by(COLUMNS, use_threads=False).aggregate([([], "count_all")]))
-        return tables
-
-    with ThreadPoolExecutor(threads) as pool:
-        tables = [table for group in pool.map(part, range(threads)) for table in group]
-    whole = pa.concat_tables(tables).unify_dictionaries().rename_columns([*COLUMNS, "n"])
-    return whole.group_by(COLUMNS).aggregate([("n", "sum")])
-
-
 def streamed(folder: Path) -> Any:
-    """Return the same by Arrow's engine, which scans and groups with all processors."""
+    """Return the table of all pairs with their numbers, by Arrow's engine, which uses all processors."""
     scan = acero.Declaration("scan", acero.ScanNodeOptions(dataset.dataset(folder), columns=COLUMNS))
     options = acero.AggregateNodeOptions([([], "hash_count_all", None, "n")], keys=COLUMNS)
     return acero.Declaration.from_sequence([scan, acero.Declaration("aggregate", options)]).to_table()
@@ -185,11 +175,11 @@ def streamed(folder: Path) -> Any:
 
 def check(folder: Path, state: Path) -> None:
     """Compare the state that the last command saved with pyarrow's count."""
-    table = by_threads(folder)
+    table = streamed(folder)
     labels = streams.names(K)
     matrix = np.zeros((K, K), np.int64)
     for row in table.to_pylist():
-        matrix[labels.index(row["y_true"]), labels.index(row["y_pred"])] = row["n_sum"]
+        matrix[labels.index(row["y_true"]), labels.index(row["y_pred"])] = row["n"]
     matrix_state = sm.from_bytes(state.read_bytes()).state
     order = [labels.index(label) for label in matrix_state.labels]
     assert (np.asarray(matrix_state.matrix) == matrix[np.ix_(order, order)]).all()
@@ -218,7 +208,7 @@ def alone(folder: Path) -> Iterator[Line]:
 
 def spark(folder: Path, ours: float) -> Iterator[Line]:
     """Yield the time that a pair takes Spark beside our seconds a pair, or that it was not measured."""
-    name = "Spark `MulticlassMetrics` / `run --jobs 2`, a pair"
+    name = "Spark `MulticlassMetrics` / `run`, a pair"
     try:
         from pyspark.mllib.evaluation import MulticlassMetrics
         from pyspark.sql import SparkSession

@@ -23,7 +23,7 @@ from time import get_clock_info, perf_counter_ns, process_time_ns
 from types import FunctionType
 from typing import Any, NamedTuple
 
-PEERS = ("numpy", "river", "scikit-learn", "pandas", "cython", "datasketches", "pyarrow", "pyspark")
+PEERS = ("numpy", "river", "scikit-learn", "pandas", "cython", "datasketches", "pyarrow", "duckdb", "polars", "pyspark")
 clock = process_time_ns if get_clock_info("process_time").resolution < 1e-6 else perf_counter_ns
 Loop = Callable[[Any, Sequence[Any]], int]
 Run = tuple[Loop, Any, Callable[[], Sequence[Any]]]  # a loop, the object it calls, what makes the samples
