@@ -1,7 +1,8 @@
 """Ctrl-C that neither loses a chunk nor counts it twice.
 
 While a record is awaited, Ctrl-C raises KeyboardInterrupt at once, also on a silent pipe. While a chunk is being
-counted, it waits for the end: an exception between counting and clearing the chunk would count it twice.
+counted, it waits for the end: an exception between counting and clearing the chunk would count it twice. While modules
+are imported, it ends the process at once: a KeyboardInterrupt inside an extension module may become an ImportError.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["defer_interrupts", "interruptible"]
+__all__ = ["defer_interrupts", "end_at_interrupt", "interruptible"]
 
 
 class _Interrupts:
@@ -31,11 +32,29 @@ class _Interrupts:
 _INTERRUPTS = _Interrupts()
 
 
+def _is_usual() -> bool:
+    """Tell whether Ctrl-C raises KeyboardInterrupt in this thread."""
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    return usual and threading.current_thread() is threading.main_thread()
+
+
+@contextmanager
+def end_at_interrupt() -> Iterator[None]:
+    """Let Ctrl-C end the process inside, without a traceback; leave a SIGINT alone that has another handler."""
+    ours = _is_usual()
+    if ours:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @contextmanager
 def interruptible() -> Iterator[None]:
     """Make ``defer_interrupts`` work inside; leave a SIGINT alone that is ignored or has another handler."""
-    usual = signal.default_int_handler
-    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is usual
+    ours = _is_usual()
     _INTERRUPTS.pending = False
     if ours:
         signal.signal(signal.SIGINT, _INTERRUPTS.handle)
@@ -43,7 +62,7 @@ def interruptible() -> Iterator[None]:
         yield
     finally:
         if ours:
-            signal.signal(signal.SIGINT, usual)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from stream_metrics.cli.errors import CliError, reason
+from stream_metrics.cli.interrupts import end_at_interrupt
 
 __all__ = ["main"]
 
@@ -75,7 +76,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _dispatch(argv: Sequence[str] | None) -> int:
     words = _joined(sys.argv[1:] if argv is None else argv)
-    parser = _parser(words[0] if words else "")
+    with end_at_interrupt():
+        parser = _parser(words[0] if words else "")
     try:
         arguments = parser.parse_args(words)
     except SystemExit as end:  # help, version, or wrong usage: printed already
