@@ -241,6 +241,8 @@ cdef class Cells(Guarded):
         The hash may become a square, in which the position is then.
         """
         cdef uint64_t key = cell_key(i, j)
+        prefetch(self.totals + i)  # so that their memory is fetched together with that of the cell
+        prefetch(self.totals + j)
         cdef Py_ssize_t at = probe(self.table.key, key, home_slot(key, self.table.seed, self.table.slots),
                                    self.table.slots)
         self.lookups += 1
