@@ -32,6 +32,11 @@ NAMED = {  # lines with 32 bits that hold no count
         "self.codes = np.ascontiguousarray(truth, np.int32)",
     ),
     "ranks/score_rows.pxi": ("kinds = (np.int64, np.int32, np.uint64, np.int8)",),
+    "confusion/counters.pxi": (  # places of the classes of a square, of which there are at most 1,024
+        "cdef inline void permute_row(int64_t *row, const int64_t *source, const int32_t *to, Py_ssize_t n,",
+        "cdef int32_t[::1] place",
+        "place = np.where(np.asarray(to) < 0, self.width, to).astype(np.int32)",
+    ),
     "numeric/kernels.pxd": ("int32_t index", "int32_t kind", "ctypedef uint16_t short_index_t"),
     "numeric/texts.pxd": ("cdef uint32_t first, last",),  # bytes of a text
     "_core/ids.pxi": (  # the number of the span of time in which an id was last seen
