@@ -204,7 +204,6 @@ class UpdateBase(Guarded):
     ) -> None: ...
 
 @final
-@disjoint_base
 class LinearRatio:
     def __new__(cls, numerator: Form, denominator: Form, label: Label | None = None) -> Self: ...
 
