@@ -31,7 +31,7 @@ from stream_metrics.report.layout import number
 from stream_metrics.states.detector import ChangeDetector
 
 if TYPE_CHECKING:
-    from stream_metrics.monitor.counts.pairs import Rows
+    from stream_metrics.monitor.counts.batches import Rows
 
 __all__ = ["DriftDetectors", "changed_rules", "changes_view"]
 

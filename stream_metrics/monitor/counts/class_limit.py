@@ -26,7 +26,7 @@ import numpy as np
 
 from stream_metrics.errors import DecodeError
 from stream_metrics.labels import Label, ordering
-from stream_metrics.monitor.counts.pairs import Rows
+from stream_metrics.monitor.counts.batches import Rows
 
 __all__ = ["ANOTHER", "OTHER", "ClassLimit", "ClassPool"]
 

@@ -15,7 +15,8 @@ from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import LabelError, StreamMetricsError
 from stream_metrics.labels import Label
 from stream_metrics.metrics.metric_set import MetricSet
-from stream_metrics.monitor.counts.pairs import Chunk, Columns, Pair, Rows, group_into_batches, validate_pairs
+from stream_metrics.monitor.counts.batches import Rows, group_into_batches
+from stream_metrics.monitor.counts.pairs import Chunk, Columns, Pair, validate_pairs
 from stream_metrics.monitor.counts.panes import Panes, State
 
 if TYPE_CHECKING:

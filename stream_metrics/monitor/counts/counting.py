@@ -38,19 +38,11 @@ from stream_metrics.inputs.times import parse_duration, to_epoch_ns
 from stream_metrics.labels import Label
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.config import Counting
+from stream_metrics.monitor.counts.batches import Refuse, Rows, group_into_batches
 from stream_metrics.monitor.counts.class_limit import ClassLimit, ClassPool
 from stream_metrics.monitor.counts.corrections import corrected
 from stream_metrics.monitor.counts.coverage import Coverage
-from stream_metrics.monitor.counts.pairs import (
-    Chunk,
-    Columns,
-    Pair,
-    Refuse,
-    Rows,
-    group_into_batches,
-    nanoseconds,
-    validate_pairs,
-)
+from stream_metrics.monitor.counts.pairs import Chunk, Columns, Pair, nanoseconds, validate_pairs
 from stream_metrics.monitor.counts.panes import AnyPanes, Panes, Parting, parted_by
 from stream_metrics.monitor.counts.parts import config_fingerprint, load_parts, pack, unpack, written
 from stream_metrics.monitor.events.records import Classes, Rejected, Weight

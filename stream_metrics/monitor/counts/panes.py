@@ -21,7 +21,7 @@ from stream_metrics.containers.two_stack import TwoStackAggregator
 from stream_metrics.errors import DecodeError, MergeError
 from stream_metrics.inputs.times import LIMIT, format_duration, parse_duration
 from stream_metrics.metrics.metric_set import MetricSet
-from stream_metrics.monitor.counts.pairs import Rows
+from stream_metrics.monitor.counts.batches import Rows
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.snapshot import Snapshot
 

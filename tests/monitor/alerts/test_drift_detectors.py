@@ -13,8 +13,9 @@ from stream_metrics.labels.json_names import labels_shown_as
 from stream_metrics.monitor.alerts.drift import DriftDetectors, changes_view
 from stream_metrics.monitor.alerts.rules import Changed, parse
 from stream_metrics.monitor.config import Counting
+from stream_metrics.monitor.counts.batches import Rows
 from stream_metrics.monitor.counts.counting import Counts
-from stream_metrics.monitor.counts.pairs import Pair, Rows
+from stream_metrics.monitor.counts.pairs import Pair
 from stream_metrics.monitor.events.records import MISSING
 from stream_metrics.states.detector import ChangeDetector
 

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from stream_metrics.errors import DecodeError
 from stream_metrics.monitor.alerts.rules import parse
 from stream_metrics.monitor.config import Config, Counting, Serve
+from stream_metrics.monitor.counts.batches import Rows
 from stream_metrics.monitor.counts.class_limit import ANOTHER, OTHER, ClassLimit, ClassPool
 from stream_metrics.monitor.counts.counting import Counts, Pair
-from stream_metrics.monitor.counts.pairs import Rows
 from stream_metrics.monitor.events.records import MISSING, Record
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.serve.prometheus import text
