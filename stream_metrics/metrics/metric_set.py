@@ -179,9 +179,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         """What is counted of scores, by name: "ranks", whether with "pairs" of classes, "confidence", "losses"."""
         if self.scored is None:
             return ()
-        scored = self.scored
-        states = True, scored.ranks.pairs, scored.confidence is not None, scored.losses is not None
-        return tuple(compress(NAMES, states))
+        return tuple(compress(NAMES, (True, *self.scored.counts())))
 
     def _start_scores(self, names: tuple[str, ...]) -> None:
         """Count these states of scores from now on, starting empty."""

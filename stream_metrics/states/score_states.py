@@ -110,10 +110,15 @@ class ScoreStates(ScoreCounters):
 
     def in_common(self, other: ScoreStates) -> tuple[ScoreStates, ScoreStates]:
         """Return both, reduced to what both count: the same objects if they count the same."""
-        pairs = self.ranks.pairs and other.ranks.pairs
-        confidence = self.confidence is not None and other.confidence is not None
-        losses = self.losses is not None and other.losses is not None
-        return self.without(pairs, confidence, losses), other.without(pairs, confidence, losses)
+        mine, theirs = self.counts(), other.counts()
+        if mine == theirs:
+            return self, other
+        common = [one and another for one, another in zip(mine, theirs, strict=True)]
+        return self.without(*common), other.without(*common)
+
+    def counts(self) -> tuple[bool, bool, bool]:
+        """Return whether pairs of classes, confidence and losses are counted."""
+        return self.ranks.pairs, self.confidence is not None, self.losses is not None
 
     def without(self, pairs: bool, confidence: bool, losses: bool) -> ScoreStates:
         """Return states that lack what is False; they share the others with these."""
