@@ -134,7 +134,7 @@ class MetricBase(UpdateBase, Portable):
         """
         self._check_same(other)
         with self.merging(other):
-            self.check_merge(other)
+            self._check_states(other)
             self.merge_states(other)
             merge_folds(self, other)
         return self
@@ -142,6 +142,10 @@ class MetricBase(UpdateBase, Portable):
     def check_merge(self, other: Any) -> None:
         """Raise what `merge` would, before anything is changed."""
         self._check_same(other)
+        self._check_states(other)
+
+    def _check_states(self, other: Any) -> None:
+        """Raise what the merge of states of the same kinds would."""
         self.state.check_merge(other.state)
 
     def states(self) -> list[BatchState]:

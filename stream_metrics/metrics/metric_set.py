@@ -396,9 +396,8 @@ class MetricSet(ScoredUpdateBase, MetricBase):
             named = (dict(zip(COUNTED, options, strict=True)) for options in (mine, theirs))
             raise options_differ(next(named), next(named), ("buckets", "sample"))
 
-    def check_merge(self, other: Any) -> None:
-        """Raise what `merge` would, before anything is changed."""
-        super().check_merge(other)
+    def _check_states(self, other: Any) -> None:
+        super()._check_states(other)
         if self.scored is not None:
             mine, theirs = self.scored.in_common(other.scored)
             mine.check_merge(theirs)
