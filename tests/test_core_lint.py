@@ -38,6 +38,11 @@ NAMED = {  # lines with 32 bits that hold no count
         "place = np.where(np.asarray(to) < 0, self.width, to).astype(np.int32)",
     ),
     "numeric/kernels.pxd": ("int32_t index", "int32_t kind", "ctypedef uint16_t short_index_t"),
+    "numeric/arrow_texts.pxi": (  # codes of at most 256 texts, and where Arrow says that a text lies
+        "ctypedef int16_t text_code_t",
+        "ctypedef int32_t offset_t",
+        "cdef text_code_t[::1] codes = np.empty(sum([one[0] for one in chunks]) + 1, np.int16)",
+    ),
     "numeric/texts.pxd": ("cdef uint32_t first, last",),  # bytes of a text
     "_core/ids.pxi": (  # the number of the span of time in which an id was last seen
         "cdef uint32_t* generations",

@@ -7,8 +7,7 @@ copies nothing. Without pyarrow it is read as any other column.
 
 Codes of a dictionary are used where they lie, each chunk by itself, if none is null; otherwise they are copied into
 narrow ones. Chunks with different dictionaries are brought to one by numbering the values of all dictionaries, not the
-rows. Text is numbered by Arrow. Codes that lie outside their dictionary are an error in the array, and are not looked
-for where codes are copied.
+rows. Text is numbered by `arrow_texts` or, if that cannot, by Arrow. Codes that are copied are not checked.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ import numpy as np
 
 from stream_metrics.errors import LabelError
 from stream_metrics.inputs import chunked
+from stream_metrics.inputs.arrow_texts import encode_short
 from stream_metrics.inputs.chunked import Array, Change, Part, concat_codes, min_int_dtype
 from stream_metrics.inputs.tensors import Values
 from stream_metrics.labels import Label, canonical
@@ -106,7 +106,7 @@ def labels(values: ArrowData, argument: str) -> Read:
     if is_.is_floating(kind):
         return _floats(_widened(values), argument) if values.null_count else as_array(values)
     if _is_text(kind):
-        return _from_dictionary(values.dictionary_encode(), argument)
+        return encode_short(values, chunks_of(values)) or _from_dictionary(values.dictionary_encode(), argument)
     return list(values.to_pylist(maps_as_pydicts="strict") if is_.is_map(kind) else values.to_pylist())
 
 

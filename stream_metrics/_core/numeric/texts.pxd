@@ -56,14 +56,8 @@ cdef inline uint64_t hash_text(PyObject *text) noexcept:
     return hash_bytes(bytes_of(text), PyUnicode_GET_LENGTH(<object> text))
 
 
-cdef inline bint same_text(PyObject *a, PyObject *b) noexcept:
-    """Whether two short texts are equal."""
-    cdef Py_ssize_t size = PyUnicode_GET_LENGTH(<object> a)
-    cdef const uint8_t *x = bytes_of(a)
-    cdef const uint8_t *y = bytes_of(b)
+cdef inline bint same_bytes(const uint8_t *x, const uint8_t *y, Py_ssize_t size) noexcept nogil:
     cdef uint64_t one, other
-    if size != PyUnicode_GET_LENGTH(<object> b):
-        return False
     while size > 8:
         memcpy(&one, x, 8)
         memcpy(&other, y, 8)
@@ -73,3 +67,9 @@ cdef inline bint same_text(PyObject *a, PyObject *b) noexcept:
         y += 8
         size -= 8
     return size == 0 or last_word(x, size) == last_word(y, size)
+
+
+cdef inline bint same_text(PyObject *a, PyObject *b) noexcept:
+    """Whether two short texts are equal."""
+    cdef Py_ssize_t size = PyUnicode_GET_LENGTH(<object> a)
+    return size == PyUnicode_GET_LENGTH(<object> b) and same_bytes(bytes_of(a), bytes_of(b), size)
