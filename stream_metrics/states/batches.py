@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from stream_metrics.errors import LabelError, MergeError, ScoreError, WeightError
 from stream_metrics.inputs.batch import Weights
-from stream_metrics.inputs.columns import Categorical, Column, checked_column
+from stream_metrics.inputs.columns import Categorical, Column, checked_column, factorize
 from stream_metrics.inputs.score_keys import names_of_state, predictions_by_class
 from stream_metrics.inputs.score_tables import materialize
+from stream_metrics.labels import Label
 from stream_metrics.labels.class_names import ClassNames
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
@@ -21,9 +22,10 @@ from stream_metrics.states.ranks import RankSketch
 
 __all__ = ["KeyedBatch", "counts_labels", "mergeable"]
 
-FEW = 200  # rows of one state that are counted faster one by one than as a batch
+FEW = 2000  # rows of one state that are counted faster by their codes than as a batch
 
 State = TypeVar("State", bound=Accumulator)
+Coded: TypeAlias = tuple[NDArray[np.int32], list[Label], NDArray[np.int64]]
 Columns: TypeAlias = Mapping[str, Any]  # by argument, in any form that can be read more than once
 
 
@@ -51,7 +53,7 @@ class KeyedBatch:
         self.n = _length(self.columns["y_true"])
         self._callers = self.columns  # with all rows, by which errors name positions
         self._typed: Columns | None = None  # the columns, each read once
-        self._rows: list[tuple[object, ...]] | None = None
+        self._coded: list[Coded] | None = None
 
     def count_rows(self, rows: NDArray[np.int64], empty: State, w: list[float] | None = None) -> State:
         """Return a new state that has counted some rows, with the weights `w` of these rows if they are given.
@@ -65,10 +67,7 @@ class KeyedBatch:
             given = {name for name, values in columns.items() if values is not None}
             only_labels = {"y_true", "y_pred"} <= given <= {"y_true", "y_pred", "w", "n"} and not self.common
             if only_labels and len(rows) <= FEW and w is None and columns is self._typed and counts_labels(empty):
-                samples = self._samples(columns)
-                count = _counts(state).count_times if "n" in given else state.update
-                for row in rows.tolist():
-                    count(*samples[row])
+                _counts(state).count_coded(*self._codes(columns), rows, columns.get("n"), *_split(columns.get("w")))
             else:
                 part = {name: _taken(column, rows) for name, column in columns.items()}
                 self._feed(state, part if w is None else {**part, "w": w})
@@ -105,17 +104,12 @@ class KeyedBatch:
             self._typed = columns
         return self._typed
 
-    def _samples(self, columns: Columns) -> list[tuple[object, ...]]:
-        """Return every row as arguments of `update`, or of `count_times` if it stands for several samples."""
-        if self._rows is None:
-            labels = columns["y_true"].objects(), columns["y_pred"].objects()
-            weights, n = columns.get("w"), columns.get("n")
-            beside: list[list[Any]] = [] if weights is None else [weights.numbers()]
-            if n is not None:
-                wholes, parts = (n, None) if weights is None else (weights.wholes, weights.parts)
-                beside = [x.tolist() for x in (n, wholes, np.zeros(self.n, np.int64) if parts is None else parts)]
-            self._rows = list(zip(*labels, *beside, strict=True))
-        return self._rows
+    def _codes(self, columns: Columns) -> list[Coded]:
+        """Return the columns of labels as `count_coded` takes them."""
+        if self._coded is None:
+            coded = [factorize(columns[name]) for name in ("y_true", "y_pred")]
+            self._coded = [(codes, names, np.full(len(names), -1, np.int64)) for codes, names in coded]
+        return self._coded
 
     def split_by_key(
         self,
@@ -135,7 +129,8 @@ class KeyedBatch:
                 )
         if taken is not None and not taken.all():
             return self._some(np.flatnonzero(taken)).split_by_key(keys[taken], old, empty)
-        order = np.argsort(keys, kind="stable")
+        near = len(keys) > 0 and keys.min() >= -(2**15) and keys.max() < 2**15
+        order = np.argsort(keys.astype(np.int16) if near else keys, kind="stable")  # int16 is sorted by radix
         edges = np.flatnonzero(np.diff(keys[order])) + 1
         states, go_on = {}, mergeable(empty) is not None
         for part in np.split(order, edges) if len(order) else []:
@@ -154,6 +149,11 @@ def counts_labels(state: Accumulator) -> bool:
 def _counts(state: Any) -> Any:
     """Return what a state, a metric or a set counts labels or scores in."""
     return getattr(state, "state", state)
+
+
+def _split(weights: Any) -> tuple[NDArray[np.int64] | None, NDArray[np.uint64] | None]:
+    """Return whole parts and fractions of weights; None where there are none."""
+    return (None, None) if weights is None else (weights.wholes, weights.parts)
 
 
 def _takes_columns(state: Accumulator) -> bool:

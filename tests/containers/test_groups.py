@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stream_metrics as sm
+from stream_metrics import testing
 from stream_metrics.containers.rolling import Rolling
 
 KEPT = (True, "uk", b"x")  # the three keys with the smallest hashes, of those below
@@ -275,7 +276,7 @@ def test_groups_of_the_last_samples_have_no_whole() -> None:
     assert groups.to_bytes() == before
 
 
-@pytest.mark.parametrize("size", [30, 3000])
+@pytest.mark.parametrize("size", [30, 3000, 12000])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("form", [list, np.array, pd.Categorical, "codes"])
 def test_columns_of_any_form_count_as_rows_do(size: int, weighted: bool, form: Any) -> None:
@@ -297,3 +298,31 @@ def test_columns_of_any_form_count_as_rows_do(size: int, weighted: bool, form: A
     groups.update_many(truth, predicted, weights if weighted else None, group=keys)
 
     assert groups == expected
+
+
+@pytest.mark.parametrize("inner", [sm.MetricSet(), sm.ConfusionMatrix([0, "a", 1.5], other="rest")])
+@pytest.mark.parametrize("weighted", [False, True])
+@given(st.data())
+def test_a_batch_of_groups_has_the_bytes_of_its_samples(inner: Any, weighted: bool, data: st.DataObject) -> None:
+    """Labels that are equal in several types, abstentions, and weights that are 0 or have a fraction."""
+    rows = data.draw(st.lists(st.tuples(testing.samples(weighted=weighted), st.integers(0, 3)), min_size=1))
+    one_by_one, batches = sm.ByGroup(inner), sm.ByGroup(inner)
+    for sample, group in rows:
+        one_by_one.update(*sample, group=group)
+    cut = data.draw(st.integers(0, len(rows)))
+    for part in (rows[:cut], rows[cut:]):
+        if part:
+            columns = map(list, zip(*(sample for sample, _ in part), strict=True))
+            batches.update_many(*columns, group=[group for _, group in part])
+    assert batches.to_bytes() == one_by_one.to_bytes()
+
+
+def test_a_label_that_is_refused_in_one_group_is_named_by_its_place_in_the_batch() -> None:
+    """All groups stay as they are, those before it too."""
+    groups = sm.ByGroup(sm.MetricSet(labels=["x", "y"]))
+    groups.update("x", "y", group="a")
+    before = groups.to_bytes()
+    with pytest.raises(sm.LabelError) as caught:
+        groups.update_many(["x", "x", "y"], ["x", "y", "z"], group=["a", "a", "b"])
+    assert (caught.value.argument, caught.value.position, caught.value.got) == ("y_pred", 2, "z")
+    assert groups.to_bytes() == before

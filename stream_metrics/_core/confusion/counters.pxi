@@ -74,6 +74,16 @@ cdef int count_labels(ConfusionCounters self, object truth, object predicted, ob
     return 0
 
 
+cdef inline int64_t place_of(ConfusionCounters self, int32_t code, list labels, int64_t[:] places, str argument,
+                             bint counted) except -2:
+    """Return 4 times the index of the label of a code, plus its kind; -1 for a new one that is only to be checked."""
+    if places[code] < 0:
+        label = self.label_index.admitted(labels[code], argument, None)
+        if counted:
+            places[code] = 4 * self.intern(label) + numeric_kind(label)
+    return places[code]
+
+
 cdef inline Py_ssize_t add_row(int64_t *target, const int64_t *source, Py_ssize_t n) noexcept nogil:
     """Add weights, which are >= 0, and return how many cells had none before."""
     cdef Py_ssize_t b
@@ -368,31 +378,54 @@ cdef class ConfusionCounters(ConfusionAggregates):
             self.wait()
         return count_labels(self, truth, predicted, y_true, y_pred, whole, part)
 
-    def count_times(self, y_true, y_pred, int64_t n, int64_t whole, uint64_t part):
-        """Count a row of a table of counts: `n` > 0 equal samples, of the weight (whole, part) in sum."""
-        cdef Py_ssize_t i, j
-        truth = self.label_index.admitted(y_true, "y_true", None)
-        predicted = self.label_index.admit_prediction(y_pred, y_true)
-        if self.holder != 0:
-            self.wait()
-        if n > self.spare:
-            self.find_spare(n)
-        if predicted is None:
-            self.abstained += n
-        elif (whole | <int64_t> part) == 0:
-            self.n += n
-            self.weighted += n
-        else:
-            self.check_weight(whole)
-            if part != 0:
-                self.make_fractional()
-            i, j = self.intern(truth), self.intern(predicted)
-            self.add(i, j, whole, part)
-            self.totals[i].type_counts[numeric_kind(truth)] += n
-            self.totals[j].type_counts[numeric_kind(predicted)] += n
-            self.n += n
-            self.weighted += n if whole != n or part != 0 else 0
-        self.spare -= n
+    def count_coded(self, tuple truth, tuple predicted, const int64_t[:] rows, samples=None, wholes=None, parts=None):
+        """Count some rows of two columns of codes, as `update` counts their samples; after an error, only some of them.
+
+        truth, predicted: codes, -1 for a missing label; the label of each code; an array that is -1 for each code, in
+        which indices are noted meanwhile. samples: how many samples each row stands for, above 0; 1 if it is None.
+        wholes, parts: the weights of all rows; `samples` if there are none.
+        """
+        cdef const int32_t[:] t = truth[0], p = predicted[0]
+        cdef int64_t[:] t_places = truth[2], p_places = predicted[2]
+        cdef list t_labels = truth[1], p_labels = predicted[1]
+        cdef const int64_t[:] times = samples, whole_parts = wholes
+        cdef const uint64_t[:] fractions = parts
+        cdef bint repeated = samples is not None, weighted = wholes is not None, fractional = parts is not None
+        cdef int64_t n, whole, i, j
+        cdef bint counted
+        cdef uint64_t part
+        cdef Py_ssize_t r, row
+        self.enter()
+        try:
+            for r in range(rows.shape[0]):
+                row = rows[r]
+                n = times[row] if repeated else 1
+                whole = whole_parts[row] if weighted else n
+                part = fractions[row] if fractional else 0
+                counted = p[row] >= 0 and (whole | <int64_t> part) != 0
+                i = place_of(self, t[row], t_labels, t_places, "y_true", counted)
+                j = -1 if p[row] < 0 else place_of(self, p[row], p_labels, p_places, "y_pred", counted)
+                if n > self.spare:
+                    self.find_spare(n)
+                self.spare -= n
+                if p[row] < 0:
+                    self.abstained += n
+                    continue
+                if counted:
+                    self.check_weight(whole)
+                    if part != 0:
+                        self.make_fractional()
+                    self.add(i >> 2, j >> 2, whole, part)
+                    self.totals[i >> 2].type_counts[i & 3] += n
+                    self.totals[j >> 2].type_counts[j & 3] += n
+                self.n += n
+                self.weighted += n if whole != n or part != 0 else 0
+        finally:
+            for r in range(rows.shape[0]):
+                t_places[t[rows[r]]] = -1
+                if p[rows[r]] >= 0:
+                    p_places[p[rows[r]]] = -1
+            self.leave()
 
     @cython.final
     cdef int find_spare(self, int64_t more) except -1:
