@@ -38,7 +38,7 @@ def lines() -> Iterator[Line]:
     for name, order in (("same", "in the same order"), ("shuffled", "in another order")):
         figures = f"{ns[name] / 1e3:.0f} / {ns['add'] / 1e3:.0f} us; `np.add` into a new array {ns['new'] / 1e3:.0f}"
         what = f"`merge` / `np.add(a, b, out=a)`, labels arrived {order}"
-        yield Line(what, ns[name] / ns["add"], target=3, figures=figures)
+        yield Line(what, ns[name] / ns["add"], target=2, figures=figures)
     yield from many_workers()
 
 

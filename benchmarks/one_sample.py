@@ -58,8 +58,11 @@ def lines() -> Iterator[Line]:
     yield from other_labels(samples)
 
 
+LIMITS = {"fresh text objects, as decoded from JSON": 60, "int weights": 55}  # nanoseconds
+
+
 def other_labels(samples: streams.Pairs) -> Iterator[Line]:
-    """Yield what other labels and weights cost, for information."""
+    """Yield what other labels and weights cost."""
     numbers = streams.pairs(list(range(10)), len(samples))
     cases: dict[str, Callable[[], streams.Pairs | streams.Triples]] = {
         "fresh text objects, as decoded from JSON": streams.fresh(samples),
@@ -71,3 +74,5 @@ def other_labels(samples: streams.Pairs) -> Iterator[Line]:
         ns = net_updates({"ours": sm.ConfusionMatrix(), "river": metrics.ConfusionMatrix()}, make, ROUNDS)
         figures = f"{ns['river']:.0f} / {ns['ours']:.1f} ns"
         yield Line(f"river `ConfusionMatrix.update` / ours, {case}", ns["river"] / ns["ours"], figures=figures)
+        if case in LIMITS:
+            yield Line(f"`ConfusionMatrix.update`, {case}", ns["ours"], "ns", target=LIMITS[case])

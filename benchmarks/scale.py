@@ -16,7 +16,7 @@ CLASSES, GROUPS, SAMPLES = 10, 1_000, 100_000
 
 def lines() -> Iterator[Line]:
     """Yield what is measured; the plan in the README is made of these numbers."""
-    for what, scored in (("labels", False), ("scores", True)):
+    for what, scored, a_sample, to_read in (("labels", False, 150, 25), ("scores", True, 1000, None)):
         workers = [worker(number, scored) for number in range(2)]
         sent = workers[0].to_bytes()
         twin = workers[1].copy()
@@ -32,10 +32,10 @@ def lines() -> Iterator[Line]:
         samples = batch(7, scored)
         fresh = sm.ByGroup(sm.MetricSet(scores=scored))
         counted = best({"batch": lambda fresh=fresh, samples=samples: feed(fresh, samples)}, 3)["batch"]  # type: ignore[misc]
-        yield Line(f"batch of 10^5 samples with {what}, 1000 groups", counted / SAMPLES, "ns a sample")
+        yield Line(f"batch of 10^5 samples with {what}, 1000 groups", counted / SAMPLES, "ns a sample", target=a_sample)
         yield Line(f"bytes of a state with {what}", len(sent) / GROUPS, "bytes a group")
         yield Line(f"write a state with {what}", ns["write"] / GROUPS / 1e3, "us a group")
-        yield Line(f"read a state with {what}", ns["read"] / GROUPS / 1e3, "us a group")
+        yield Line(f"read a state with {what}", ns["read"] / GROUPS / 1e3, "us a group", target=to_read)
         yield Line(f"merge a state with {what}", ns["merge"] / GROUPS / 1e3, "us a group")
 
 

@@ -181,6 +181,6 @@ def fading(pairs: streams.Pairs) -> Line:
     }
     ns = net(runs, 10)
     return Line(
-        "`Fading(MetricSet(), 5000).update` / `MetricSet().update`", ns["fading"] / ns["plain"],
+        "`Fading(MetricSet(), 5000).update` / `MetricSet().update`", ns["fading"] / ns["plain"], target=15,
         figures=f"{ns['fading']:.0f} / {ns['plain']:.1f} ns",
     )  # fmt: skip
