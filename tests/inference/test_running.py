@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 import stream_metrics as sm
 
