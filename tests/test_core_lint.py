@@ -33,7 +33,7 @@ NAMED = {  # lines with 32 bits that hold no count
     ),
     "ranks/score_rows.pxi": ("kinds = (np.int64, np.int32, np.uint64, np.int8)",),
     "confusion/counters.pxi": (  # codes of labels; places of the classes of a square, of which there are at most 1,024
-        "cdef inline int64_t place_of(ConfusionCounters self, int32_t code, list labels, int64_t[:] places, str argument,",
+        "cdef inline int64_t place_of(ConfusionCounters self, int32_t code, list labels, int64_t[:] places,",
         "cdef const int32_t[:] t = truth[0], p = predicted[0]",
         "cdef inline void permute_row(int64_t *row, const int64_t *source, const int32_t *to, Py_ssize_t n,",
         "cdef int32_t[::1] place",

@@ -74,8 +74,8 @@ cdef int count_labels(ConfusionCounters self, object truth, object predicted, ob
     return 0
 
 
-cdef inline int64_t place_of(ConfusionCounters self, int32_t code, list labels, int64_t[:] places, str argument,
-                             bint counted) except -2:
+cdef inline int64_t place_of(ConfusionCounters self, int32_t code, list labels, int64_t[:] places,
+                             str argument, bint counted) except -2:
     """Return 4 times the index of the label of a code, plus its kind; -1 for a new one that is only to be checked."""
     if places[code] < 0:
         label = self.label_index.admitted(labels[code], argument, None)
