@@ -2,8 +2,8 @@
 
 INTERNAL = {
     "add_cells", "add_renamed", "add_resized", "admit", "arrays", "attach", "attach_scored", "binary_only",
-    "check_merge", "check_new", "check_revert", "commit", "count_batch", "count_objects", "count_rows", "count_sample",
-    "count_singles", "count_times", "emptied", "exact", "forget", "from_content", "has_options_of", "is_positive",
+    "check_merge", "check_new", "check_revert", "commit", "count_batch", "count_coded", "count_objects", "count_rows",
+    "count_sample", "count_singles", "emptied", "exact", "forget", "from_content", "has_options_of", "is_positive",
     "map_states", "mean_ratio", "merge_load", "merge_states", "merging", "needs_pairs", "newest_epoch", "prepare_batch",
     "prototype", "ratios", "reading", "reading_time", "reads", "release_batch", "reserve_batch", "reserve_cells",
     "restore", "restore_base", "restore_registered", "revert_one", "states", "sum_at", "to_content", "total_units",
