@@ -10,8 +10,9 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
+from typing import Any
 
 __all__ = ["defer_interrupts", "end_at_interrupt", "interruptible"]
 
@@ -32,37 +33,29 @@ class _Interrupts:
 _INTERRUPTS = _Interrupts()
 
 
-def _is_usual() -> bool:
-    """Tell whether Ctrl-C raises KeyboardInterrupt in this thread."""
-    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    return usual and threading.current_thread() is threading.main_thread()
-
-
 @contextmanager
-def end_at_interrupt() -> Iterator[None]:
+def _handled_by(handler: Any) -> Iterator[None]:
+    """Handle SIGINT by `handler` inside, if it would raise KeyboardInterrupt in this thread."""
+    usual = signal.default_int_handler
+    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is usual
+    if ours:
+        signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, usual)
+
+
+def end_at_interrupt() -> AbstractContextManager[None]:
     """Let Ctrl-C end the process inside, without a traceback; leave a SIGINT alone that has another handler."""
-    ours = _is_usual()
-    if ours:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-    try:
-        yield
-    finally:
-        if ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+    return _handled_by(signal.SIG_DFL)
 
 
-@contextmanager
-def interruptible() -> Iterator[None]:
+def interruptible() -> AbstractContextManager[None]:
     """Make ``defer_interrupts`` work inside; leave a SIGINT alone that is ignored or has another handler."""
-    ours = _is_usual()
     _INTERRUPTS.pending = False
-    if ours:
-        signal.signal(signal.SIGINT, _INTERRUPTS.handle)
-    try:
-        yield
-    finally:
-        if ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+    return _handled_by(_INTERRUPTS.handle)
 
 
 @contextmanager

@@ -34,10 +34,11 @@ from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import is_one_time
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.snapshots.groups import GroupSnapshot
-from stream_metrics.states.batches import KeyedBatch, counts_labels, mergeable
+from stream_metrics.states.batches import KeyedBatch, mergeable
 from stream_metrics.states.limits import MOST, Load, capacity_left, grown, load_of
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.states.reconfiguring import not_counted, settled
+from stream_metrics.states.runs import label_counts
 from stream_metrics.wire import Portable, encoded, packed, unpacked, written_as
 
 __all__ = ["ByGroup"]
@@ -230,7 +231,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         >>> groups.snapshot().values_of("accuracy")
         {'north': 1.0, 'south': 0.0}
         """
-        if not counts_labels(self.inner):
+        if label_counts(self.inner) is None:
             expected = "of `update_counts` to read labels only: a ConfusionMatrix, a metric or a MetricSet"
             raise OptionError(argument="inner", expected=expected, but=f"got {with_article(type(self.inner))}")
         table = count_batch(y_true, y_pred, n, w)

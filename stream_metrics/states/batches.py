@@ -19,8 +19,9 @@ from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.states.ranks import RankSketch
+from stream_metrics.states.runs import label_counts
 
-__all__ = ["KeyedBatch", "counts_labels", "mergeable"]
+__all__ = ["KeyedBatch", "mergeable"]
 
 FEW = 2000  # rows of one state that are counted faster by their codes than as a batch
 
@@ -62,12 +63,13 @@ class KeyedBatch:
         """
         state = empty.copy()
         try:
-            labels = names_of_state(empty) if counts_labels(empty) else None
+            matrix = label_counts(state)
+            labels = None if matrix is None else names_of_state(empty)
             columns = self._read(labels) if _takes_columns(empty) else self.columns
             given = {name for name, values in columns.items() if values is not None}
             only_labels = {"y_true", "y_pred"} <= given <= {"y_true", "y_pred", "w", "n"} and not self.common
-            if only_labels and len(rows) <= FEW and w is None and columns is self._typed and counts_labels(empty):
-                _counts(state).count_coded(*self._codes(columns), rows, columns.get("n"), *_split(columns.get("w")))
+            if only_labels and len(rows) <= FEW and w is None and columns is self._typed and matrix is not None:
+                matrix.count_coded(*self._codes(columns), rows, columns.get("n"), *_split(columns.get("w")))
             else:
                 part = {name: _taken(column, rows) for name, column in columns.items()}
                 self._feed(state, part if w is None else {**part, "w": w})
@@ -141,16 +143,6 @@ class KeyedBatch:
         return states
 
 
-def counts_labels(state: Accumulator) -> bool:
-    """Tell whether a state, which holds no others, counts labels only."""
-    return isinstance(_counts(state), ConfusionMatrix) and getattr(state, "scored", None) is None
-
-
-def _counts(state: Any) -> Any:
-    """Return what a state, a metric or a set counts labels or scores in."""
-    return getattr(state, "state", state)
-
-
 def _split(weights: Any) -> tuple[NDArray[np.int64] | None, NDArray[np.uint64] | None]:
     """Return whole parts and fractions of weights; None where there are none."""
     return (None, None) if weights is None else (weights.wholes, weights.parts)
@@ -158,7 +150,7 @@ def _split(weights: Any) -> tuple[NDArray[np.int64] | None, NDArray[np.uint64] |
 
 def _takes_columns(state: Accumulator) -> bool:
     """Tell whether `update_many` of a state takes columns that were read: one of this package that holds no others."""
-    counts = _counts(state)
+    counts = getattr(state, "state", state)
     of_package: str = type(state).update_many.__module__
     return isinstance(counts, ConfusionMatrix | RankSketch | ProbabilityLosses) and of_package.startswith(
         "stream_metrics."

@@ -36,12 +36,12 @@ def test_what_is_replayed() -> None:
     now = [1000.0]
     source = Replay([(WELL, ILL, "sky")], cycle=8.0, seconds=10.0, clock=lambda: now[0], wait=lambda seconds: None)
     source.start(Monitor(demo_live._config(8.0, 0, "unused")))
-    found = []
+    replayed = []
     while not source.ended:
         now[0] += 0.1
-        found += source.poll(0.1)
+        replayed += source.poll(0.1)
 
-    events = [json.loads(record.value or b"") for record in found]
+    events = [json.loads(record.value or b"") for record in replayed]
     asked = [event for event in events if "y_pred" in event]
     labels = {event["id"]: event["time"] for event in events if "y_true" in event}
     assert len(asked) in (10 * RATE, 10 * RATE + 1)
@@ -51,7 +51,7 @@ def test_what_is_replayed() -> None:
         assert (event["y_pred"] == "path") == drifts
         assert labels.get(event["id"], 2000.0) >= event["time"]
     assert 0.9 * len(asked) < len(labels) < 0.99 * len(asked)
-    assert [record.offset for record in found] == list(range(len(found)))
+    assert [record.offset for record in replayed] == list(range(len(replayed)))
     assert source.poll(0.1) == []
 
 

@@ -130,7 +130,7 @@ def until(condition: Callable[[], Any]) -> Any:
 
 
 def counted(view: View) -> tuple[Any, ...]:
-    """Return all of a view that must be the same whoever shows it."""
+    """Return all of a view that must be the same at every worker."""
     windows = {name: structs.replace(part, comparisons={}) for name, part in view.by_window.items()}
     return windows, view.join, view.delays, view.records.read, view.records.rejected, view.event_time
 
@@ -210,7 +210,7 @@ def test_what_a_dead_worker_has_counted_stays(worker: Callable[..., Worker]) -> 
 
 
 def test_one_worker_evaluates_alerts_and_another_goes_on(worker: Callable[..., Worker], told: list[Change]) -> None:
-    """A rule fires once, whoever looks; all show it; after a kill it goes on firing and is not told again."""
+    """A rule fires once for all workers; all show it; after a kill it goes on firing and is not sent again."""
     one, two = worker(), worker()
     one.monitor.assign([0])
     one.take(0, STREAMS[0])

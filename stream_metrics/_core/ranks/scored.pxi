@@ -108,7 +108,11 @@ cdef class ScoreCounters:
             owner.leave()
         return True
 
-    cdef int take_capacity(self, int64_t taken) except -1:
+    cpdef int take_capacity(self, int64_t taken) except -1:
+        """Raise WeightError unless every state can count that much more, of weight and of samples.
+
+        So the last state cannot refuse what those before it have counted, which a sketch could not take back.
+        """
         if taken > self.capacity:
             self.find_capacity(taken)
         self.capacity -= taken

@@ -1,4 +1,4 @@
-"""A configuration from TOML and from texts: what is unknown or of another type is refused, with what is meant instead.
+"""Configurations from TOML and from texts; an error for an unknown key names the most similar one.
 
 Layers are tables by name, each a mapping of keys; a later layer wins key by key.
 """

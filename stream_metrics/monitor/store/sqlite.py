@@ -50,7 +50,7 @@ class Store(StateStore):
             raise StoreError(f"{self.path}: {error.strerror}") from None
         try:
             self._connection = self._opened()
-            self._identities = self._found()
+            self._identities = self._identify()
         except BaseException:
             self._lock.close()
             raise
@@ -63,18 +63,18 @@ class Store(StateStore):
         with self._named_errors(), self._lock.turn():
             return connect(self.path)
 
-    def _found(self) -> list[tuple[str, int, int]]:
+    def _identify(self) -> list[tuple[str, int, int]]:
         """Return device and inode of the file and of its log, as far as they are at their paths."""
-        found = []
+        identities = []
         for path in (self.path, f"{os.path.realpath(self.path)}-wal"):
             with suppress(OSError):
                 status = os.stat(path)
-                found.append((path, status.st_dev, status.st_ino))
-        return found
+                identities.append((path, status.st_dev, status.st_ino))
+        return identities
 
-    def _check_there(self, found: list[tuple[str, int, int]]) -> None:
+    def _check_there(self, identities: list[tuple[str, int, int]]) -> None:
         """Raise ``StoreError`` if the file or its log is no longer at its path: what is written there would be lost."""
-        if found != self._identities:
+        if identities != self._identities:
             raise StoreError(
                 f"{self.path}: the state file was deleted or replaced while it was in use, or its log {self.path}-wal; "
                 f"what was counted cannot be saved until it is put back, or the monitor is started again"
@@ -98,7 +98,7 @@ class Store(StateStore):
     def transaction(self) -> Iterator[None]:
         """Write the effects of all statements inside, or none."""
         with self._named_errors(), self._lock.turn():
-            self._check_there(self._found())
+            self._check_there(self._identify())
             with self._begun("begin immediate"):
                 yield
 
@@ -135,10 +135,10 @@ class Store(StateStore):
         if not self._identities:
             return
         with self._named_errors(), self._lock.turn():
-            found = self._found()  # before the last one to close deletes the log
+            identities = self._identify()  # before the last one to close deletes the log
             self._connection.close()
         self._lock.close()
         try:
-            self._check_there(found)
+            self._check_there(identities)
         finally:
             self._identities = []

@@ -75,7 +75,7 @@ def test_batches_and_restarts_change_nothing(tmp_path: Path) -> None:
     stream = events(1500, 0.03, SKEWS["anything"], seed=5)
     stream += [event | {"time": event["time"] + 9, "truth": "b"} for event in stream[-900::7] if "truth" in event]
     config = structs.replace(CONFIG, join=Join(ahead="365d", ttl="5s", keep_joined="60s", votes=32))
-    found = []
+    results = []
     for at_once in (1, 7, 700, 10_000):
         path = str(tmp_path / f"state {at_once}")
         monitor = Monitor(config, Store(path), lambda: NOW + 10**6)
@@ -87,12 +87,12 @@ def test_batches_and_restarts_change_nothing(tmp_path: Path) -> None:
                 monitor = Monitor(config, Store(path), lambda: NOW + 10**6)
                 monitor.assign([0])
         partition = monitor._partitions[0]
-        found.append((monitor.counts().to_bytes(), monitor.stats(), partition.joiner.content()[:4]))
+        results.append((monitor.counts().to_bytes(), monitor.stats(), partition.joiner.content()[:4]))
         monitor.close()
 
-    assert found[1:] == found[:1] * 3
-    assert found[0][1].corrections > 0
-    assert found[0][1].predictions_expired > 0
+    assert results[1:] == results[:1] * 3
+    assert results[0][1].corrections > 0
+    assert results[0][1].predictions_expired > 0
 
 
 def test_an_event_of_the_future_forgets_nothing(tmp_path: Path) -> None:
