@@ -54,7 +54,7 @@ class KeyedBatch:
         self.n = _length(self.columns["y_true"])
         self._callers = self.columns  # with all rows, by which errors name positions
         self._typed: Columns | None = None  # the columns, each read once
-        self._coded: list[Coded] | None = None
+        self._coded: tuple[Coded, Coded] | None = None
 
     def count_rows(self, rows: NDArray[np.int64], empty: State, w: list[float] | None = None) -> State:
         """Return a new state that has counted some rows, with the weights `w` of these rows if they are given.
@@ -63,7 +63,7 @@ class KeyedBatch:
         """
         state = empty.copy()
         try:
-            matrix = label_counts(state)
+            matrix: Any = label_counts(state)
             labels = None if matrix is None else names_of_state(empty)
             columns = self._read(labels) if _takes_columns(empty) else self.columns
             given = {name for name, values in columns.items() if values is not None}
@@ -106,11 +106,10 @@ class KeyedBatch:
             self._typed = columns
         return self._typed
 
-    def _codes(self, columns: Columns) -> list[Coded]:
+    def _codes(self, columns: Columns) -> tuple[Coded, Coded]:
         """Return the columns of labels as `count_coded` takes them."""
         if self._coded is None:
-            coded = [factorize(columns[name]) for name in ("y_true", "y_pred")]
-            self._coded = [(codes, names, np.full(len(names), -1, np.int64)) for codes, names in coded]
+            self._coded = _coded(columns["y_true"]), _coded(columns["y_pred"])
         return self._coded
 
     def split_by_key(
@@ -141,6 +140,11 @@ class KeyedBatch:
             state = self.count_rows(part, before if go_on and before is not None else empty)
             states[key] = state if go_on or before is None else before.copy().merge(state)
         return states
+
+
+def _coded(column: Column) -> Coded:
+    codes, names = factorize(column)
+    return codes, names, np.full(len(names), -1, np.int64)
 
 
 def _split(weights: Any) -> tuple[NDArray[np.int64] | None, NDArray[np.uint64] | None]:
