@@ -295,6 +295,7 @@ def test_a_range_of_time_is_chosen_and_left_again(visit):
     view = make_view(4, 3)
     page, server = visit(view)
     page.click("#trends-data summary")
+    page.locator("#trends-table tbody tr").first.wait_for()
     live = page.locator("#trends-table tbody tr").count()
     server.answer = answered(view, complete_from=view["now"] - 7200)
 
