@@ -95,6 +95,15 @@ class ScoreStates(ScoreCounters):
         """Use this class as the one beside `pos_label`; the caller knows it from other samples."""
         self.negative = self.rule.negative = (label,)
 
+    def _take_capacity(self, taken: int) -> None:
+        """Raise WeightError unless every state can count that much more, of weight and of samples, of any size.
+
+        So the last state cannot refuse what those before it have counted, which a sketch could not take back.
+        """
+        if taken > self.capacity:
+            self.find_capacity(taken)
+        self.capacity -= taken
+
     def find_capacity(self, taken: int) -> None:
         """Update `capacity`; WeightError if it is less than `taken`."""
         self.capacity = capacity_left([max(state.merge_load()) for state in self.states()], taken)
@@ -198,7 +207,7 @@ class ScoreStates(ScoreCounters):
     def count(self, steps: Steps, taken: int) -> None:
         """Count one sample, which takes so much capacity, in all states or in none."""
         if len(steps) > 1:
-            self.take_capacity(taken)
+            self._take_capacity(taken)
         count_sample(steps)
 
     def uncount(self, steps: Steps) -> None:
@@ -248,7 +257,7 @@ class ScoreStates(ScoreCounters):
         named = predictions_by_class(whole.truth, self.rule.names)
         whole.predicted = fill_predictions(y_pred, decisions.labels, scored, whole.n, named)
         with owner.writing():
-            self.take_capacity(cost(scored))
+            self._take_capacity(cost(scored))
             adds: Adds = [(counts, counts.prepare_batch(whole))]
             try:
                 adds += self.prepare_batch(scored, decisions)

@@ -108,11 +108,7 @@ cdef class ScoreCounters:
             owner.leave()
         return True
 
-    cpdef int take_capacity(self, int64_t taken) except -1:
-        """Raise WeightError unless every state can count that much more, of weight and of samples.
-
-        So the last state cannot refuse what those before it have counted, which a sketch could not take back.
-        """
+    cdef int take_capacity(self, int64_t taken) except -1:
         if taken > self.capacity:
             self.find_capacity(taken)
         self.capacity -= taken
