@@ -12,7 +12,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from stream_metrics.monitor.archive.writing import State, complete_from, state_of
+from stream_metrics.containers.group_tables import GroupTable
+from stream_metrics.monitor.archive.writing import COUNTS, State, complete_from, state_of
 from stream_metrics.monitor.store.rows import Extent
 
 __all__ = ["Panes", "Piece", "complete", "cut_every", "cuts", "merged", "pieces", "steps"]
@@ -107,6 +108,10 @@ def pieces(panes: Panes, name: str, wanted: Sequence[int]) -> list[Piece]:
 
 def merged(panes: Panes, name: str, start: int, end: int) -> State | None:
     """Return the merged state of a piece; None if it has no panes."""
+    table = None if name == COUNTS else GroupTable.of(panes.bodies(name, start, end))
+    data = None if table is None else table.to_bytes()
+    if data is not None:
+        return state_of(data)
     total: State | None = None
     for body in panes.bodies(name, start, end):
         state = state_of(body)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeAlias, cast
 
+from stream_metrics.containers.group_tables import GroupTable
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.inputs.times import LIMIT
 from stream_metrics.metrics.metric_set import MetricSet
@@ -271,6 +272,10 @@ def merged_bytes(parts: Sequence[bytes]) -> bytes:
     """Return the bytes of the merged states of some panes."""
     if len(parts) == 1:
         return parts[0]
+    table = GroupTable.of(parts)
+    data = None if table is None else table.to_bytes()
+    if data is not None:
+        return data
     first, *rest = map(state_of, parts)
     for state in rest:
         first.merge(state)  # type: ignore[arg-type]

@@ -1,0 +1,112 @@
+"""Tables of the counts of groups: the same bytes as states give, or None where it takes states."""
+
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import stream_metrics as sm
+from stream_metrics.containers.group_tables import GroupTable
+
+TEXTS = st.sampled_from(["a", "b", "long " * 8, "x" * 300, "é"])
+NUMBERS = st.sampled_from([0, 1, 7, -3, 200, 70_000, 2**40, 2**70, -(2**63) - 1, 1.0, True])
+LABELS = TEXTS | NUMBERS | st.tuples(TEXTS, NUMBERS) | st.just((1, ("a", ("b",))))
+PREDICTIONS = LABELS | st.none()
+SAMPLES = st.lists(st.tuples(LABELS, PREDICTIONS, LABELS), max_size=12)
+LIMITS = st.sampled_from([None, 1, 2, 3])
+
+
+def counted(empty, samples):
+    groups = empty.copy()
+    for truth, predicted, group in samples:
+        groups.update(truth, predicted, group=group)
+    return groups
+
+
+def summed(parts):
+    table = GroupTable.of(parts)
+    return None if table is None else table.to_bytes()
+
+
+@given(st.lists(SAMPLES, min_size=1, max_size=6), LIMITS)
+def test_the_sum_has_the_bytes_of_merged_states(batches, limit):
+    states = [counted(sm.ByGroup(sm.ConfusionMatrix(), limit), samples) for samples in batches]
+    data = summed([state.to_bytes() for state in states])
+    assert data in (None, sm.merge(states).to_bytes())
+
+
+@given(st.lists(st.lists(st.tuples(TEXTS, TEXTS | st.none(), TEXTS), max_size=40), min_size=1, max_size=5), LIMITS)
+def test_text_is_always_summed(batches, limit):
+    states = [counted(sm.ByGroup(sm.ConfusionMatrix(), limit), samples) for samples in batches]
+    assert summed([state.to_bytes() for state in states]) == sm.merge(states).to_bytes()
+
+
+@given(st.lists(st.tuples(st.integers(0, 300), st.integers(-5, 5), st.integers(0, 20)), min_size=1))
+def test_numbers_of_one_type_are_summed(samples):
+    states = [counted(sm.ByGroup(sm.ConfusionMatrix(), 5), part) for part in (samples[::2], samples[1::2])]
+    assert summed([state.to_bytes() for state in states]) == sm.merge(states).to_bytes()
+
+
+@given(st.lists(st.tuples(*[st.sampled_from([3, 1, 2])] * 2, TEXTS)))
+def test_fixed_labels(samples):
+    empty = sm.ByGroup(sm.ConfusionMatrix([3, 1, 2]))
+    states = [counted(empty, samples), counted(empty, samples[:3])]
+    assert summed([state.to_bytes() for state in states]) == sm.merge(states).to_bytes()
+
+
+def test_many_rows_are_united_on_the_way(monkeypatch):
+    monkeypatch.setattr("stream_metrics.containers.group_tables.UNITE", 3)
+    chance = np.random.default_rng(0)
+    states = []
+    for _ in range(20):
+        state = sm.ByGroup(sm.ConfusionMatrix())
+        state.update_many(*chance.integers(0, 9, (2, 50)), group=chance.integers(0, 30, 50))
+        states.append(state)
+    assert summed([state.to_bytes() for state in states]) == sm.merge(states).to_bytes()
+
+
+def groups_of(inner, *samples, **options):
+    groups = sm.ByGroup(inner, **options)
+    for sample in samples:
+        groups.update(*sample[:-1], group=sample[-1])
+    return groups
+
+
+@pytest.mark.parametrize(
+    "states",
+    [
+        [groups_of(sm.ConfusionMatrix(), ("a", "b", 2, "g"))],
+        [groups_of(sm.ConfusionMatrix(), ("a", "b", 0, "g"))],
+        [groups_of(sm.ConfusionMatrix(), ("a", "b", 0.5, "g"))],
+        [groups_of(sm.ConfusionMatrix(), (1, 1.0, "g"))],
+        [groups_of(sm.ConfusionMatrix(), ("a", "b", 1)), groups_of(sm.ConfusionMatrix(), ("a", "b", 1.0))],
+        [groups_of(sm.ConfusionMatrix(), (1, 2, "g")), groups_of(sm.ConfusionMatrix(), (1.0, 2, "g"))],
+        [groups_of(sm.ConfusionMatrix()), groups_of(sm.ConfusionMatrix(), max_groups=3)],
+        [groups_of(sm.ConfusionMatrix(["a", "b"], "b"), ("a", "c", "g"))],
+        [groups_of(sm.MetricSet(), ("a", "b", "g"))],
+        [sm.MetricSet()],
+        [],
+    ],
+)
+def test_all_else_is_left_to_states(states):
+    assert summed([state.to_bytes() for state in states]) is None
+
+
+def test_groups_that_lost_their_samples():
+    groups = groups_of(sm.ConfusionMatrix(), ("a", "b", "g"), ("a", "b", "h"), ("c", "c", "i"), max_groups=2)
+    for sample in ("a", "b", "g"), ("a", "b", "h"), ("c", "c", "i"):
+        groups.revert_one(sample[0], sample[1], 1, sample[2])
+        data = summed([groups.to_bytes(), groups_of(sm.ConfusionMatrix(), max_groups=2).to_bytes()])
+        assert data in (None, groups.to_bytes())
+
+
+@given(st.data())
+def test_damaged_bytes_are_refused_or_read(data):
+    body = groups_of(sm.ConfusionMatrix(), ("a", 7, "g"), ((1, "x"), 2**70, 3), ("a", None, 1.0)).to_bytes()
+    at, byte = data.draw(st.integers(0, len(body) - 1)), data.draw(st.integers(0, 255))
+    damaged = body[:at] + bytes([byte]) + body[at + 1 :]
+    for part in damaged, body[:at]:
+        with suppress(sm.StreamMetricsError, ValueError):
+            summed([body, part])
