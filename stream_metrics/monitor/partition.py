@@ -241,7 +241,7 @@ class Partition:
             self._mark_later(f"groups by {self._field}", groups_since)
         self.counts.groups_since = groups_since
         if recent:
-            self.arrivals.note(recent, row.written)
+            self.arrivals.restore(recent, row.written)
         return waiting, done
 
 

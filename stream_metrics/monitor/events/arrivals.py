@@ -64,6 +64,17 @@ class Arrivals:
         self.behind = behind if self.last is None else min(self.behind, behind)
         self.last, self.newest = now, float(self._times[usable].max())
 
+    def restore(self, times: Sequence[float], last: float) -> None:
+        """Take note of the last events before a restart, in the order in which they came; the last came at `last`.
+
+        When the others came is not known. After a pause they say that the last few are far too fresh, so these count
+        for themselves.
+        """
+        self.note(times, last)
+        newest, self._times, self._delays = self.newest, np.empty(0), np.empty(0)
+        self.note(times[1 - FEW :], last)
+        self.newest = max(each for each in (newest, self.newest) if each is not None)
+
 
 def reading_time(arrivals: Iterable[Arrivals], now: float, lag: int | None, ended: bool) -> float | None:
     """Return the time at which windows are read; None if there was no event.

@@ -119,6 +119,28 @@ def test_time_passes_over_a_restart(tmp_path: Path) -> None:
     again.close()
 
 
+@pytest.mark.parametrize("after", [1, 5, 50, 200])
+def test_time_passes_over_a_restart_after_a_pause(tmp_path: Path, after: int) -> None:
+    """Events before a pause do not make those after it look too fresh: the last hour is that of the clock."""
+    clock = Clock(NOW + 4)
+    monitor, _ = monitor_of(clock, tmp_path / "state")
+    monitor.assign([0])
+    monitor.step(records(pairs(206)))
+    clock.now = NOW + 8 * 3600
+    monitor.step(records(pairs(after, clock.now - 2, step=0.01), start=206))
+    monitor.close()
+    clock.now += 10
+    again, _ = monitor_of(clock, tmp_path / "state")
+    again.assign([0])
+    again.report_lag({("memory", 0): 0})
+    view = again.view()
+
+    assert view.source.time is not None
+    assert -3 <= view.source.time - clock.now <= 0
+    assert (view.by_window["6s"].n, view.by_window["1h"].n) == (0, after)
+    again.close()
+
+
 def test_time_stands_still_while_a_backlog_is_read() -> None:
     """Records of two hours ago are shown as the last hour while more wait; the clock takes over at the end of them."""
     clock = Clock(NOW + 7200)
