@@ -28,7 +28,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from stream_metrics._core.numeric.kernels import MISSING, Lock, checked_weight, split_weights
+from stream_metrics._core.numeric.kernels import checked_weight, split_weights
+from stream_metrics._core.windows.kernels import FadingState, FadingUpdateBase
 from stream_metrics.containers.inner import (
     InRiver,
     check_same,
@@ -61,7 +62,7 @@ REACH, FIRST = {"fine": 40, "coarse": 24}, {"fine": -54, "coarse": -14}
 CONFIGURATION = ("inner", "half_life")
 
 
-class Fading(InRiver, Portable):
+class Fading(FadingUpdateBase, InRiver, Portable):
     """A state in which a sample that is a half-life older counts half as much.
 
     By count, every update ages all samples by one, abstentions too. In a snapshot a sample that comes now has its own
@@ -99,21 +100,23 @@ class Fading(InRiver, Portable):
 
     @named_arguments
     def __init__(self, inner: Accumulator, half_life: Length, clock: Callable[[], Time] = time.time) -> None:
-        self.inner = empty_prototype(inner, "Fading")
-        reason = mergeable(self.inner)
+        prototype = empty_prototype(inner, "Fading")
+        reason = mergeable(prototype)
         if reason is not None:
             raise ValueError(f"Expected `inner` of a Fading to be mergeable, but: {reason}")
-        self.by_count = not isinstance(half_life, str | timedelta | np.timedelta64)
-        if not self.by_count:
-            self._half: int | float = parse_duration(half_life, "half_life")
+        by_count = not isinstance(half_life, str | timedelta | np.timedelta64)
+        if not by_count:
+            half: int | float = parse_duration(half_life, "half_life")
         elif isinstance(half_life, bool) or not isinstance(half_life, int | float) or not 0.01 <= half_life <= 1e15:
             raise ValueError(f"Expected `half_life` to be a number of samples, or of time, but got {half_life!r}")
         else:
-            self._half = int(half_life) if half_life == int(half_life) else half_life
-        grain = "coarse" if any(has_sketch(state) for state in walk_inner(self.inner)) else "fine"
+            half = int(half_life) if half_life == int(half_life) else half_life
+        grain = "coarse" if any(has_sketch(state) for state in walk_inner(prototype)) else "fine"
         self._reach, self._first = REACH[grain], FIRST[grain]
-        self._stretch = self._half * self._reach
-        self.clock, self._lock = clock, Lock()
+        self._stretch = half * self._reach
+        self.by_count = by_count
+        self._configure(prototype, by_count, half, self._first, clock)
+        self._needs_seen = any(map(_reads_seen, walk_inner(prototype)))
         self.reset()
 
     @property
@@ -128,16 +131,18 @@ class Fading(InRiver, Portable):
 
     def reset(self) -> None:
         """Forget every sample; the configuration stays."""
-        with self._lock:
-            self._states: dict[int, Accumulator] = {}  # by the number of the stretch at whose start they began
-            self._latest: int | None = None  # time, or number of updates
-            self._capacity = 0.0  # how much weight can come; a lower bound
+        with self.writing():
+            self._keep({}, None)
+            self._capacity = 0.0
             self.dropped = 0
+
+    def _instant(self, t: object) -> int:
+        return to_epoch_ns(t)
 
     def _place(self, t: object) -> int:
         """Return where the next sample lies on the axis of time, or of updates."""
         if not self.by_count:
-            return to_epoch_ns(self.clock() if t is None else t)
+            return self._instant(self.clock() if t is None else t)
         if t is not None:
             raise ValueError(f"Expected no `t` where samples fade by count, but got {t!r}")
         if self._latest is not None and self._latest >= MOST:
@@ -151,72 +156,39 @@ class Fading(InRiver, Portable):
     def _newest(self, place: int) -> int:
         return int(place // self._stretch)
 
-    @named_arguments
-    def update(
-        self,
-        y_true: object,
-        y_pred: object = MISSING,
-        w: object = 1,
-        *,
-        t: object = None,
-        group: object = None,
-        scores: object = None,
-        classes: Iterable[Label] | None = None,
+    def _count_slowly(
+        self, place: int, y_true: object, y_pred: object, weight: float, named: dict[str, object]
     ) -> None:
-        """Count one sample.
+        """Count one sample that may be of another stretch than the one before; called in a section."""
+        latest = place if self._latest is None else max(self._latest, place)
+        newest, own = self._newest(latest), self._newest(place)
+        if own < newest - 1:
+            self.dropped += 1
+            return
+        if float(weight) + 1 > self._capacity or newest != self._newest(self._latest or 0):
+            self._find_capacity(self._states, latest, float(weight) + 1)
+        states = {stretch: state for stretch, state in self._states.items() if stretch >= newest - 1}
+        counting = range(newest - 1, own + 1)
+        states |= {stretch: self.inner.copy() for stretch in counting if stretch not in states}
+        if self._needs_seen and newest in counting:
+            _check_seen(states[newest], y_true, y_pred, named)
+        for stretch in counting:
+            states[stretch].update(y_true, y_pred, weight * self._scale(place, stretch), **named)
+        self._keep(states, latest)
+        self._capacity -= float(weight) + 1
 
-        Parameters
-        ----------
-        y_true : Label
-            The true label.
-        y_pred : object, optional
-            The prediction, as `inner` takes it.
-        w : int or float, default 1
-            Weight of the sample, >= 0.
-        t : float or datetime or numpy.datetime64, optional
-            Time of the sample: seconds since 1970, or a datetime (UTC if it is naive). The time of the clock by
-            default.
-        group : Label, optional
-            The group of the sample, if `inner` has groups.
-        scores : mapping from Label to float or float or sequence of float, optional
-            Scores beside a prediction that is not their largest.
-        classes : sequence of Label, optional
-            The classes that a sequence of scores belongs to.
-
-        Raises
-        ------
-        LabelError
-            If a label is not allowed.
-        ScoreError
-            If a score is not allowed.
-        WeightError
-            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
-        ValueError
-            If a time is given and samples fade by count.
-        """
-        time = None if self.by_count and t is None else self._place(t)
-        given = {"group": group, "scores": scores, "classes": classes}
-        named = {name: value for name, value in given.items() if value is not None}
-        weight = checked_weight(w)  # refuses a weight as it was given
-        with self._lock:
-            place = self._place(None) if time is None else time
-            latest = place if self._latest is None else max(self._latest, place)
-            newest, own = self._newest(latest), self._newest(place)
-            if own < newest - 1:
-                self.dropped += 1
-                return
-            if float(weight) + 1 > self._capacity or newest != self._newest(self._latest or 0):
-                self._find_capacity(self._states, latest, float(weight) + 1)
-            states = {}
-            for stretch in (newest - 1, newest):
-                state = self._states.get(stretch)
-                if stretch <= own:
-                    state = self.inner.copy() if state is None else state
-                    state.update(y_true, y_pred, weight * self._scale(place, stretch), **named)
-                if state is not None:
-                    states[stretch] = state
-            self._states, self._latest = states, latest
-            self._capacity -= float(weight) + 1
+    def _keep(self, states: dict[int, Accumulator], latest: int | None) -> None:
+        """Keep states by the stretches at whose start they began, and the latest time or number of updates."""
+        self._states, self._latest = states, latest
+        self._set_current(None, None, 1, 0)
+        newest = self._newest(latest or 0)
+        older, newer = states.get(newest - 1), states.get(newest)
+        margin = 0 if isinstance(self._half, int) else 1  # where the end of a stretch may be rounded
+        first, last = (int(n * self._stretch) + sign * margin for n, sign in ((newest, 1), (newest + 1, -1)))
+        if older is None or newer is None or first >= last or max(-first, last, 4 * self._stretch) > 2**62:
+            return
+        old = FadingState(older, (newest - 1) * self._stretch)
+        self._set_current(old, FadingState(newer, newest * self._stretch), first, last)
 
     def _shown(self, states: dict[int, Accumulator], latest: int) -> float:
         """Return a bound of the sum of weights that is read at the latest time."""
@@ -298,7 +270,7 @@ class Fading(InRiver, Portable):
             return
         weight = [1.0] * batch.n if w is None else _reals(w, batch.n)
         times = None if self.by_count and t is None else self._places(t, batch.n)
-        with self._lock:
+        with self.writing():
             places = self._places(None, batch.n) if times is None else times
             latest = max([*places, *([] if self._latest is None else [self._latest])])
             newest, own = self._newest(latest), [self._newest(place) for place in places]
@@ -315,7 +287,7 @@ class Fading(InRiver, Portable):
             self._find_capacity(states, latest, 0)
             if self._latest is not None:
                 self.dropped += sum(mine < self._newest(self._latest) - 1 for mine in own)
-            self._states, self._latest = states, latest
+            self._keep(states, latest)
 
     def _places(self, t: object, n: int) -> list[int]:
         first = self._place(t if self.by_count else self.clock())
@@ -345,11 +317,12 @@ class Fading(InRiver, Portable):
             If the two count differently. The message names the options that differ.
         """
         check_same(self, other, CONFIGURATION)
-        with self._lock.merging(other._lock):
+        with self.merging(other):
             inner = common_prototype(self.inner, other.inner)
             if inner is not self.inner:
                 self.inner = inner
-                self._states = {stretch: copied_into(inner, state) for stretch, state in self._states.items()}
+                states = {stretch: copied_into(inner, state) for stretch, state in self._states.items()}
+                self._keep(states, self._latest)
             if other._latest is None:
                 return self
             latest = max(other._latest, other._latest if self._latest is None else self._latest)
@@ -361,7 +334,7 @@ class Fading(InRiver, Portable):
                 elif theirs is not None:
                     states[stretch] = copied(theirs)
             self._find_capacity(states, latest, 0)
-            self._states, self._latest = states, latest
+            self._keep(states, latest)
         return self
 
     def copy(self) -> Self:
@@ -373,9 +346,8 @@ class Fading(InRiver, Portable):
             The copy.
         """
         twin: Self = type(self)(self.inner, self._half if self.by_count else f"{self._half}ns", self.clock)
-        with self._lock.reading():
-            twin._states = {stretch: state.copy() for stretch, state in self._states.items()}
-            twin._latest = self._latest
+        with self.reading():
+            twin._keep({stretch: state.copy() for stretch, state in self._states.items()}, self._latest)
         return twin
 
     def reconfigured(self, **options: Any) -> Self:
@@ -402,12 +374,12 @@ class Fading(InRiver, Portable):
         options = settled(options)
         inner = reconfigured_inner(self.inner, options, ("half_life",))
         twin: Self = type(self)(inner, self._half if self.by_count else f"{self._half}ns", self.clock)
-        with self._lock.reading():
+        with self.reading():
             if self._states and twin._reach != self._reach:
                 reason = "labels alone fade in other stretches of time than scores"
                 raise OptionError(argument="scores", expected="to stay", got=options.get("scores"), but=reason)
-            twin._states = {stretch: reconfigured_inner(state, options) for stretch, state in self._states.items()}
-            twin._latest = self._latest
+            states = {stretch: reconfigured_inner(state, options) for stretch, state in self._states.items()}
+            twin._keep(states, self._latest)
         return twin
 
     def _read(self) -> Accumulator:
@@ -427,7 +399,7 @@ class Fading(InRiver, Portable):
         object
             A state of the class of `inner`.
         """
-        with self._lock.reading():
+        with self.reading():
             if self._latest is None:
                 return self.inner.copy()
             at = self._latest if t is None else self._place(t)
@@ -474,13 +446,13 @@ class Fading(InRiver, Portable):
     @property
     def n(self) -> int:
         """The number of samples that are not forgotten."""
-        with self._lock.reading():
+        with self.reading():
             return int(self._read().n)
 
     @property
     def abstained(self) -> int:
         """The number of samples without a prediction that are not forgotten."""
-        with self._lock.reading():
+        with self.reading():
             return int(self._read().abstained)
 
     def reading_time(self) -> int | None:
@@ -492,7 +464,7 @@ class Fading(InRiver, Portable):
         return int(getattr(self, name))
 
     def _content(self) -> list[object]:
-        with self._lock.reading():
+        with self.reading():
             latest = [] if self._latest is None else [self._latest]
             states = [[stretch, self._states[stretch].to_content()] for stretch in sorted(self._states)]
         return [packed(self.inner), self.by_count, self._half, latest, states]
@@ -509,8 +481,7 @@ class Fading(InRiver, Portable):
                 raise ValueError("the latest time, or the number of updates")
             window._latest = seen if by_count else to_epoch_ns(np.datetime64(seen, "ns"))
         restored = state_decoder(template)
-        for stretch, data in states:
-            window._states[stretch] = restored(data)
+        window._keep({stretch: restored(data) for stretch, data in states}, window._latest)
         newest = window._newest(window._latest or 0)
         if not set(window._states) <= {newest - 1, newest} or (states and newest - 1 not in window._states):
             raise ValueError("states of the last two stretches")
@@ -530,6 +501,19 @@ class Fading(InRiver, Portable):
 
     def __repr__(self) -> str:
         return f"Fading({self.merged()!r}, half-life {self.half_life}, {quantity(self.n, 'sample')})"
+
+
+def _reads_seen(state: Any) -> bool:
+    """Return whether a state may refuse a single score that it would count after other labels."""
+    scored = getattr(state, "scored", None)
+    return scored is not None and scored.negative is None
+
+
+def _check_seen(state: Any, y_true: object, y_pred: object, named: dict[str, object]) -> None:
+    """Raise if a state refuses a sample because of the labels that it has counted, or has not."""
+    if hasattr(state, "inner"):
+        state = state.state_for(named["group"]) if "group" in named else state.inner
+    state.scored.steps(state.state, y_true, y_pred, 1, named.get("scores"), named.get("classes"))
 
 
 def _reals(w: object, n: int) -> list[float]:

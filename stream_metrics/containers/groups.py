@@ -286,6 +286,11 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
                 return self._rest
         return Slot(self.inner.copy())
 
+    def state_for(self, group: Label) -> Any:
+        """Return the state that would count the next sample of a group, an empty one if it is new."""
+        key = canonical(group, "group")
+        return (self._slots.get(key) or self._admit(key)).state
+
     def _settle(self, key: Label, slot: Slot) -> None:
         """Give the slot that `_admit` returned its place, now that it has counted a sample."""
         if slot is not self._rest and (self.max_groups is None or len(self._slots) < self.max_groups):

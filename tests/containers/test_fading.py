@@ -13,7 +13,7 @@ import pytest
 import stream_metrics as sm
 from stream_metrics.containers.fading import FIRST, REACH
 from stream_metrics.containers.rolling import Rolling
-from stream_metrics.inputs.times import to_epoch_ns
+from stream_metrics.inputs.times import parse_duration, to_epoch_ns
 
 NO_RATIOS = {
     "tp_sum",
@@ -104,6 +104,70 @@ def test_by_time_values_are_those_of_faded_weights(case: str) -> None:
     y_true, y_pred, w = (list(column) for column in zip(*(drawn for _, drawn in stream), strict=True))
     batch.update_many(y_true, y_pred, w, t=np.array([t for t, _ in stream]))
     assert batch == whole
+
+
+INNER: dict[str, tuple[Callable[[], Any], Callable[[random.Random, str], tuple[Any, ...]]]] = {
+    "labels": (sm.MetricSet, lambda rng, label: (label, rng.choice(["a", "b", ("c", 1), None]))),
+    "fixed labels": (lambda: sm.ConfusionMatrix(["a", "b"]), lambda rng, label: (label, rng.choice("ab"))),
+    "scored set": (
+        lambda: sm.MetricSet(scores=True, buckets=16),
+        lambda rng, label: (label, {"a": round(rng.random(), 2), "b": 0.5}) if rng.random() < 0.9 else (label, "b"),
+    ),
+    "area": (lambda: sm.ROCAUC(pos_label="a"), lambda rng, label: (label, rng.random())),
+}
+
+
+@pytest.mark.parametrize("case", INNER)
+@pytest.mark.parametrize("half_life", [3, 7.3, 0.3, 10**15, "1s", "30d", "9000d"])
+def test_states_are_sums_of_scaled_weights(case: str, half_life: Any) -> None:
+    """To the byte: each state counts every sample since its stretch began, with the weight that its place has there."""
+    make, draw = INNER[case]
+    rng, now = random.Random(3), 1_700_000_000.0
+    fading, by_time = sm.Fading(make(), half_life), isinstance(half_life, str)
+    grain = "fine" if "labels" in case else "coarse"
+    first, reach = FIRST[grain], REACH[grain]
+    half = parse_duration(half_life, "half_life") if by_time else half_life
+    stretch = half * reach
+    states: dict[int, Any] = {}
+    dropped = latest = 0
+    for i in range(1, 400):
+        now += rng.random() * rng.choice([0.1, 1, 1, 50]) * (1 if half_life == "1s" else 1e5)
+        t = round(now - rng.choice([0, 0, 0, 45]), 6)
+        place, w = to_epoch_ns(t) if by_time else i, rng.choice([1, 1, 0, 3, 0.1, 10**5 + 1])
+        drawn = draw(rng, "".join(rng.choice("ab")))
+        fading.update(*drawn, w, **({"t": t} if by_time else {}))
+        latest = max(latest, place)
+        newest, own = int(latest // stretch), int(place // stretch)
+        dropped += own < newest - 1
+        for n in (newest - 1, newest):
+            if own >= n:
+                state = states.setdefault(n, make())
+                state.update(*drawn, w * 2.0 ** ((place - n * stretch) / half + first))
+        states = {n: state for n, state in states.items() if n >= newest - 1}
+        if i % 19 == 0 or i < 5:
+            assert {n: state.to_bytes() for n, state in fading._states.items()} == {
+                n: state.to_bytes() for n, state in states.items()
+            }
+    assert fading.dropped == dropped
+    assert sm.from_bytes(fading.to_bytes())._states == states
+
+
+@pytest.mark.parametrize("groups", [False, True])
+def test_a_sample_that_one_state_refuses_is_counted_by_none(groups: bool) -> None:
+    """A state that has just begun does not know the class beside `pos_label`, which the older one has seen."""
+    inner = sm.MetricSet(scores=True, pos_label="yes")
+    fading = sm.Fading(sm.ByGroup(inner) if groups else inner, half_life=1)
+    more = {"group": "north"} if groups else {}
+    for label in ["yes", "no"] * 11 + ["no"]:
+        fading.update(label, 0.9, **more)
+    before = fading.to_bytes()
+    with pytest.raises(sm.ScoreError, match="class beside 'yes' is not known"):
+        fading.update("yes", 0.2, **more)
+
+    assert fading.to_bytes() == before
+    fading.update("no", 0.2, **more)
+    fading.update("yes", 0.2, **more)
+    assert [state.n for state in fading._states.values()] == [25, 2]
 
 
 def test_weights_are_shown_as_of_now() -> None:

@@ -69,6 +69,17 @@ cdef inline int64_t since_1970(object moment):
     return (seconds * 1000000 + datetime_microsecond(moment)) * 1000
 
 
+cdef inline bint read_time(object moment, int64_t *now) except -1:
+    """Read a time in nanoseconds since 1970; return False for what must be read the long way."""
+    if type(moment) is float and fabs(<double> moment) < BOUND:
+        now[0] = <int64_t> rint(<double> moment * 1e9)
+        return True
+    if type(moment) is DATETIME and 1830 < datetime_year(moment) < 2110 and is_utc(moment):
+        now[0] = since_1970(moment)
+        return True
+    return False
+
+
 cdef dict given_options(object t, object group, object scores, object classes, object unit):
     """Return the optional arguments that were given."""
     given = (("t", t), ("group", group), ("scores", scores), ("classes", classes), ("unit", unit))
@@ -186,13 +197,9 @@ cdef class PaneUpdateBase(Guarded):
         -----
         A sample for an expired pane is not counted, but adds to `dropped`.
         """
-        cdef int64_t now, taken = cost(w)
+        cdef int64_t now = 0, taken = cost(w)
         moment = self.clock_() if t is None else t
-        if type(moment) is float and fabs(<double> moment) < BOUND:
-            now = <int64_t> rint(<double> moment * 1e9)
-        elif type(moment) is DATETIME and 1830 < datetime_year(moment) < 2110 and is_utc(moment):
-            now = since_1970(moment)
-        else:
+        if not read_time(moment, &now):
             now = self._instant(moment)
         if taken > PLAUSIBLE and t is None and abs(taken - now // 1000000000) < PLAUSIBLE:
             raise WeightError(argument="w", expected="to be a weight", but=f"got the time {w!r}; pass it as `t=`")

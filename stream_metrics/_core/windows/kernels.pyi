@@ -146,3 +146,33 @@ class GroupUpdateBase(Guarded):
         classes: object = None,
         unit: object = None,
     ) -> None: ...
+
+@final
+class FadingState:
+    def __new__(cls, state: Any, origin: float) -> Self: ...
+
+@disjoint_base
+class FadingUpdateBase(Guarded):
+    def __new__(cls, *args: object, **kwargs: object) -> Self: ...
+    inner: Any
+    clock: Callable[[], Any]
+    @property
+    def _half(self) -> int | float: ...
+    _capacity: float
+    _needs_seen: bool
+    _latest: int | None
+    def _configure(
+        self, inner: Any, by_count: bool, half: float, first_power: int, clock: Callable[[], object]
+    ) -> None: ...
+    def _set_current(self, older: FadingState | None, newer: FadingState | None, first: int, last: int) -> None: ...
+    def update(
+        self,
+        y_true: object,
+        y_pred: object = ...,
+        w: object = 1,
+        *,
+        t: object = None,
+        group: object = None,
+        scores: object = None,
+        classes: object = None,
+    ) -> None: ...

@@ -1,6 +1,6 @@
 # cython: language_level=3, auto_pickle=False, boundscheck=False, wraparound=False
 # cython: initializedcheck=False, cdivision=True
-"""Compiled updates of containers: windows over the last samples, panes by time, groups."""
+"""Compiled updates of containers: windows over the last samples, panes by time, groups, fading states."""
 
 cdef object MISSING
 from stream_metrics._core.numeric.kernels import MISSING
@@ -12,3 +12,4 @@ include "exact_auc.pxi"
 include "rolling.pxi"
 include "rolling_auc.pxi"
 include "dispatch.pxi"
+include "fading.pxi"
