@@ -11,6 +11,7 @@ import pytest
 from stream_metrics import ConfusionMatrix
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.evaluation.evaluate import evaluate
+from stream_metrics.formulas.arithmetic import LONG, inner
 
 OF_COUNTS = [row for row in CATALOG.values() if row.state == "counts"]
 DEFAULT = [row for row in OF_COUNTS if row.default]
@@ -137,3 +138,11 @@ def test_hundred_thousand_classes() -> None:
     assert [value["mcnemar"], value["mcnemar_p_value"]] == [0.0, 1.0]
     with pytest.raises(ValueError, match="at most 4096 classes for 'accuracy_ovo', but got 100000"):
         evaluate(CATALOG["accuracy_ovo"], counts)
+
+
+@pytest.mark.parametrize("n", [3, LONG - 1, LONG, 3 * LONG])
+def test_inner_products_of_short_and_long_vectors(n: int) -> None:
+    """To rounding, on both sides of the length from which they are computed in one thread."""
+    a, b = np.random.default_rng(n).standard_normal((2, n))
+
+    assert inner(a, b) == pytest.approx(math.fsum((a * b).tolist()), abs=1e-13 * n)

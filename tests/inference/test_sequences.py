@@ -9,7 +9,8 @@ import pytest
 from scipy.special import betaln
 
 import stream_metrics as sm
-from stream_metrics.formulas.stats.normal import log_beta
+from stream_metrics.formulas.stats.normal import expit, log_beta
+from stream_metrics.inference.intervals import sequences
 from stream_metrics.inference.intervals.sequences import area_sequence, asymptotic_multiplier, beta_binomial_sequence
 
 
@@ -29,6 +30,17 @@ def test_the_ends_are_where_the_evidence_is_enough(x, n):
             assert evidence(x, n, end) == pytest.approx(math.log(20), abs=1e-6)
     assert (low == 0) == (x == 0)
     assert (high == 1) == (x == n)
+
+
+@pytest.mark.parametrize("n", [10, 1000, 10**5, 10**8])
+@pytest.mark.parametrize("share", [1e-9, 0.03, 0.5, 0.999])
+def test_an_end_takes_a_dozen_steps(n, share, monkeypatch):
+    """The search ends where rounding begins, however many samples there are."""
+    steps = []
+    monkeypatch.setattr(sequences, "expit", lambda u: steps.append(u) or expit(u))
+    beta_binomial_sequence(np.array(n * share), np.array(n))
+
+    assert len(steps) <= 2 * 12
 
 
 @pytest.mark.parametrize("n", [1, 5, 40])

@@ -51,8 +51,10 @@ def normal_quantile(p: float) -> float:
 @lru_cache(maxsize=1024)
 def t_quantile(level: float, degrees: float) -> float:
     """Return the t with P[|T| <= t] = level for Student's T with `degrees` > 0 of freedom."""
-    share = beta_quantile(1 - level, degrees / 2, 0.5)
-    return math.sqrt(degrees * (1 / share - 1))
+    z = normal_quantile((1 + level) / 2)
+    start = z + (z**3 + z) / (4 * degrees)  # Cornish and Fisher
+    logit = _beta_logit(1 - level, degrees / 2, 0.5, math.log(degrees) - 2 * math.log(start))
+    return math.sqrt(degrees * math.exp(-logit))
 
 
 def expit(u: float) -> float:
@@ -83,9 +85,14 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
 @lru_cache(maxsize=4096)  # groups and simulations ask for the same counts again
 def beta_quantile(q: float, a: float, b: float) -> float:
-    """Return the x with I_x(a, b) = q, for q in (0, 1) and a, b > 0, by Newton's steps inside a bracket."""
+    """Return the x with I_x(a, b) = q, for q in (0, 1) and a, b > 0."""
+    return expit(_beta_logit(q, a, b, math.log(a / b) + normal_quantile(q) * math.sqrt(1 / a + 1 / b)))
+
+
+def _beta_logit(q: float, a: float, b: float, u: float) -> float:
+    """Return the logit of the quantile by Newton's steps from `u`, inside a bracket."""
     low, high = -FARTHEST, FARTHEST
-    u = min(max(math.log(a / b) + normal_quantile(q) * math.sqrt(1 / a + 1 / b), -30.0), 30.0)
+    u = min(max(u, -30.0), 30.0)
     for _ in range(STEPS):
         x, y = expit(u), expit(-u)
         gap = a * y - b * x
@@ -99,4 +106,4 @@ def beta_quantile(q: float, a: float, b: float) -> float:
         if abs(after - u) <= 4 * ENOUGH * max(1.0, abs(u)):
             break
         u = after
-    return expit(u)
+    return u

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.catalog.table import find
+from stream_metrics.formulas.arithmetic import inner
 from stream_metrics.formulas.protocol import Floats, NumberOrArray
 from stream_metrics.inference.intervals.adequacy import HALF, effective_count, padded
 from stream_metrics.inference.intervals.anytime import exact_bounds, exact_classes, rests_on_enough
@@ -103,8 +104,8 @@ def delta_se(key: str, both: tuple[Side, Side], values: Floats, label: Label | N
     with np.errstate(invalid="ignore", divide="ignore"):
         first, second = (_influence(key, side, values, label) for side in both)
     g = second - first
-    mean = float(values @ g) / float(values.sum())
-    return math.sqrt(float(values @ (g - mean) ** 2))
+    mean = inner(values, g) / float(values.sum())
+    return math.sqrt(inner(values, (g - mean) ** 2))
 
 
 def _influence(key: str, side: Side, values: Floats, label: Label | None) -> Floats:
@@ -142,12 +143,12 @@ def steady(key: str, both: tuple[Side, Side], joint: Joint, label: Label | None,
         first, second = (_influence(key, side, joint.values, label) for side in both)
     f, weights = second - first, joint.values
     if key not in MARGINS and key not in PER_CLASS:  # the gradient in empty cells is not known
-        f = f - weights @ f / weights.sum()
+        f = f - inner(weights, f) / weights.sum()
         return bool(least_discordant(joint) >= enough and effective_count(weights, f) >= enough)
     added = _added(key, both, joint, label)
     f = np.concatenate([f, added])
     weights = np.concatenate([weights, np.full(len(added), HALF)])
-    f = f - weights @ f / weights.sum()
+    f = f - inner(weights, f) / weights.sum()
     return bool(np.isfinite(f).all()) and rests_on_enough(weights, f, len(added), enough)
 
 

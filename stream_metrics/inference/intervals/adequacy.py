@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.errors import quantity
+from stream_metrics.formulas.arithmetic import inner
 from stream_metrics.formulas.memoized import memoized
 from stream_metrics.formulas.protocol import Counts, Floats, Integers, Numbers
 from stream_metrics.inference.intervals.batched_counts import BatchedCounts
@@ -121,13 +122,13 @@ def influence(c: BatchedCounts, slopes: Gradient) -> tuple[Floats, Floats, Place
         weights, f, places = c.values, slopes.cells, (where.rows, where.columns)
     else:
         weights, f, places = _class_cells(c, slopes)
-    return weights, f - weights @ f / weights.sum(), places
+    return weights, f - inner(weights, f) / weights.sum(), places
 
 
 def effective_count(weights: Floats, f: Floats) -> float:
     """Return on how many samples a variance rests, (sum f^2)^2 / sum f^4; 0 if no sample has any influence."""
     squares = f * f
-    second, fourth = float(weights @ squares), float(weights @ (squares * squares))
+    second, fourth = inner(weights, squares), inner(weights, squares * squares)
     return second * second / fourth if fourth > 0 else 0.0
 
 

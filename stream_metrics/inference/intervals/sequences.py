@@ -20,6 +20,7 @@ __all__ = [
 
 STEPS = 100
 BISECTIONS = 50
+CLOSEST, WIDER = 1e-9, 1.1  # where a parabola looks for a root: the least excess, and more than it says
 MIX = 0.5  # both parameters of the mixing beta distribution
 SHARES: Floats = np.geomspace(1e-5, 0.9, 64)  # of the wealth that is bet
 DISTANCES: Floats = np.geomspace(1e-5, 1 - 1e-9, 64)  # from a mean, as a share of it
@@ -86,14 +87,17 @@ def _tuned_limits(x: float, n: float, alpha: float, t_opt: float) -> tuple[float
 
 def _lower_root(x: float, rest: float, n: float, goal: float) -> float:
     """Return the logit below that of x / n with the cost `goal`; rest is n - x, before rounding."""
-    middle, margin = math.log(x / rest), 1.0
+    middle = math.log(x / rest)
+    margin = min(WIDER * math.sqrt(max(2 * (goal - _cost(x, n, middle)), CLOSEST) * n / x / rest), 1.0)
     while _cost(x, n, middle - margin) < goal:
         margin *= 2
     u = middle - margin
     for _ in range(STEPS):
         step = (_cost(x, n, u) - goal) / (n * expit(u) - x)
+        if step >= 0:  # u rises to the root; only rounding can take it back
+            break
         u -= step
-        if abs(step) <= 1e-15 * max(1.0, abs(u)):
+        if -step <= 1e-15 * max(1.0, abs(u)):
             break
     return u
 
