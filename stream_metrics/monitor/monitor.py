@@ -30,7 +30,7 @@ from stream_metrics.monitor.alerts.drift import changes_view
 from stream_metrics.monitor.alerts.rule_view import Needs, rule_view
 from stream_metrics.monitor.archive.answers import RangeAnswers
 from stream_metrics.monitor.config import Config
-from stream_metrics.monitor.counts.class_limit import ClassPool
+from stream_metrics.monitor.counts.class_pool import ClassPool
 from stream_metrics.monitor.counts.counting import Counts
 from stream_metrics.monitor.events.arrivals import reading_time
 from stream_metrics.monitor.events.decoding import Decoder
@@ -40,6 +40,7 @@ from stream_metrics.monitor.join.outcomes import JoinStats
 from stream_metrics.monitor.partition import Partition, by_part
 from stream_metrics.monitor.replicas import Group, Replicas, Report
 from stream_metrics.monitor.store import StaleOwner, StoreError, TemporaryPanes
+from stream_metrics.monitor.store.classes import CLASSES, StoredClasses
 from stream_metrics.monitor.store.export import Export, Exported, write_export
 from stream_metrics.monitor.store.rows import Lease
 from stream_metrics.monitor.store.tables import StateStore
@@ -87,11 +88,11 @@ class Monitor:
         self._ranges = RangeAnswers(self.panes.all_panes, config.fields.group)
         self._decoder = Decoder(config.fields, config.counting, config.join.ahead)
         self._partitions: dict[int, Partition] = {}
-        self._classes = ClassPool(config.counting.max_classes)
         self._lock = threading.Lock()
         self._keepers: dict[str, Callable[[], object]] = {}
         self._takers: dict[str, Callable[[Any], object]] = {}
         self._mergers: dict[str, Callable[[Any], object]] = {}  # of the notes that any worker may change
+        self._classes = self._class_pool()
         self.replicas: Replicas | None = None  # once the store is shared with other workers
         self._lease: Lease | None = None  # under which notes are written, where it is shared
         self._notes: dict[str, bytes] = {} if store is None else store.notes(("history",))
@@ -129,6 +130,15 @@ class Monitor:
         self.checkpointed: float | None = None  # when, by the clock
         self.checkpoint_seconds = 0.0
         self.checkpoint_bytes = 0
+
+    def _class_pool(self) -> ClassPool:
+        if self.store is None:
+            return ClassPool(self.config.counting)
+        registry = StoredClasses(self.store, self.config.counting)
+        pool = ClassPool(self.config.counting, registry if self.store.shared else None, registry.read())
+        if not self.store.shared:
+            self._keepers[CLASSES] = lambda: pool.admitted
+        return pool
 
     def report_lag(self, lag: Mapping[tuple[str, int], int] | None) -> None:
         """Set how many records behind the source is, by (topic, partition); None if that is unknown."""

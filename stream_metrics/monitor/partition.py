@@ -18,7 +18,7 @@ from stream_metrics.monitor.archive.changes import adapted, without_groups
 from stream_metrics.monitor.archive.retention import Retention
 from stream_metrics.monitor.archive.writing import COUNTS, Archive, State, StoredPanes, by_group, forgotten
 from stream_metrics.monitor.config import Config
-from stream_metrics.monitor.counts.class_limit import ClassPool
+from stream_metrics.monitor.counts.class_pool import ClassPool
 from stream_metrics.monitor.counts.counting import Counts
 from stream_metrics.monitor.events.arrivals import Arrivals
 from stream_metrics.monitor.events.records import Events, Record, Rejected

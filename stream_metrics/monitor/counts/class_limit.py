@@ -8,10 +8,10 @@ stop all of them, so what comes after `max_classes` classes is folded:
   So a prediction is right if and only if it was right, and accuracy, samples and weights stay exact;
 - scores of folded classes are one score of OTHER: their sum, or the largest if scores are no probabilities.
 
-Which classes are counted apart is decided once and for all, by the order of samples: what was folded cannot be taken
-apart again. A class that is counted apart has all of its samples, since it is added with its first one. The
-partitions of a process decide together (`ClassPool`), so their classes are the same when they are added up. If
-partitions of several processes were folded differently, `partial` has the classes that only some of them folded.
+Which classes are counted apart is decided by a `ClassPool`, once and for all: what was folded cannot be taken apart
+again. A class that is counted apart has all of its samples, since it is admitted before its first one is counted.
+Partitions that were counted with different pools, such as those of two stores, may have folded different classes;
+`partial` has the classes that only some of them folded.
 
 A checkpoint has the classes only if samples were folded; else they are those of the total.
 """
@@ -24,53 +24,34 @@ from typing import Any, Self
 
 import numpy as np
 
-from stream_metrics.errors import DecodeError
-from stream_metrics.labels import Label, ordering
+from stream_metrics.errors import DecodeError, LabelError
+from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.monitor.counts.batches import Rows
+from stream_metrics.monitor.counts.class_pool import ANOTHER, OTHER, ClassPool
 
-__all__ = ["ANOTHER", "OTHER", "ClassLimit", "ClassPool"]
-
-OTHER = "__other__"
-ANOTHER = "__another__"
-NONE = None, OTHER, ANOTHER  # abstentions and folded samples do not count towards the limit
-
-
-class ClassPool:
-    """The classes that the partitions of a process count apart, at most `most`."""
-
-    def __init__(self, most: int) -> None:
-        if most < 1:
-            raise ValueError(f"Expected `max_classes` to be above 0, but got {most}")
-        self.most = most
-        self.labels: set[Label] = set()
-
-    def take(self, label: Label) -> bool:
-        """Return whether a class is counted apart, from now on if it is new and fits."""
-        if label not in self.labels and len(self.labels) >= self.most:
-            return False
-        self.labels.add(label)
-        return True
+__all__ = ["ClassLimit"]
 
 
 class ClassLimit:
     """The classes that one partition counts apart, or those of several that were merged.
 
-    `full` says that samples were folded, so that no other class can be counted apart. `exempt` classes always are, and
-    do not count towards the limit. With `probabilities` folded scores are added.
+    `full` says that samples were folded, so that no other class can be counted apart. With `probabilities` folded
+    scores are added.
     """
 
-    def __init__(self, pool: ClassPool, exempt: Iterable[Label | None] = (), *, probabilities: bool = True) -> None:
-        self.pool, self.exempt, self.probabilities = pool, frozenset((*exempt, *NONE)), probabilities
-        self.labels: set[Label | None] = set(self.exempt)
+    def __init__(self, pool: ClassPool, *, probabilities: bool = True) -> None:
+        self.pool, self.probabilities = pool, probabilities
+        self.labels: set[Label | None] = set(pool.exempt)
         self.full = False
         self.partial: frozenset[Label | None] = frozenset()
 
     def fold(self, batches: Sequence[Rows]) -> list[Rows]:
         """Return rows with the classes that they are counted as; new classes are added in the order of rows."""
+        if self.pool.fixed:
+            return list(batches)
         if not all(map(self._known, batches)) and not self.full:
-            new = [classes for rows in batches for classes in self._new(rows)]
-            for _, _, labels in sorted(new, key=itemgetter(0, 1)):
-                self._admit(labels)
+            new = sorted((classes for rows in batches for classes in self._new(rows)), key=itemgetter(0, 1))
+            self._admit([label for _, _, labels in new for label in labels if not self._is_known(label)])
         return [rows if self._known(rows) else self._folded(rows) for rows in batches]
 
     def _known(self, rows: Rows) -> bool:
@@ -94,15 +75,10 @@ class ClassLimit:
                 unordered = list(classes)  # as the columns of a table are
                 yield place, 1, [unordered[at] for at in ordering(unordered)]
 
-    def _admit(self, labels: Iterable[Any]) -> None:
-        for label in labels:
-            if self.full or self._is_known(label):
-                continue
-            if self.pool.take(label):
-                self.labels.add(label)
-            else:
-                self.full = True
-                self.labels |= self.pool.labels
+    def _admit(self, labels: Sequence[Label]) -> None:
+        self.pool.take(labels)
+        self.full = not self.pool.labels.issuperset(labels)
+        self.labels |= self.pool.labels if self.full else set(labels)
 
     def _folded(self, rows: Rows) -> Rows:
         truths, labels = list(rows.truths), list(rows.labels)
@@ -143,30 +119,37 @@ class ClassLimit:
 
     def copy(self) -> Self:
         """Return an independent copy, of the same pool."""
-        twin = type(self)(self.pool, self.exempt, probabilities=self.probabilities)
+        twin = type(self)(self.pool, probabilities=self.probabilities)
         twin.labels, twin.full, twin.partial = set(self.labels), self.full, self.partial
         return twin
 
     def content(self) -> list[Label] | None:
         """Return the classes as plain data; None if nothing was folded."""
-        labels = [label for label in self.labels if label is not None and label not in self.exempt]
-        return [labels[at] for at in ordering(labels)] if self.full else None
+        return _ordered(self.labels - self.pool.exempt) if self.full else None
 
     def fill(self, content: Any, counted: Iterable[Label]) -> None:
         """Take over what `content` returned, or the classes that are counted; DecodeError if it is no such content."""
         try:
-            self.full, self.labels = content is not None, {*self.exempt, *(counted if content is None else content)}
+            labels = {label for label in (counted if content is None else content) if label not in self.pool.exempt}
         except TypeError as error:
             raise DecodeError(f"Expected classes as they are written, but: {error}") from None
-        self.pool.labels.update(label for label in self.labels - self.exempt if label is not None)
+        self.full, self.labels = content is not None, {*labels, *self.pool.exempt}
+        self.pool.take_all(_ordered(labels), self.full)
+
+
+def _ordered(labels: Iterable[Label | None]) -> list[Label]:
+    known = [label for label in labels if label is not None]
+    return [known[at] for at in ordering(known)]
 
 
 def _is_label(label: Any) -> bool:
+    """Tell whether a value is a label: others are refused by the state, and must not be folded into a class."""
     try:
+        canonical(label)
         hash(label)
-    except TypeError:
+    except (LabelError, TypeError):
         return False
-    return bool(label == label)  # not nan
+    return True
 
 
 def _classes(rows: Rows) -> Sequence[Iterable[Any]]:

@@ -39,7 +39,8 @@ from stream_metrics.labels import Label
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.counts.batches import Refuse, Rows, group_into_batches
-from stream_metrics.monitor.counts.class_limit import ClassLimit, ClassPool
+from stream_metrics.monitor.counts.class_limit import ClassLimit
+from stream_metrics.monitor.counts.class_pool import ClassPool
 from stream_metrics.monitor.counts.corrections import corrected
 from stream_metrics.monitor.counts.coverage import Coverage
 from stream_metrics.monitor.counts.pairs import Chunk, Columns, Pair, nanoseconds, validate_pairs
@@ -67,11 +68,11 @@ class Counts:
 
     `total` is a `MetricSet` and `windows` has `Panes` of them by name; `total_groups` is a `ByGroup` of confusion
     matrices and `groups` has `Panes` of them by name. `due` is the age from which a prediction should have a label.
-    `pool` has the classes that all partitions count apart (see ``class_limit``).
+    `pool` has the classes that all partitions count apart.
 
-    Guarantee: any split of pairs over counts that are then merged gives the same bytes, in any batches; so do
-    corrections. Exceptions are coverage, delays and the latest time, which keep the first label, and beyond
-    `max_classes` the choice of classes that are counted apart.
+    Guarantee: any split of pairs over counts with one pool that are then merged gives the same bytes, in any batches;
+    so do corrections. Exceptions are coverage, delays and the latest time, which keep the first label. Beyond
+    `max_classes` the order of pairs decides which classes are counted apart, and nothing else.
     """
 
     def __init__(self, config: Counting, due: str = "0s", pool: ClassPool | None = None) -> None:
@@ -88,8 +89,7 @@ class Counts:
         sketch: dict[str, Any] = {"buckets": BUCKETS, "sample": SAMPLE, "pairs": False}
         self.total = MetricSet(scores=config.scores, pos_label=config.pos_label, labels=labels, **sketch)
         self.empty = self.total.copy()  # of which batches are made
-        exempt = [self.total.pos_label, *(labels or ())]
-        self.classes = ClassLimit(pool or ClassPool(config.max_classes), exempt, probabilities=config.scores is True)
+        self.classes = ClassLimit(pool or ClassPool(config), probabilities=config.scores is True)
         apart = ByGroup(ConfusionMatrix(labels), config.max_groups)
         self.windows = {name: Panes(self.total, name, config.panes) for name in config.windows}
         self.empty_groups = apart.copy()

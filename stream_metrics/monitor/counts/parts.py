@@ -23,11 +23,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import DecodeError
-from stream_metrics.labels import canonical
+from stream_metrics.labels import Label, canonical
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.counts.panes import AnyPanes, State
 from stream_metrics.wire import decoded, encoded
@@ -35,7 +35,7 @@ from stream_metrics.wire import decoded, encoded
 if TYPE_CHECKING:
     from stream_metrics.monitor.counts.counting import Counts
 
-__all__ = ["config_fingerprint", "load_parts", "pack", "unpack", "written"]
+__all__ = ["config_fingerprint", "load_parts", "pack", "stored_classes", "unpack", "written"]
 
 MAGIC, VERSION, HEADER = b"SMMC", 1, 9
 EARLIER_PANES = 12
@@ -91,9 +91,7 @@ def load_parts(counts: Counts, parts: Mapping[str, bytes]) -> None:
         counts.total_groups = _same(ByGroup.from_bytes(parts["groups"]), counts.total_groups)
         for coverage, content in zip(counts.coverage.values(), coverages, strict=True):
             coverage.fill(content)
-        classes = decoded(parts["classes"]) if "classes" in parts else None
-        scored = counts.total.scored
-        counts.classes.fill(classes, (*counts.total.state.labels, *(() if scored is None else scored.ranks.labels)))
+        counts.classes.fill(*_counted_classes(counts.total, parts))
         known = 3 + ("classes" in parts)
         for name, time in zip(counts.windows, seen, strict=True):
             earlier = _earlier_groups(counts, name, time, parts)
@@ -106,6 +104,21 @@ def load_parts(counts: Counts, parts: Mapping[str, bytes]) -> None:
             raise DecodeError(f"Expected the parts of these windows, but got {sorted(parts)[:20]}")
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise DecodeError(f"Expected the parts of counts, but: {error!r}") from error
+
+
+def _counted_classes(total: MetricSet, parts: Mapping[str, bytes]) -> tuple[Any, Sequence[Label]]:
+    """Return the content of the part "classes", None without one, and the classes of the total."""
+    content = decoded(parts["classes"]) if "classes" in parts else None
+    return content, (*total.state.labels, *(() if total.scored is None else total.scored.ranks.labels))
+
+
+def stored_classes(parts: Mapping[str, bytes]) -> tuple[Sequence[Label], bool]:
+    """Return the classes that stored counts have apart, from their parts "total" and "classes", and if they folded any.
+
+    DecodeError if the parts are damaged.
+    """
+    content, counted = _counted_classes(MetricSet.from_bytes(parts["total"]), parts)
+    return counted if content is None else content, content is not None
 
 
 def _check_fingerprint(mine: Mapping[str, object], theirs: Sequence[object]) -> None:

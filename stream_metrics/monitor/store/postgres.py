@@ -244,19 +244,19 @@ class PostgresStore(StateStore):
     def pane(self, part: int, name: str, length: int, start: int) -> bytes | None:
         """Return the state of a pane as bytes, None without one; waits for a server that is away."""
         read = super().pane
-        return self._patiently(lambda: read(part, name, length, start))
+        return self.patiently(lambda: read(part, name, length, start))
 
     def panes(self, part: int, start: int, end: int) -> list[Pane]:
         """Return the panes of a partition that overlap a range of time; waits for a server that is away."""
         read = super().panes
-        return self._patiently(lambda: read(part, start, end))
+        return self.patiently(lambda: read(part, start, end))
 
     def archived(self, part: int) -> bytes | None:
         """Return the facts about the panes of a partition; waits for a server that is away."""
         read = super().archived
-        return self._patiently(lambda: read(part))
+        return self.patiently(lambda: read(part))
 
-    def _patiently(self, do: Callable[[], T]) -> T:
+    def patiently(self, do: Callable[[], T]) -> T:
         """Return what `do` returns, and repeat it while the server is away; it must be safe to repeat."""
         end = time.monotonic() + PATIENCE
         while True:
@@ -271,19 +271,19 @@ class PostgresStore(StateStore):
 
     def claim(self, part: int) -> Row:
         """Become the owner of a partition and return its stored state; ``StoreError`` if that is damaged."""
-        return self._patiently(lambda: super(PostgresStore, self).claim(part))
+        return self.patiently(lambda: super(PostgresStore, self).claim(part))
 
     def letters(self, most: int = 100) -> list[Rejected]:
         """Return the last records that were rejected, the newest first."""
-        return self._patiently(lambda: super(PostgresStore, self).letters(most))
+        return self.patiently(lambda: super(PostgresStore, self).letters(most))
 
     def notes(self, optional: Collection[str] = ()) -> dict[str, bytes]:
         """Return what others have put beside the states."""
         read = super().notes
-        return self._patiently(lambda: read(optional))
+        return self.patiently(lambda: read(optional))
 
     def _rows(self, statement: str, part: int, *values: object) -> list[PendingRow]:
-        return self._patiently(lambda: super(PostgresStore, self)._rows(statement, part, *values))
+        return self.patiently(lambda: super(PostgresStore, self)._rows(statement, part, *values))
 
     def _ids_query(self, part: int, ids: Sequence[bytes]) -> tuple[Any, ...]:
         return "select row, id, body from pending where part = ? and id = any(?)", part, list(ids)

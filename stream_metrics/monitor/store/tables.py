@@ -12,9 +12,9 @@ import os
 import socket
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from stream_metrics.monitor.events.records import Rejected
 from stream_metrics.monitor.store.panes import PaneTables
@@ -35,8 +35,9 @@ from stream_metrics.monitor.store.rows import (
 )
 from stream_metrics.wire import decoded
 
-__all__ = ["StateStore", "worker_name"]
+__all__ = ["PUT_NOTE", "STATE", "StateStore", "worker_name"]
 
+T = TypeVar("T")
 STATE = "part, epoch, next, state, crc, restored, written"
 SET_STATE = """update state set next = ?, state = ?, crc = ?, restored = 0, written = ?, revision = revision + 1,
                saved = {now} where part = ? and epoch = ? and next = ?"""
@@ -100,6 +101,10 @@ class StateStore(ABC):
     def close(self) -> None:
         """Close the connection, and release what it holds."""
 
+    def patiently(self, do: Callable[[], T]) -> T:
+        """Return what `do` returns; a store that may be away for a while repeats it, so it must be safe to repeat."""
+        return do()
+
     def run(self, statement: str, *values: object) -> Any:
         """Execute a statement, inside `transaction` or `reading` or alone."""
         with self._named_errors():
@@ -127,19 +132,20 @@ class StateStore(ABC):
     def checked_row(self, state: Sequence[Any], parts: Iterable[Any], logs: Iterable[Iterable[Any]] = ()) -> Row:
         """Return the row of a partition from the values that were read; ``StoreError`` if any of them is damaged."""
         part, epoch, following, body, crc, restored, written = state
-        self._check_crc(f"the state of partition {part}", crc, following, body)
+        self.check_crc(f"the state of partition {part}", crc, following, body)
         bodies: dict[str, bytes] = {}
         for name, bodies[name], crc in parts:
-            self._check_crc(f"{name!r} of partition {part}", crc, bodies[name])
+            self.check_crc(f"{name!r} of partition {part}", crc, bodies[name])
         shelves: list[list[Segment]] = [[] for _ in range(SHELVES)]
         for shelf, log in zip(shelves, logs, strict=False):
             for number, size, last, data, crc in log:
-                self._check_crc(f"segment {number} of the log of partition {part}", crc, data)
+                self.check_crc(f"segment {number} of the log of partition {part}", crc, data)
                 shelf.append(Segment(number, size, last, data))
         waiting, done, ids = shelves
         return Row(part, epoch, dict(decoded(following)), body, bodies, bool(restored), waiting, done, written, ids)
 
-    def _check_crc(self, what: str, crc: int, *data: bytes) -> None:
+    def check_crc(self, what: str, crc: int, *data: bytes) -> None:
+        """Raise ``StoreError`` if the checksum of stored data is another."""
         if checksum(*data) != crc:
             raise StoreError(
                 f"{self.name}: {what} is damaged: expected crc {crc}, but it has {checksum(*data)}; an export can be "
@@ -245,7 +251,7 @@ class StateStore(ABC):
             rows = self._run("select name, body, crc from notes").fetchall()
         rows = [row for row in rows if row[0] not in optional or checksum(row[1]) == row[2]]
         for name, body, crc in rows:
-            self._check_crc(f"the note {name!r}", crc, body)
+            self.check_crc(f"the note {name!r}", crc, body)
         return {name: body for name, body, _ in rows}
 
     @property

@@ -21,7 +21,7 @@ from stream_metrics.evaluation.warnings import matrix_mismatch
 from stream_metrics.labels import Label
 from stream_metrics.labels.json_names import json_number
 from stream_metrics.metrics.metric_set import MetricSet, states_by_name
-from stream_metrics.monitor.counts.class_limit import ANOTHER, OTHER
+from stream_metrics.monitor.counts.class_pool import ANOTHER, OTHER
 from stream_metrics.monitor.counts.coverage import Covered
 from stream_metrics.monitor.counts.delays import DELAYS, delay_quantile
 from stream_metrics.monitor.view.curves import curves
@@ -189,7 +189,7 @@ def _warnings(classes_folded: Number, partial: int) -> Iterator[str]:
             f"{OTHER}, in all metrics of classes"
         )
     if partial:
-        yield f"Of {quantity(partial, 'class')} some samples are counted as {OTHER}, by partitions of another process"
+        yield f"Of {quantity(partial, 'class')} some samples are counted as {OTHER}, by partitions of another store"
 
 
 def _names(snapshot: Snapshot) -> dict[Label, str]:

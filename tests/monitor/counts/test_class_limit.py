@@ -15,7 +15,8 @@ from stream_metrics.errors import DecodeError
 from stream_metrics.monitor.alerts.rules import parse
 from stream_metrics.monitor.config import Config, Counting, Serve
 from stream_metrics.monitor.counts.batches import Rows
-from stream_metrics.monitor.counts.class_limit import ANOTHER, OTHER, ClassLimit, ClassPool
+from stream_metrics.monitor.counts.class_limit import ClassLimit
+from stream_metrics.monitor.counts.class_pool import ANOTHER, OTHER, ClassPool
 from stream_metrics.monitor.counts.counting import Counts, Pair
 from stream_metrics.monitor.events.records import MISSING, Record
 from stream_metrics.monitor.monitor import Monitor
@@ -71,7 +72,7 @@ def test_what_is_right_stays_right_and_classes_apart_are_exact(config: Counting)
     assert (part.n, part.correct, part.metrics["accuracy"]) == (whole.n, whole.correct, whole.metrics["accuracy"])
     rows, exact = ({row.label: row for row in shown.classes} for shown in (part, whole))
     apart = rows.keys() - {OTHER, ANOTHER}
-    assert apart == few.classes.labels - few.classes.exempt
+    assert apart == few.classes.labels - few.classes.pool.exempt
     assert len(apart) == MOST
     assert all((rows[name].support, rows[name].recall) == (exact[name].support, exact[name].recall) for name in apart)
     assert all(rows[name].roc_auc == pytest.approx(exact[name].roc_auc) for name in apart)
@@ -109,7 +110,7 @@ def test_counts_within_the_limit_have_the_bytes_of_unlimited_ones() -> None:
 
 def test_partitions_of_a_process_have_the_same_classes() -> None:
     """For any split into partitions, their sum is exact in every class that is counted apart."""
-    pairs, pool = stream(400, 30), ClassPool(MOST)
+    pairs, pool = stream(400, 30), ClassPool(LABELS)
     parts = [Counts(LABELS, pool=pool) for _ in range(3)]
     for at in range(0, 400, 7):
         parts[at % 3].add(pairs[at : at + 7])
@@ -199,7 +200,7 @@ def test_folding_is_a_rule_value_a_warning_and_a_fact() -> None:
 
 def test_a_refused_label_lets_no_class_of_scores_pass() -> None:
     """The rows beside it in a batch have scores of a class beyond the limit, which are folded all the same."""
-    limit = ClassLimit(ClassPool(2))
+    limit = ClassLimit(ClassPool(Counting(max_classes=2)))
     rows = Rows([0], ["a"], ["b"], None, [{"a": 0.5, "b": 0.5}])
     assert limit.fold([rows]) == [rows]
     scores = [{"a": 0.25, "b": 0.25, "c": 0.5}, {"a": 1.0}]
