@@ -10,6 +10,9 @@ than a tenth of the time, measured as the processor time of that thread: what a 
 groups, and counting waits meanwhile. Rules need a small part of a view, so they do not wait for the next one. The
 server and the terminal show the newest view.
 
+No rule is evaluated before the first records were counted, or it is known that none wait: until then windows lack what
+came while the process was down, and every start would be an alert.
+
 A signal sets a flag, so that nothing is interrupted in the middle; a second Ctrl-C is for when that is not enough.
 """
 
@@ -43,6 +46,7 @@ POLL = 0.25  # seconds to wait for records
 NAP = 0.01
 LOOK = 0.25  # seconds between two views, at least
 IDLE = 1.0  # if nothing was read
+FIRST = 5.0  # seconds after the start, after which it is taken that no record waits
 SHARE = 9  # a view, and nine times as long without one
 STALE = 30.0  # seconds without a poll, after which the process is taken to hang
 
@@ -92,6 +96,7 @@ class Runner:
         self._stop = threading.Event()
         self._polled = -STALE
         self._asked = -LOOK
+        self._known = False  # whether what waited at the start has begun to be counted
         self._looks = threading.Event()  # set when there shall be no more
         self._looked = 0.0  # processor time that views took
         self._began = time.monotonic()
@@ -157,7 +162,6 @@ class Runner:
             self.monitor.share()
             self._polled = time.monotonic()  # alive and ready as soon as the address is reported
             self.alerts.start()
-            self._evaluate()
             self._look()
             self._started(self._serve(last))
             last.callback(self._settle)
@@ -200,6 +204,7 @@ class Runner:
         while True:
             try:
                 self.monitor.step(records)
+                self._known = self._known or bool(records) or self._nothing_waits()
                 self.alerts.settle()
                 return
             except StaleOwner as stale:
@@ -218,12 +223,19 @@ class Runner:
     def _problem(self) -> str | None:
         return getattr(self.source, "problem", None)
 
+    def _nothing_waits(self) -> bool:
+        """Tell whether no record can be expected soon."""
+        waited = time.monotonic() - self._began >= FIRST
+        return waited or self._problem() is not None or self._caught_up()
+
     def _caught_up(self) -> bool:
         lag = self.source.lag()
         return lag is not None and not sum(lag.values())
 
     def _evaluate(self) -> float:
-        """Evaluate the rules, and return the processor time that it took."""
+        """Evaluate the rules once windows can be known, and return the processor time that it took."""
+        if not self._known and not self.source.ended:
+            return 0.0
         before = time.thread_time()
         self.alerts.look()
         spent = time.thread_time() - before

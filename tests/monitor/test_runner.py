@@ -95,6 +95,25 @@ def test_a_source_that_ends_is_counted_whole(tmp_path) -> None:
     assert again.latest.alerts == runner.latest.alerts
 
 
+def test_a_start_is_no_alert(tmp_path) -> None:
+    """What came while the process was down is counted before rules are evaluated; without a record they soon are."""
+    rules, states = ("n[1h] < 100",), list[str]()
+    first = made(MemorySource(records(events(300))), rules, store=Store(str(tmp_path / "state")), once=True)
+    first.run()
+    source = MemorySource(records([{**each, "time": NOW + 90_000} for each in events(600)[300:]], start=300))
+    again = made(source, rules, store=Store(str(tmp_path / "state")), once=True)
+    again.monitor.clock = lambda: NOW + 90_001
+    again._show = lambda view: states.extend(alert.state for alert in view.alerts)
+    again.run()
+    empty = made(MemorySource(()), rules, once=True)
+    empty.run()
+
+    assert [alert.state for alert in first.latest.alerts] == ["ok"]
+    assert states[-1] == "ok"
+    assert "firing" not in states
+    assert [alert.state for alert in empty.latest.alerts] == ["firing"]
+
+
 def test_it_serves_until_it_is_stopped() -> None:
     """The server has the newest view and knows that it lives; views come while records do; the end closes it."""
     source = MemorySource(records(events(10)))
