@@ -26,6 +26,7 @@ from stream_metrics.containers.inner import (
     reconfigured_inner,
     state_decoder,
     walk_inner,
+    writes_what_it_read,
 )
 from stream_metrics.errors import OptionError, UnknownKeyError, WeightError, quantity, with_article
 from stream_metrics.inputs.arguments import named_arguments
@@ -39,7 +40,7 @@ from stream_metrics.states.limits import MOST, Load, capacity_left, grown, load_
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.states.reconfiguring import not_counted, settled
 from stream_metrics.states.runs import label_counts
-from stream_metrics.wire import Portable, encoded, packed, unpacked, written_as
+from stream_metrics.wire import Portable, encoded, packed, unpacked
 
 __all__ = ["ByGroup"]
 
@@ -531,13 +532,17 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         return overall
 
     def _content(self) -> list[object]:
-        groups = []
         with self.reading():
-            for key in self._keys():
-                slot = self._slots[key]
-                forms = list(slot.forms[:3]) if isinstance(key, int | float) else []
-                groups.append([shown(key, slot.forms), forms, slot.state.to_content()])
-            rest = [] if self._rest is None else [self._rest.state.to_content()]
+            return self._written(lambda state: state.to_content())
+
+    def _written(self, content_of: Callable[[Any], object]) -> list[object]:
+        """Return the content, which has what `content_of` returns for the state of each group."""
+        groups = []
+        for key in self._keys():
+            slot = self._slots[key]
+            forms = list(slot.forms[:3]) if isinstance(key, int | float) else []
+            groups.append([shown(key, slot.forms), forms, content_of(slot.state)])
+        rest = [] if self._rest is None else [content_of(self._rest.state)]
         limit = [] if self.max_groups is None else [self.max_groups]
         return [packed(self.inner), limit, self.other, groups, rest]
 
@@ -549,18 +554,25 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         if template != groups_state.inner:
             raise ValueError("an empty state inside")
         restored, empty = state_decoder(template), encoded(template.to_content()) if rest else b""
+        contents: dict[int, object] = {}  # by the id of the state
         for name, forms, data in groups:
             state = template.copy() if rest and encoded(data) == empty else restored(data)
+            contents[id(state)] = data
             key = canonical(name, "group")
             if [type(x) for x in forms] != [int] * len(forms) or any(not 0 <= x <= MOST for x in forms):
                 raise ValueError("counts of appearances of groups")
             groups_state._slots[key] = Slot(state, (*forms, 0) if forms else (0, 0, 0, 0))
         for data in rest:
             groups_state._rest = Slot(restored(data))
+            contents[id(groups_state._rest.state)] = data
         full = groups_state.max_groups is not None and len(groups_state._slots) == groups_state.max_groups
         if len(groups_state._slots) > (groups_state.max_groups or len(groups_state._slots)) or (rest and not full):
             raise ValueError("as many groups as are kept apart")
-        if not written_as(groups_state, content):
+
+        def content_of(state: Any) -> object:
+            return contents[id(state)] if writes_what_it_read(state) else state.to_content()
+
+        if encoded(groups_state._written(content_of)) != encoded(content):
             raise ValueError("what these groups would be written as")
         groups_state._find_capacity(0)
         return groups_state

@@ -25,6 +25,7 @@ __all__ = [
     "reconfigured_inner",
     "state_decoder",
     "walk_inner",
+    "writes_what_it_read",
 ]
 
 FORGETTING = {"rolling": "Rolling", "timed": "TimeWindow", "fading": "Fading"}  # by the kind in bytes
@@ -59,28 +60,47 @@ def walk_inner(state: Any) -> Iterator[Any]:
 
 def state_decoder(empty: State) -> Callable[[object], State]:
     """Return what reads states from contents; ValueError unless one is configured as `empty` is and holds a sample."""
-    kind, nothing = type(empty), encoded(empty.to_content())
+    kind, content_of_empty = type(empty), empty.to_content()
+    nothing = encoded(content_of_empty)
+    configuration = _label_configuration(content_of_empty) if _is_of_labels(empty) else None
 
     def restored(content: object) -> State:
-        state = kind.from_content(content)
-        if encoded(content) == nothing or not (
-            _is_set_up_like(empty, state) or encoded(emptied(state).to_content()) == nothing
-        ):
+        if configuration is not None and configuration == _label_configuration(content):
+            state: State = _with_counts(empty, content)
+            differs = state.n + state.abstained == 0
+        else:
+            state = kind.from_content(content)
+            differs = encoded(content) == nothing or encoded(emptied(state).to_content()) != nothing
+        if differs:
             raise ValueError("states of the configuration inside, each with a sample")
         return state
 
     return restored
 
 
-def _is_set_up_like(empty: object, state: object) -> bool:
-    """Return whether a metric of labels is known to be configured as an empty one; False may also mean unknown."""
-    if not isinstance(empty, MetricBase) or not isinstance(state, MetricBase) or not state.has_options_of(empty):
-        return False
-    counts = empty.state, state.state
-    if empty.reads != "labels" or state.reads != "labels" or {*map(type, counts)} != {ConfusionMatrix}:
-        return False
-    others = [each.other for each in counts]
-    return others[0] is others[1] or repr(others[0]) == repr(others[1])
+def _is_of_labels(state: Any) -> bool:
+    """Return whether a state is a metric or a set that counts labels alone."""
+    return isinstance(state, MetricBase) and state.reads == "labels" and type(state.state) is ConfusionMatrix
+
+
+def _label_configuration(content: Any) -> bytes | None:
+    """Return the configuration in the content of a metric of labels without folds; None for any other content."""
+    if not isinstance(content, list | tuple) or len(content) != 2 or not isinstance(content[1], list | tuple):
+        return None
+    return encoded([content[0], content[1][:2]])
+
+
+def _with_counts(empty: Any, content: Any) -> Any:
+    """Return the metric of labels that a content of the same configuration as an empty one describes.
+
+    That takes less than half of the time of making one from its options, as `from_content` does.
+    """
+    return empty._with(ConfusionMatrix.from_content(content[1]))  # noqa: SLF001
+
+
+def writes_what_it_read(state: Any) -> bool:
+    """Return whether a state that was read from a content is known to write the same one; False may mean unknown."""
+    return _is_of_labels(state) and not state.unit_folds
 
 
 def check_same(mine: object, theirs: object, configuration: Iterable[str]) -> None:
