@@ -24,7 +24,7 @@ from stream_metrics.ranking.certificates import (
     round_up,
     widened,
 )
-from stream_metrics.ranking.protocol import NAN, OWN, REST, UNDEFINED, Certified, RankColumn
+from stream_metrics.ranking.protocol import NAN, OWN, REST, UNDEFINED, Certified, RankColumn, once
 from stream_metrics.ranking.resolve import estimate_within_cells
 from stream_metrics.ranking.score_codes import edge
 from stream_metrics.ranking.steps import threshold_sweep
@@ -191,6 +191,7 @@ def delong_se(column: RankColumn) -> float:
     return math.sqrt(float(weights.dot(squares)))
 
 
+@once
 def delong_influence(column: RankColumn) -> tuple[Floats, Floats]:
     """Return the weights of the scores of own and of rest, and the square of what each adds to the standard error."""
     steps = threshold_sweep(column).fine

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from stream_metrics.formulas.protocol import Floats, Numbers
 from stream_metrics.ranking.certificates import EPSILON, exact, widened
-from stream_metrics.ranking.protocol import OWN, REST, UNDEFINED, ZERO, Certified, RankColumn
+from stream_metrics.ranking.protocol import OWN, REST, UNDEFINED, ZERO, Certified, RankColumn, once
 from stream_metrics.ranking.sample import UNIFORM
 from stream_metrics.ranking.score_codes import edge
 from stream_metrics.ranking.table import Table, tabulate
@@ -243,6 +243,7 @@ def _ratio(a: Floats, b: Floats) -> Floats:
     return np.asarray(a / np.where(b > 0, b, 1.0))
 
 
+@once
 def _rows(column: RankColumn) -> _Rows | None:
     """Return the rows with their mean scores; None without weight or with a score outside [0, 1]."""
     table = tabulate(column)

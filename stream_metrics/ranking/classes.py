@@ -106,12 +106,18 @@ def pooled(measure: Measure, doc: str) -> Callable[..., Certified]:
     return _with_options(formula, measure)
 
 
+@memoized
+def only_column(r: Ranks) -> RankColumn:
+    """Return the one column of a state that has a single question, that of its `pos_label`."""
+    return r.column(r.pos_label)
+
+
 def only(measure: Measure) -> Callable[..., Certified]:
-    """Return the measure of the one column of a state that has a single question, that of its `pos_label`."""
+    """Return the measure of the one column of a state that has a single question; see `only_column`."""
 
     @functools.wraps(measure)
     def formula(r: Ranks, **options: object) -> Certified:
-        return measure(r.column(r.pos_label), **options)
+        return measure(only_column(r), **options)
 
     return _with_options(formula, measure)
 

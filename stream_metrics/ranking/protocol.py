@@ -8,7 +8,9 @@ exact. "Own" is the class whose score the column is, "rest" the class or classes
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable
+from functools import cached_property, wraps
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +24,11 @@ REST, OWN = 0, 1  # positions of the two classes
 NAN = math.nan
 
 Codes: TypeAlias = NDArray[np.uint64]
+T = TypeVar("T")
 
 
-class RankColumn(NamedTuple):
-    """The scores of one column by cell and class, as a rank sketch keeps them."""
+class _Column(NamedTuple):
+    """What a column consists of."""
 
     level: int
     """How many low bits of the code a cell ignores."""
@@ -57,6 +60,28 @@ class RankColumn(NamedTuple):
     def weight(self, c: int) -> float:
         """Return the weight of rest or own."""
         return int(self.totals[c]) / self.units
+
+
+class RankColumn(_Column):
+    """The scores of one column by cell and class, as a rank sketch keeps them, and what was computed of them."""
+
+    @cached_property
+    def memo(self) -> dict[object, Any]:
+        """Results of functions of this column."""
+        return {}
+
+
+def once(compute: Callable[[RankColumn], T]) -> Callable[[RankColumn], T]:
+    """Compute a function of a column once for each column. Callers must not change what it returns."""
+
+    @wraps(compute)
+    def read(column: RankColumn) -> T:
+        memo: dict[object, T] = column.memo
+        if compute not in memo:
+            memo[compute] = compute(column)
+        return memo[compute]
+
+    return read
 
 
 class Certified(NamedTuple):

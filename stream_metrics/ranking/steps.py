@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.formulas.protocol import Floats, Numbers
-from stream_metrics.ranking.protocol import ENDS, OWN, REST, Codes, RankColumn
+from stream_metrics.ranking.protocol import ENDS, OWN, REST, Codes, RankColumn, once
 from stream_metrics.ranking.resolve import DenseCell, Resolution, estimate_within_cells
 from stream_metrics.ranking.score_codes import edge
 from stream_metrics.ranking.table import Table, tabulate
@@ -67,6 +67,7 @@ class ThresholdSweep(NamedTuple):
     """For each coarse row its cell in the column if it is mixed, otherwise -1."""
 
 
+@once
 def threshold_sweep(column: RankColumn) -> ThresholdSweep:
     """Return the steps of a column."""
     table = tabulate(column)

@@ -9,6 +9,7 @@ from stream_metrics.evaluation.evaluation import Estimate, Evaluation
 from stream_metrics.ranking import curves
 from stream_metrics.ranking.areas import delong_se
 from stream_metrics.ranking.calibration import Reliability, reliability_curve
+from stream_metrics.ranking.classes import only_column
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
@@ -132,7 +133,7 @@ class ScoreReadings:
         """
         if label is None and "confidence" in self.evaluation.views:
             view = self.evaluation.view("confidence", "reliability_curve")
-            return reliability_curve(view.column(True), bins=bins, strategy=strategy)
+            return reliability_curve(only_column(view), bins=bins, strategy=strategy)
         return reliability_curve(self.evaluation.column(label), bins=bins, strategy=strategy)
 
     def delong_se(self, label: Label | None = None) -> float:

@@ -23,6 +23,7 @@ __all__ = ["beta_cdf", "beta_quantile", "distinct_pairs", "expit", "log_beta", "
 
 STEPS = 200
 FARTHEST = 700.0  # on the logit scale
+MANY = 1e4  # degrees of freedom
 FEW = 16  # numbers that are not worth a search for equal ones
 
 
@@ -50,9 +51,16 @@ def normal_quantile(p: float) -> float:
 
 @lru_cache(maxsize=1024)
 def t_quantile(level: float, degrees: float) -> float:
-    """Return the t with P[|T| <= t] = level for Student's T with `degrees` > 0 of freedom."""
-    z = normal_quantile((1 + level) / 2)
-    start = z + (z**3 + z) / (4 * degrees)  # Cornish and Fisher
+    """Return the t with P[|T| <= t] = level for Student's T with `degrees` > 0 of freedom.
+
+    From `MANY` degrees on that is the expansion of Cornish and Fisher, whose next term is below the last digit.
+    """
+    z = -normal_quantile((1 - level) / 2)
+    start = z + (z**3 + z) / (4 * degrees)
+    if degrees >= MANY:
+        second, third = 5 * z**5 + 16 * z**3 + 3 * z, 3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z
+        fourth = 79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z
+        return start + second / (96 * degrees**2) + third / (384 * degrees**3) + fourth / (92160 * degrees**4)
     logit = _beta_logit(1 - level, degrees / 2, 0.5, math.log(degrees) - 2 * math.log(start))
     return math.sqrt(degrees * math.exp(-logit))
 

@@ -49,9 +49,9 @@ from stream_metrics.inference.intervals.sequences import area_sequence
 from stream_metrics.ranking.areas import delong_influence, delong_se, roc_auc
 from stream_metrics.ranking.average_precision import average_precision
 from stream_metrics.ranking.calibration import bin_residuals
-from stream_metrics.ranking.classes import RankState, classes, columns
+from stream_metrics.ranking.classes import RankState, classes, columns, only_column
 from stream_metrics.ranking.pool import pool
-from stream_metrics.ranking.protocol import NAN, OWN, REST, Certified, RankColumn
+from stream_metrics.ranking.protocol import NAN, OWN, REST, Certified, RankColumn, once
 from stream_metrics.ranking.steps import threshold_sweep
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def interval(
         pairs = zip(classes(view), columns(view), estimates, strict=True)
         return {name: _of_column(row, column, value, request) for name, column, value in pairs}
     if row.key in ("confidence_auc", "debiased_calibration_error_top"):
-        return _of_column(row, view.column(view.pos_label), estimates, request)
+        return _of_column(row, only_column(view), estimates, request)
     return (_pooled if row.key in POOLED else _mean)(row, view, estimates, request)
 
 
@@ -349,6 +349,7 @@ def average_precision_se(column: RankColumn) -> float:
     return math.sqrt(float(weights @ squares))
 
 
+@once
 def precision_influence(column: RankColumn) -> tuple[Floats, Floats]:
     """Return the weights of the scores of own and of rest, and the square of what each adds to the standard error."""
     steps = threshold_sweep(column).fine
