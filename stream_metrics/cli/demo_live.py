@@ -72,7 +72,7 @@ def _config(cycle: float, port: int, path: str) -> Config:
         source=SourceConfig(kind="memory"),
         join=Join(ttl=late, due=_seconds(cycle / 10), in_memory=5000),
         counting=Counting(title="Image segments", scores=True, windows=(short, _seconds(cycle / 2)), panes=10),
-        store=Store(path=path),
+        store=Store(path=path, retention=("1s for 1h", "1m for 2d", "1h")),
         serve=Serve(port=port),
         alerts=Alerts(rules=rules),
     )

@@ -11,11 +11,11 @@ from heapq import nsmallest
 from typing import Any
 
 from stream_metrics.collector.collector import Collector
+from stream_metrics.collector.history import History
 from stream_metrics.collector.store import Life
 from stream_metrics.containers.workers import Worker
 from stream_metrics.errors import MergeError, quantity
 from stream_metrics.labels import Label
-from stream_metrics.monitor.view.history import History
 from stream_metrics.monitor.view.types import Flows, Records, View, WindowView, WorkerRow, Workers
 from stream_metrics.monitor.view.window_view import snapshot_view
 from stream_metrics.snapshots.groups import GroupSnapshot
@@ -35,7 +35,7 @@ class CollectorView:
     def __init__(self, collector: Collector, title: str, metrics: Sequence[str], expected: Sequence[str] = ()) -> None:
         self._collector, self._title, self._metrics = collector, title, tuple(metrics)
         self._expected = tuple(dict.fromkeys(expected))
-        self._history = History([TOTAL], self._metrics)
+        self._history = History(self._metrics)
         self._changes, self._window = -1, WindowView()
 
     def __call__(self) -> View:
@@ -44,7 +44,7 @@ class CollectorView:
         changes = collector.changes
         if changes != self._changes:
             self._window, self._changes = self._read(), changes
-        self._history.note(now, {TOTAL: self._window})
+        self._history.note(now, self._window)
         workers = self._workers()
         read = sum(workers.outcomes.values()) + sum(workers.refused.values())
         return View(
@@ -54,7 +54,7 @@ class CollectorView:
             windows=[TOTAL],
             headline=list(self._metrics),
             by_window={TOTAL: self._window},
-            history=self._history.view(),
+            history={TOTAL: self._history.lines()},
             records=Records(read, workers.refused),
             flows=Flows({"records_read": read}, workers.refused),
             checkpoint=collector.checkpoint(),

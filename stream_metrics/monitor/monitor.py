@@ -18,20 +18,22 @@ was written, and the partition then counts as lost to another process.
 from __future__ import annotations
 
 import logging
-import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor.alerts.drift import changes_view
 from stream_metrics.monitor.alerts.rule_view import Needs, rule_view
 from stream_metrics.monitor.archive.answers import RangeAnswers
+from stream_metrics.monitor.archive.reading import Panes
+from stream_metrics.monitor.archive.trends import Point, Trends
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counts.class_pool import ClassPool
-from stream_metrics.monitor.counts.counting import Counts
+from stream_metrics.monitor.counts.counting import TOTAL, Counts
 from stream_metrics.monitor.events.arrivals import reading_time
 from stream_metrics.monitor.events.decoding import Decoder
 from stream_metrics.monitor.events.recent import RecentRejects
@@ -47,11 +49,11 @@ from stream_metrics.monitor.store.tables import StateStore
 from stream_metrics.monitor.view.annotations import Annotations
 from stream_metrics.monitor.view.comparing import Earlier, compared
 from stream_metrics.monitor.view.flows import FlowCounters
-from stream_metrics.monitor.view.history import History
 from stream_metrics.monitor.view.reference import ReferenceKeeper
 from stream_metrics.monitor.view.types import Alert, Checkpoint, Firing, SourceState, Undelivered, View
 from stream_metrics.monitor.view.view import WindowViews, operation_view, view
 from stream_metrics.monitor.view.window_reading import Reading, read
+from stream_metrics.report.headlines import MONITOR
 from stream_metrics.wire import decoded, encoded
 
 __all__ = ["Monitor"]
@@ -65,7 +67,6 @@ DEAD_LETTERS = 100
 EXPORT_EVERY = 60.0
 SECONDS = 10  # over which the rate of records is measured
 FLOWS = "flows"  # the note that has the counters
-HISTORY_EVERY = 10.0  # seconds between two writings of the trend lines
 
 
 class Monitor:
@@ -83,9 +84,13 @@ class Monitor:
         self._lag: Mapping[tuple[str, int], int] | None = None  # records behind, as last reported by the source
         self._source_problem: str | None = None
         self._source_ended = False
-        lengths = [parse_duration(each, "windows") / 1e9 for each in config.counting.windows]
-        self._idle = min([parse_duration(config.source.idle, "idle") / 1e9, *lengths])
-        self._ranges = RangeAnswers(self.panes.all_panes, config.fields.group)
+        lengths = {name: parse_duration(name, "windows") for name in config.counting.windows}
+        self._lengths = {name: length / 1e9 for name, length in lengths.items()}
+        self._idle = min([parse_duration(config.source.idle, "idle") / 1e9, *self._lengths.values()])
+        self._reading_panes = threading.Lock()
+        self._ranges = RangeAnswers(self._all_panes, config.fields.group)
+        self._trends = Trends(self._all_panes, lengths, TOTAL)
+        self._headline = config.counting.metrics or MONITOR
         self._decoder = Decoder(config.fields, config.counting, config.join.ahead)
         self._partitions: dict[int, Partition] = {}
         self._lock = threading.Lock()
@@ -95,7 +100,7 @@ class Monitor:
         self._classes = self._class_pool()
         self.replicas: Replicas | None = None  # once the store is shared with other workers
         self._lease: Lease | None = None  # under which notes are written, where it is shared
-        self._notes: dict[str, bytes] = {} if store is None else store.notes(("history",))
+        self._notes: dict[str, bytes] = {} if store is None else store.notes()
         self._dead_letters: deque[Rejected] = deque(
             [] if store is None else store.letters(DEAD_LETTERS)[::-1], DEAD_LETTERS
         )
@@ -113,16 +118,12 @@ class Monitor:
         self._firings: list[Firing] = []
         self._on_checkpoint: list[Callable[[dict[tuple[str, int], int]], object]] = []
         self._extra_metrics: tuple[str, ...] = ()  # that rules need, beside those that the view always has
-        self.history = History(("total", *config.counting.windows), config.counting.metrics)
         self._showing = threading.Lock()
         self._windows = WindowViews()
-        self._kept_history: tuple[float, object] = (-math.inf, None)
-        self._restore_history(self.attach("history", lambda: self._kept_history[1], self._restore_history))
         alone = store is not None and not store.shared
         stored = self._notes.get(FLOWS) if alone else None
         self._flows = FlowCounters(None if stored is None else decoded(stored))
         self._keeps_flows = alone
-        self._lengths = dict(zip(config.counting.windows, lengths, strict=True))
         self.reference = ReferenceKeeper(self._lengths, config.counting.reference)
         self.annotations = Annotations()
         self._attach_common("reference", self.reference.to_data, self.reference.merge)
@@ -206,13 +207,6 @@ class Monitor:
     def _kept(self, name: str) -> Any:
         stored = self._notes.get(name)
         return None if stored is None else decoded(stored)
-
-    def _restore_history(self, stored: Any) -> None:
-        if stored is not None:
-            try:
-                self.history.restore(stored)
-            except ValueError as error:  # lines on a page are no reason not to count
-                LOG.warning("the trend lines start again: %s", error)
 
     def _merge_common(self) -> None:
         """Merge the notes that any worker may change; those that were read last may be older than this worker's."""
@@ -440,7 +434,13 @@ class Monitor:
 
     def answer_range(self, query: str) -> tuple[int, bytes]:
         """Return the HTTP status and the JSON that answer the query of `/api/range`."""
-        return self._ranges.json(query, self.history.metrics, self.clock())
+        return self._ranges.json(query, self._headline, self.clock())
+
+    @contextmanager
+    def _all_panes(self) -> Iterator[Panes]:
+        """Give the stored panes of all partitions to one thread at a time."""
+        with self._reading_panes, self.panes.all_panes() as panes:
+            yield panes
 
     def stats(self) -> JoinStats:
         """Return the outcomes of predictions and labels in all partitions together."""
@@ -455,13 +455,26 @@ class Monitor:
             self.reference.look(readings, at)
             options, more = self.config.counting, self._extra_metrics
             shown = view(readings, options, operation, now=now, extra_metrics=more, windows=self._windows)
-            self.history.follow(shown.headline)
-            self._compare(shown)
-            self.history.note(now, shown.by_window)
-            shown.history = self.history.view()
-            if now - self._kept_history[0] >= HISTORY_EVERY:
-                self._kept_history = now, self.history.to_data()
+            self._headline = tuple(shown.headline)
+            self._draw(shown, at)
+            self._compare(shown, at)
         return shown
+
+    def _draw(self, shown: View, at: float | None) -> None:
+        """Set the trend lines, which end with the windows as they are."""
+        newest: dict[str, Point] = {}
+        if at is not None:
+            quiet = shown.source.state in ("silent", "ended")
+            counted = [(each.partition, each.next) for each in shown.partitions]
+            self._trends.look(at, shown.headline, quiet=quiet, counted=counted)
+            lengths = {TOTAL: min(self._lengths, key=self._lengths.__getitem__, default=None)}
+            for line, name in (lengths | {name: name for name in self._lengths}).items():
+                if name is not None and self._trends.covers(line) in (None, self._lengths[name]):
+                    part = shown.by_window[name]
+                    newest[line] = Point(at, self._lengths[name], part.n, part.metrics, {})
+        shown.history = self._trends.lines(shown.headline, newest)
+        covers = {name: newest[name].covers if name in newest else self._trends.covers(name) for name in shown.windows}
+        shown.history_covers = {name: length for name, length in covers.items() if length is not None}
 
     def rule_view(self, needs: Needs) -> View:
         """Return what rules need, which costs little; states are copied under the lock, and read outside."""
@@ -500,13 +513,15 @@ class Monitor:
         lag = None if group.lag is None else sum(group.lag.values())
         return reading_time((each.arrivals for each in group.partitions), now, lag, self._source_ended)
 
-    def _compare(self, shown: View) -> None:
+    def _compare(self, shown: View, at: float | None) -> None:
         """Compare the headline of each window with the same window one length ago, and with the reference."""
         shown.reference = reference = self.reference.shown(shown.headline)
         for name, part in shown.by_window.items():
             earlier = []
-            if (before := self.history.before(name, shown.now - self._lengths.get(name, math.inf))) is not None:
-                earlier.append(Earlier("before", *before))
+            if at is not None and name in self._lengths:
+                before = self._trends.before(name, at - self._lengths[name])
+                if before is not None:
+                    earlier.append(Earlier("before", before.at, before.metrics, before.intervals, before.covers))
             if reference is not None:
                 earlier.append(Earlier("reference", reference.at, reference.metrics, reference.intervals))
             part.comparisons = compared(part, shown.headline, earlier)

@@ -3,8 +3,8 @@
 Workers that share a store have some partitions each. A thread of each reads twice a second what the others have stored,
 so that any of them can show the whole model: its own partitions as they are, those of others as of their last
 checkpoints. It also reports this worker, and asks for the lease "alerts". Its holder evaluates the rules, writes the
-notes of the store, which are the state of alerts and the trend lines, and sends alerts. It stops before the lease can
-have run out. The next holder goes on from the notes.
+notes of the store, which are the state of alerts, and sends alerts. It stops before the lease can have run out. The
+next holder goes on from the notes.
 
 If the store cannot be reached, no worker can be elected. The last holder then goes on while it knows of no other
 worker; if there are others, it stops, since another may be elected where the store can be reached.

@@ -14,7 +14,9 @@ from stream_metrics.monitor import replicas
 from stream_metrics.monitor.alerts.alerting import Alerts
 from stream_metrics.monitor.alerts.engine import Change
 from stream_metrics.monitor.alerts.outbox import Outbox
+from stream_metrics.monitor.archive import trends
 from stream_metrics.monitor.config import Alerts as AlertsConfig
+from stream_metrics.monitor.config import Store as StoreConfig
 from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.store import StaleOwner
@@ -170,6 +172,27 @@ def test_each_worker_shows_the_whole_model(worker: Callable[..., Worker]) -> Non
         names[2]: (True, []),
     }
     assert [row.worker for row in shown if row.alerts] == [names[0]]
+
+
+def test_all_workers_draw_the_same_lines(worker: Callable[..., Worker], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the stored counts of both partitions; only the last point is that of the look."""
+    for pause in ("LEAST", "SHARE", "STEADY"):
+        monkeypatch.setattr(trends, pause, 0)
+    monkeypatch.setitem(globals(), "ALERTING", structs.replace(ALERTING, store=StoreConfig(retention=("10s",))))
+    workers = [worker(), worker(), worker()]
+    for number, each in enumerate(workers[:2]):
+        each.monitor.assign([number])
+        each.take(number, STREAMS[number])
+        each.monitor.checkpoint()
+    for each in workers:
+        whole(each, STREAMS[:2])
+
+    def drawn(each: Worker) -> list[Any]:
+        lines = [line for name in ("1h", "4h") for line in each.look().history[name].values()]
+        return [line[:-1] for line in lines]
+
+    until(lambda: all(len(line) > 5 for each in workers for line in drawn(each)))
+    until(lambda: drawn(workers[0]) == drawn(workers[1]) == drawn(workers[2]))
 
 
 def test_nothing_is_missing_or_twice_while_a_partition_moves(worker: Callable[..., Worker]) -> None:

@@ -82,6 +82,7 @@ def make_view(
         "headline": HEADLINE,
         "by_window": parts,
         "history": {name: _history(part, name, drift, now) for name, part in parts.items()},
+        "history_covers": {"total": 3600.0, "1h": 3600.0, "1d": 86_400.0},
         "reference": {"window": "1d", "start": NOW - 180_000, "at": NOW - 93_600, "n": 180_000},
         "join": JOIN | {"joined": parts["total"]["n"]},
         "delays": DELAYS,

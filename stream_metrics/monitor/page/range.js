@@ -1,4 +1,4 @@
-// Which stretch of time the trends show: live, the window at each look as the view has it; or a range of event time,
+// Which stretch of event time the trends show: live, the lines of the view, whose points cover the window; or a range,
 // asked of /api/range when it is chosen and every few seconds while it ends now, so that last week is read as the last
 // hour is.
 
@@ -95,7 +95,9 @@ function read({ points, complete_from, from }, view) {
     low[key] = points.map((point) => point.low[key] ?? null);
     high[key] = points.map((point) => point.high[key] ?? null);
   }
-  const length = points.length > 0 ? duration(points[0].to - points[0].from) : "";
+  const lengths = points.map((point) => point.to - point.from);
+  const [least, most] = [Math.min(...lengths), Math.max(...lengths)].map(duration);
+  const length = points.length === 0 ? "" : least === most ? most : `${least} to ${most}`;
   const since = complete_from > from ? `; complete from ${moment(complete_from, view.now)}` : "";
   return { lines, low, high, text: `each point covers ${length}${since}` };
 }

@@ -41,9 +41,8 @@ const ruleWindow = (rule) => /\[([^\]"]*)\]/.exec(rule)?.[1] ?? "total";
 /** What a comparison of a window is with, in words. */
 function than(row, view, window) {
   if (row.against === "reference") return "against the reference";
-  const length = windowSeconds(window);
-  const whole = length !== null && row.at <= view.now - length;
-  return whole ? `against the ${window} before` : `since ${moment(row.at, view.now)}`;
+  const length = row.covers ?? windowSeconds(window);
+  return `against the ${length === windowSeconds(window) ? window : duration(length)} before`;
 }
 
 /** Draw the tiles and the facts of a window. */

@@ -8,7 +8,7 @@
 
 import { colour, numbers, padded, STEPS, times } from "./axes.js";
 import { byId, el, setAttribute, setText, setVariable, short, show, sized } from "./dom.js";
-import { compact, count, metric, metricName, moment, windowName } from "./format.js";
+import { compact, count, duration, metric, metricName, moment, windowSeconds } from "./format.js";
 import { Range } from "./range.js";
 import { Table } from "./tables.js";
 
@@ -16,6 +16,13 @@ const DASHES = [[], [7, 3], [2, 3], [10, 3, 2, 3], [5, 5], [14, 4], [2, 6], [8, 
 const COLOURS = 8; // --series-1 ... of the style sheet
 const RULE = /^\s*([A-Za-z0-9_]+(?:\["(?:[^"\\]|\\.)*"\])?)\s*(?:\[([^\]]*)\])?\s*([<>]=?)\s*(-?[0-9.]+)/;
 const ROWS = 60; // points in the table, the newest
+
+/** What the points of the lines of a view cover. */
+function covered(view, window) {
+  const length = view.history_covers?.[window];
+  if (length === undefined) return view.workers ? "each point has all samples so far" : "";
+  return `by event time, each point covers ${length === windowSeconds(window) ? window : duration(length)}`;
+}
 
 export class Trends {
   #on = null; // keys of the lines that are shown
@@ -54,7 +61,9 @@ export class Trends {
     const enough = history.t.length >= 2;
     show(this.host, enough);
     show(byId("trends-empty"), !enough);
-    setText(byId("trends-note"), range?.text ?? `each point covers the ${windowName(window)}`);
+    const from = view.workers ? "" : "; they come from counts stored by time, as the key retention says";
+    setText(byId("trends-empty"), `No trend yet: a line needs two points in time${from}.`);
+    setText(byId("trends-note"), range?.text ?? covered(view, window));
     if (enough) this.#draw(history);
     this.#showLegend(null);
     this.#describe(history);

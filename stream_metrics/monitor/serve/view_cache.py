@@ -59,7 +59,7 @@ class ViewCache:
             return self._exporter.text(self._shown).encode()
 
     def renew(self) -> None:
-        """Make a view, which trend lines and counters need even if no client asks for one."""
+        """Make a view, which counters need even if no client asks for one."""
         with self._lock, self._reported():
             self._renew(0.0)
 

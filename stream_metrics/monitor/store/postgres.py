@@ -12,7 +12,7 @@ checkpoint counts as failed; if it was written after all, the next one gets ``St
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, Self, TypeVar
@@ -277,10 +277,9 @@ class PostgresStore(StateStore):
         """Return the last records that were rejected, the newest first."""
         return self.patiently(lambda: super(PostgresStore, self).letters(most))
 
-    def notes(self, optional: Collection[str] = ()) -> dict[str, bytes]:
+    def notes(self) -> dict[str, bytes]:
         """Return what others have put beside the states."""
-        read = super().notes
-        return self.patiently(lambda: read(optional))
+        return self.patiently(super().notes)
 
     def _rows(self, statement: str, part: int, *values: object) -> list[PendingRow]:
         return self.patiently(lambda: super(PostgresStore, self)._rows(statement, part, *values))

@@ -12,7 +12,7 @@ import os
 import socket
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -245,11 +245,10 @@ class StateStore(ABC):
             rows = self._run(f"select {columns} from dead_letters order by rowid desc limit ?", most)
             return [Rejected(*letter) for letter in rows.fetchall()]
 
-    def notes(self, optional: Collection[str] = ()) -> dict[str, bytes]:
-        """Return the notes by name, without those of `optional` names that are damaged."""
+    def notes(self) -> dict[str, bytes]:
+        """Return the notes by name; earlier versions also wrote their trend lines, which are not read."""
         with self._named_errors():
-            rows = self._run("select name, body, crc from notes").fetchall()
-        rows = [row for row in rows if row[0] not in optional or checksum(row[1]) == row[2]]
+            rows = self._run("select name, body, crc from notes where name <> 'history'").fetchall()
         for name, body, crc in rows:
             self.check_crc(f"the note {name!r}", crc, body)
         return {name: body for name, body, _ in rows}

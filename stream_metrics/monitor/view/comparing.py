@@ -27,12 +27,16 @@ SMALLEST = 1e-12  # of a difference that is more than rounding
 
 
 class Earlier(NamedTuple):
-    """Earlier values of a window: a name, their time, the values, and the intervals that can be trusted."""
+    """Earlier values of a window: a name, their time, the values, and the intervals that can be trusted.
+
+    `covers` is how many seconds up to their time they cover; None is the length of another window.
+    """
 
     against: str
     at: float
     metrics: Mapping[str, Number | None]
     intervals: Mapping[str, Bounds | None]
+    covers: float | None = None
 
 
 def compared(part: WindowView, keys: Sequence[str], earlier: Sequence[Earlier]) -> dict[str, list[Comparison]]:
@@ -50,7 +54,7 @@ def _comparison(part: WindowView, key: str, other: Earlier, scale: float) -> Com
     now, then = part.metrics.get(key), other.metrics.get(key)
     if now is None or then is None:
         return None
-    row = Comparison(other.against, other.at, then, now - then)
+    row = Comparison(other.against, other.at, then, now - then, covers=other.covers)
     mine, theirs = part.intervals.get(key), other.intervals.get(key)
     if note := part.interval_notes.get(key):
         row.reason = f"the interval is not to be trusted: {note}"

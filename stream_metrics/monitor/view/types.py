@@ -71,7 +71,8 @@ class Comparison(Struct):
 
     `difference` is the value now less the earlier `value`; it lies between `low` and `high`, None where one of the two
     values has no interval. `verdict` is "better" or "worse" where 0 is outside of them, else None. `reason` says why
-    nothing can be said. `at` is the time of the earlier value.
+    nothing can be said. `at` is the time of the earlier value, of events; `covers` is how many seconds before it that
+    value covers, where it is not the reference: those of the window, or more where stored counts are coarser.
     """
 
     against: str
@@ -82,6 +83,7 @@ class Comparison(Struct):
     high: float | None = None
     verdict: str | None = None
     reason: str = ""
+    covers: float | None = None
 
 
 class Ends(Struct):
@@ -463,6 +465,8 @@ class View(Struct, kw_only=True):
 
     `now` is the time of the clock and `event_time` that of the newest event. `windows` are the keys of `by_window` in
     order, "total" first; `headline` are the metrics to show first. `history` has the trend lines of each window.
+    Their times are those of events, and each point covers the `history_covers` seconds before its time; without such a
+    number, points have the times at which metrics of all samples were read.
     `flows` are the counters of the exporter, `undelivered` alerts that did not arrive.
     `reference` is the period that windows are compared with, if there is one. `firings` says when alerts fired, the
     newest first, and `annotations` what happened to the model, the oldest first.
@@ -479,6 +483,7 @@ class View(Struct, kw_only=True):
     headline: list[str] = []
     by_window: dict[str, WindowView] = {}
     history: dict[str, Lines] = {}
+    history_covers: dict[str, float] = {}
     reference: Reference | None = None
     join: JoinCounts = msgspec.field(default_factory=JoinCounts)
     delays: Delays = msgspec.field(default_factory=Delays)

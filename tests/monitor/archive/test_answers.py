@@ -69,7 +69,7 @@ def test_metrics_of_a_class_are_named_as_in_rules(monitor: Monitor) -> None:
     assert point["values"][key] == monitor.counts().total.snapshot()["recall", label]
     assert point["low"][key] < point["values"][key] < point["high"][key]
     assert other["values"] == {STRANGE: None}
-    assert set(headline["values"]) == set(monitor.history.metrics)
+    assert set(headline["values"]) == set(monitor.view().headline)
 
 
 def test_a_group_has_its_own_values(monitor: Monitor) -> None:

@@ -316,4 +316,4 @@ def test_a_range_of_time_is_chosen_and_left_again(visit):
     assert asked["metrics"] == [",".join(view["headline"])]
     assert float(asked["to"][0]) - float(asked["from"][0]) == 86_400
     assert page.locator("#trends-table tbody tr").count() == live
-    assert page.inner_text("#trends-note") == "each point covers the last 1h"
+    assert page.inner_text("#trends-note") == "by event time, each point covers 1h"

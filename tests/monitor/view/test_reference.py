@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from stream_metrics.monitor.archive import trends
 from stream_metrics.monitor.config import Config, Counting, Source
 from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
@@ -17,6 +18,13 @@ from stream_metrics.monitor.view.reference import ReferenceKeeper
 from stream_metrics.monitor.view.types import View
 
 START = 1_700_000_000.0
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have trend lines read at every look."""
+    for pause in ("LEAST", "SHARE", "STEADY"):
+        monkeypatch.setattr(trends, pause, 0)
 
 
 class Stream:
@@ -42,6 +50,7 @@ class Stream:
                 records.append(Record("pairs", 0, self.offset, self.offset + 1, None, None, value))
                 self.offset += 1
             self.monitor.step(records)
+            self.monitor.checkpoint()
             view = self.monitor.view()
         return view
 

@@ -21,7 +21,6 @@ from stream_metrics.monitor.counts.counting import Counts, Pair
 from stream_metrics.monitor.counts.delays import Delays
 from stream_metrics.monitor.events.records import MISSING
 from stream_metrics.monitor.view.curves import MOST_POINTS
-from stream_metrics.monitor.view.history import History
 from stream_metrics.monitor.view.names import names_of
 from stream_metrics.monitor.view.types import DeadLetter, JoinCounts, Lag, PartitionRow, View, to_json
 from stream_metrics.monitor.view.view import WindowViews, view
@@ -33,7 +32,7 @@ TOP = {
     "version", "title", "now", "started", "event_time", "windows", "headline", "by_window", "history", "join", "delays",
     "records", "lag", "checkpoint", "partitions", "replicas", "incomplete", "alerts", "changes", "dead_letters",
     "workers", "source", "unreadable", "flows", "reference", "undelivered", "firings",
-    "annotations",
+    "annotations", "history_covers",
 }  # fmt: skip
 WINDOW = {
     "n", "weight", "abstained", "metrics", "estimates", "better", "range", "classes", "matrix", "curves", "groups",
@@ -286,7 +285,7 @@ def test_operation_is_sent_as_it_is() -> None:
         partitions=[PartitionRow(0, {"topic": 17}, None)],
         delays=Delays((1.0, 10.0), (5, 9, 3), 1.5),
         dead_letters=[DeadLetter("t", 0, 1, "label", "\ud800")],
-        history=History(("1h",), ()).view(),
+        history={"1h": {"t": [], "n": []}},
         started=1.0,
     )
 
