@@ -1,29 +1,33 @@
 """States of groups that count labels only, read and written as tables of counts without a state for each group.
 
-A `ByGroup` of a hundred groups takes 3 ms to read and to merge, and 1 ms to write; a table takes a twentieth of that.
-The bytes are the same.
+A `ByGroup` of 100 groups with a sample or two each takes 3 ms to read and merge and 2 ms to count and write; a table
+takes 0.02 ms and 0.3 ms. The bytes are the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Self
+from functools import lru_cache
+from itertools import chain, pairwise
+from typing import Any, NamedTuple, Self, TypeAlias
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics._core.confusion.kernels import GroupRows, pack_runs
-from stream_metrics.containers.group_keys import rank
+from stream_metrics.containers.group_keys import factorize_groups, rank, shown
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.labels import Label, ordering
 from stream_metrics.states.confusion import ConfusionMatrix
-from stream_metrics.states.runs import FORMS, NOTHING
+from stream_metrics.states.runs import FORMS, NOTHING, run_contents
 from stream_metrics.wire import HEADER, decoded, encoded, enveloped
 
-__all__ = ["GroupTable"]
+__all__ = ["GroupTable", "GroupWriter", "Sample"]
 
 UNITE = 500_000  # rows, from which those that are alike are united
 Codes = NDArray[np.int64]
+Sample: TypeAlias = tuple[Any, Any, Any, Any]  # true label, prediction, weight, group
 
 
 class _Form(NamedTuple):
@@ -47,6 +51,15 @@ class _Form(NamedTuple):
             return None
         return cls(start[:-2], before.removesuffix(NOTHING), inner.fixed_labels or (), groups.max_groups)
 
+    def group(self, key: bytes, forms: Sequence[int], content: bytes) -> bytes:
+        """Return the bytes of a group, whose key appeared so often as bool, int and float."""
+        return b"\x93" + key + (encoded(list(forms)) if any(forms) else b"\x90") + self.before + content
+
+    def enveloped(self, groups: Sequence[bytes], folded: Sequence[bytes]) -> bytes:
+        """Return the bytes of groups; `folded` is the content of the folded ones, if there are any."""
+        rest = [self.before + content for content in folded]
+        return enveloped(b"".join([self.start, array_head(len(groups)), *groups, array_head(len(rest)), *rest]))
+
 
 class GroupTable:
     """The sum of the bytes of groups that count labels."""
@@ -62,8 +75,7 @@ class GroupTable:
         table: Self | None = None
         for data in parts:
             if table is None:
-                groups = ByGroup.from_bytes(data) if data[HEADER + 1 : HEADER + 8] == _KIND else None
-                form = None if groups is None else _Form.of(groups)
+                form = _form_of(data)
                 if form is None:
                     return None
                 table = cls(form)
@@ -100,13 +112,90 @@ class GroupTable:
         truth, predicted = codes[np.where(predicted < 0, -1, truth)[order]], codes[predicted[order]]
         contents = pack_runs(truth, predicted, samples[order], starts, forms, fixed)
         heads = dict(zip(keys, zip(self._rows.keys, self._rows.forms().tolist(), strict=True), strict=True))
-        runs = zip((heads[key] for key in apart), contents, strict=False)
-        body = [group_head(key, form) + self._form.before + content for (key, form), content in runs]
-        rest = [self._form.before + contents[-1]] if len(apart) < len(keys) else []
-        return enveloped(b"".join([self._form.start, array_head(len(body)), *body, array_head(len(rest)), *rest]))
+        named = [(*heads[key], content) for key, content in zip(apart, contents, strict=False)]
+        states = [self._form.group(key, forms, content) for key, forms, content in named]
+        return self._form.enveloped(states, contents[-1:] if len(apart) < len(keys) else [])
 
 
-_KIND = encoded(["groups"])[1:]  # of bytes, after the head of the array
+class GroupWriter:
+    """Writes groups like `empty` from their samples; the bytes are those of states that counted them."""
+
+    def __init__(self, empty: ByGroup) -> None:
+        self._form = _Form.of(empty)
+        self._matrix: Any = empty.inner
+
+    def written(self, batches: Sequence[Sequence[Sample]]) -> list[bytes] | None:
+        """Return the bytes of the groups of each batch of samples; None if it takes states to count them."""
+        samples = list(chain.from_iterable(batches))
+        if self._form is None or not samples:
+            return None
+        truths, labels, weights, groups = zip(*samples, strict=True)
+        keys, seen, codes = factorize_groups(list(groups), len(groups))
+        if {*weights} != {1} or (np.count_nonzero(seen, axis=1) > 1).any():
+            return None
+        order = ordering(keys)
+        keys, seen, width = [keys[at] for at in order], seen[order], len(keys) + 1
+        sizes = [len(batch) for batch in batches]
+        runs = np.repeat(np.arange(len(sizes)), sizes) * width + np.argsort(order)[codes]
+        runs = _with_folded(runs, keys, self._form.limit)
+        rows = np.argsort(runs, kind="stable")
+        starts = np.flatnonzero(np.diff(runs[rows], prepend=-1, append=2**62))
+        y_true, y_pred = ([column[at] for at in rows.tolist()] for column in (truths, labels))
+        contents = run_contents(self._matrix, y_true, y_pred, np.ones(len(rows), np.int64), starts)
+        runs = runs[rows[starts[:-1]]]
+        states = self._states(keys, seen[:, :3], runs % width, np.diff(starts), contents)
+        folded = runs % width == width - 1
+        edges = np.searchsorted(runs, np.arange(len(sizes) + 1) * width).tolist()
+        bodies = []
+        for start, end in pairwise(edges):
+            rest = int(end > start and folded[end - 1])
+            bodies.append(self._form.enveloped(states[start : end - rest], contents[end - rest : end]))
+        return bodies
+
+    def _states(
+        self, keys: Sequence[Label], seen: Codes, places: Codes, sizes: Codes, contents: Sequence[bytes]
+    ) -> list[bytes]:
+        """Return each run as the bytes of a group; anything for one of folded groups."""
+        assert self._form is not None
+        names = [encoded(shown(key, tuple(forms))) for key, forms in zip(keys, seen.tolist(), strict=True)]
+        if not seen.any():
+            heads = [self._form.group(name, (), b"") for name in [*names, b""]]
+            return [heads[place] + content for place, content in zip(places.tolist(), contents, strict=True)]
+        forms = (np.minimum(seen, 1)[np.minimum(places, len(keys) - 1)] * sizes[:, None]).tolist()
+        names.append(b"")
+        runs = zip(places.tolist(), forms, contents, strict=True)
+        return [self._form.group(names[place], form, content) for place, form, content in runs]
+
+
+def _with_folded(runs: Codes, keys: Sequence[Label], limit: int | None) -> Codes:
+    """Return the runs of rows, those of groups that are folded in their batch as the last run of the batch."""
+    if limit is None or len(keys) <= limit:
+        return runs
+    width, hashes = len(keys) + 1, np.empty(len(keys), np.int64)
+    hashes[sorted(range(len(keys)), key=lambda at: rank(keys[at]))] = np.arange(len(keys))
+    distinct = np.unique(runs)
+    batches, places = np.divmod(distinct, width)
+    order = np.lexsort((hashes[places], batches))
+    within = np.arange(len(order)) - np.searchsorted(batches, batches)
+    return np.where(np.isin(runs, distinct[order][within >= limit]), runs // width * width + width - 1, runs)
+
+
+_outer = msgspec.msgpack.Decoder(tuple[str, msgspec.Raw])
+_groups = msgspec.msgpack.Decoder(tuple[msgspec.Raw, msgspec.Raw, msgspec.Raw, msgspec.Raw, msgspec.Raw])
+
+
+def _form_of(data: bytes) -> _Form | None:
+    """Return the form of the bytes of groups that count labels; None of any others."""
+    try:
+        kind, content = _outer.decode(data[HEADER:])
+        return _form_like(*map(bytes, _groups.decode(content)[:3])) if kind == ByGroup.KIND else None
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=16)
+def _form_like(inner: bytes, limit: bytes, other: bytes) -> _Form | None:
+    return _Form.of(ByGroup.from_content((decoded(inner), decoded(limit), decoded(other), (), ())))
 
 
 def label_codes(names: Sequence[Label], fixed: int) -> tuple[Codes, list[bytes]]:
@@ -123,11 +212,6 @@ def kept_apart(keys: Sequence[Label], limit: int | None) -> list[Label]:
     """Return the keys of the groups that are kept apart, in the order of report."""
     chosen = keys if limit is None or len(keys) <= limit else sorted(keys, key=rank)[:limit]
     return [chosen[at] for at in ordering(chosen)]
-
-
-def group_head(key: bytes, forms: Sequence[int]) -> bytes:
-    """Return what a group starts with; `forms` are how often its key appeared as bool, int and float."""
-    return b"\x93" + key + (encoded(list(forms)) if any(forms) else b"\x90")
 
 
 def array_head(n: int) -> bytes:

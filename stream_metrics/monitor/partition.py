@@ -16,7 +16,8 @@ from stream_metrics.inputs.times import to_epoch_ns
 from stream_metrics.monitor.alerts.drift import DriftDetectors, changed_rules
 from stream_metrics.monitor.archive.changes import adapted, without_groups
 from stream_metrics.monitor.archive.retention import Retention
-from stream_metrics.monitor.archive.writing import COUNTS, Archive, State, StoredPanes, by_group, forgotten
+from stream_metrics.monitor.archive.states import State
+from stream_metrics.monitor.archive.writing import COUNTS, Archive, StoredPanes, by_group, forgotten
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counts.class_pool import ClassPool
 from stream_metrics.monitor.counts.counting import Counts

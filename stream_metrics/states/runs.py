@@ -17,7 +17,7 @@ from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import HEADER, encoded, enveloped
 
-__all__ = ["label_counts", "run_writer"]
+__all__ = ["FORMS", "NOTHING", "label_counts", "run_contents", "run_writer"]
 
 Writer: TypeAlias = Callable[[object, object, object, NDArray[np.int64]], list[bytes]]
 
@@ -49,6 +49,13 @@ def _written(
     matrix: ConfusionMatrix, before: bytes, y_true: object, y_pred: object, n: object, starts: NDArray[np.int64]
 ) -> list[bytes]:
     """Return the bytes of the state of each run; all that states like `matrix` write alike comes `before`."""
+    return [enveloped(before + content) for content in run_contents(matrix, y_true, y_pred, n, starts)]
+
+
+def run_contents(
+    matrix: ConfusionMatrix, y_true: object, y_pred: object, n: object, starts: NDArray[np.int64]
+) -> list[bytes]:
+    """Return the content of the state of each run from its number of samples on; see `run_writer`."""
     truth = checked_column(y_true, "y_true")
     predicted = checked_column(y_pred, "y_pred", True, truth.n)
     samples = read_counts(n, truth.n)
@@ -64,8 +71,7 @@ def _written(
             forms[place] = encoded(label)
         rows.append(np.array([*places, -1], np.int64)[codes])
     starts = np.ascontiguousarray(starts, np.int64)
-    contents = pack_runs(rows[0], rows[1], samples, starts, forms, len(fixed))
-    return [enveloped(before + content) for content in contents]
+    return pack_runs(rows[0], rows[1], samples, starts, forms, len(fixed))
 
 
 def _admitted(matrix: ConfusionMatrix, column: Column, argument: str) -> tuple[Any, list[Label]]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stream_metrics as sm
-from stream_metrics.containers.group_tables import GroupTable
+from stream_metrics.containers.group_tables import GroupTable, GroupWriter
 
 TEXTS = st.sampled_from(["a", "b", "long " * 8, "x" * 300, "é"])
 NUMBERS = st.sampled_from([0, 1, 7, -3, 200, 70_000, 2**40, 2**70, -(2**63) - 1, 1.0, True])
@@ -110,3 +110,32 @@ def test_damaged_bytes_are_refused_or_read(data):
     for part in damaged, body[:at]:
         with suppress(sm.StreamMetricsError, ValueError):
             summed([body, part])
+
+
+KEYS = [TEXTS, st.integers(-5, 300), st.booleans(), TEXTS | st.integers(0, 3), LABELS]
+
+
+@pytest.mark.parametrize("labels", [None, [3, 1, 2]])
+@pytest.mark.parametrize("keys", KEYS, ids=range(len(KEYS)))
+@given(data=st.data(), limit=LIMITS)
+def test_groups_that_are_written_have_the_bytes_of_states(labels, keys, data, limit):
+    truths = LABELS if labels is None else st.sampled_from(labels)
+    samples = st.tuples(truths, truths | st.none(), st.sampled_from([1, 1.0, True]), keys)
+    batches = data.draw(st.lists(st.lists(samples, max_size=12), max_size=6))
+    empty = sm.ByGroup(sm.ConfusionMatrix(labels), limit)
+    written = GroupWriter(empty).written(batches)
+    if written is None:
+        assert keys in KEYS[3:] or not any(batches)
+    else:
+        states = [groups_of(empty.inner, *batch, max_groups=limit).to_bytes() for batch in batches]
+        assert written == states
+
+
+@pytest.mark.parametrize("empty", [sm.ByGroup(sm.MetricSet()), sm.ByGroup(sm.ConfusionMatrix(["a"], "a"))])
+def test_other_groups_are_not_written(empty):
+    assert GroupWriter(empty).written([[("a", "a", 1, "g")]]) is None
+
+
+def test_weights_are_left_to_states():
+    writer = GroupWriter(sm.ByGroup(sm.ConfusionMatrix()))
+    assert writer.written([[("a", "a", 1, "g"), ("a", "a", 2, "g")]]) is None

@@ -19,7 +19,8 @@ from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.monitor.archive.moments import moment
 from stream_metrics.monitor.archive.reading import Panes, Piece, complete, merged, pieces, steps
-from stream_metrics.monitor.archive.writing import COUNTS, State, by_group
+from stream_metrics.monitor.archive.states import State
+from stream_metrics.monitor.archive.writing import COUNTS, by_group
 from stream_metrics.monitor.store.rows import StoreError
 from stream_metrics.monitor.view.headline import class_key, split_key
 from stream_metrics.monitor.view.intervals import intervals

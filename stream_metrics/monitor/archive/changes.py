@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from stream_metrics.inputs.times import parse_duration
-from stream_metrics.monitor.archive.writing import COUNTS, StoredPanes, complete_from, merged_bytes
+from stream_metrics.monitor.archive.states import merged_bytes
+from stream_metrics.monitor.archive.writing import COUNTS, StoredPanes, complete_from
 from stream_metrics.monitor.counts.counting import Counts
 from stream_metrics.wire import decoded, encoded
 
@@ -107,4 +108,3 @@ def _window_of_panes(
     merged = {key: merged_bytes(some) for key, some in bodies.items()}
     blank = window.inner.to_bytes(), empty.groups[name].inner.to_bytes()  # a correction may have emptied a pane
     return {key: data for key, data in merged.items() if data not in blank}, complete if complete > low else None
-

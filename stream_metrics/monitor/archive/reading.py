@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from stream_metrics.containers.group_tables import GroupTable
-from stream_metrics.monitor.archive.writing import COUNTS, State, complete_from, state_of
+from stream_metrics.monitor.archive.states import State, state_of
+from stream_metrics.monitor.archive.writing import COUNTS, complete_from
 from stream_metrics.monitor.store.rows import Extent
 
 __all__ = ["Panes", "Piece", "complete", "cut_every", "cuts", "merged", "pieces", "steps"]

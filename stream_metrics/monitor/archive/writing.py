@@ -10,32 +10,29 @@ exactly the samples before the stored offsets.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol, TypeAlias, cast
+from itertools import repeat
+from typing import NamedTuple, Protocol, cast
 
-from stream_metrics.containers.group_tables import GroupTable
+from stream_metrics.containers.group_tables import GroupWriter, Sample
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.inputs.times import LIMIT
-from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.archive.retention import Key, Retention
+from stream_metrics.monitor.archive.states import State, merged_bytes, state_of
 from stream_metrics.monitor.store.rows import Pane, PaneChange
-from stream_metrics.wire import decoded, encoded, from_bytes
+from stream_metrics.wire import decoded, encoded
 
 __all__ = [
     "Archive",
     "COUNTS",
-    "State",
     "StoredPanes",
     "by_group",
     "complete_from",
     "forgotten",
-    "merged_bytes",
-    "state_of",
 ]
 
 COUNTS = "counts"
 OPEN = 4  # panes that stay states between checkpoints
 MANY = 1000  # changed panes that call for a checkpoint
-State: TypeAlias = MetricSet | ByGroup
 
 
 def by_group(field: str) -> str:
@@ -95,6 +92,8 @@ class Archive:
         self._stale = about.levels != retention.levels  # whether every stored pane must be checked for its age
         self._open: dict[tuple[str, Key], State] = {}
         self._changed: dict[tuple[str, Key], bytes | None] = {}  # None: as the open state is
+        self._samples: dict[Key, list[Sample]] = {}  # of groups, which are in no state yet
+        self._writer = GroupWriter(cast(ByGroup, empty[self.groups])) if self.groups != COUNTS else None
 
     @property
     def length(self) -> int:
@@ -112,7 +111,7 @@ class Archive:
     @property
     def full(self) -> bool:
         """Whether so many panes have changed that a checkpoint is due."""
-        return len(self._changed) >= MANY
+        return len(self._changed) + len(self._samples) >= MANY
 
     def add(self, name: str, t: int, batch: State) -> None:
         """Merge a batch into the pane of a time, unless that is before the first pane.
@@ -138,9 +137,40 @@ class Archive:
         self._changed[name, key] = None
         return state
 
-    def groups_at(self, t: int) -> ByGroup | None:
-        """Return the groups of a pane, for an immediate update; None if the time is before the first pane."""
-        return cast("ByGroup | None", self.at(self.groups, t))
+    def add_samples(self, t: int, samples: Sequence[Sample]) -> None:
+        """Count samples of groups in the pane of a time, unless that is before the first pane."""
+        key = self._key(self.groups, t)
+        if key is None:
+            return
+        if (self.groups, key) in self._open:
+            self._count(key, samples)
+        else:
+            self._samples.setdefault(key, []).extend(samples)
+
+    def _count(self, key: Key, samples: Iterable[Sample]) -> None:
+        """Count samples of groups in the state of a pane."""
+        place = self.groups, key
+        if self._opened(*place) is None:
+            self._open[place] = self.empty[self.groups].copy()
+        groups = cast(ByGroup, self._open[place])
+        for truth, label, w, group in samples:
+            groups.update(truth, label, w, group=group)
+        self._changed[place] = None
+
+    def _write_samples(self) -> None:
+        """Count the samples of groups that are in no state: those of the newest pane in one, all others as bytes."""
+        waiting, self._samples = sorted(self._samples.items()), {}
+        if waiting and self._writer is not None:
+            written = self._writer.written([samples for _, samples in waiting[:-1]])
+            for (key, samples), data in zip(waiting, written or repeat(None), strict=False):
+                if data is None:
+                    self._count(key, samples)
+                else:
+                    place = self.groups, key
+                    earlier = self._changed.get(place) or self._stored(*place)
+                    self._changed[place] = data if earlier is None else merged_bytes([earlier, data])
+            if written is not None:
+                self._count(*waiting[-1])
 
     def _key(self, name: str, t: int) -> Key | None:
         since = self.since[name]
@@ -149,6 +179,9 @@ class Archive:
     def _opened(self, name: str, key: Key) -> State | None:
         """Return the state of a pane, read from the store if need be; None if nothing was counted in it."""
         state = self._open.get((name, key))
+        if state is None and name == self.groups and key in self._samples:
+            self._count(key, self._samples.pop(key))
+            state = self._open[name, key]
         if state is None:
             data = self._changed.get((name, key)) or self._stored(name, key)
             if data is not None:
@@ -186,6 +219,7 @@ class Archive:
 
     def settle(self) -> None:
         """Turn all states but the newest few into bytes."""
+        self._write_samples()
         for place in sorted(self._open, key=lambda place: place[1].start)[:-OPEN]:
             state = self._open.pop(place)
             if place in self._changed:
@@ -193,6 +227,7 @@ class Archive:
 
     def change(self, seen: int | None) -> PaneChange:
         """Return what a checkpoint writes if the latest time is `seen`."""
+        self._write_samples()
         floors = self.retention.floors(seen, self._about.floors)
         panes = {place: self._open[place].to_bytes() if data is None else data for place, data in self._changed.items()}
         moved, deleted = self._aged(floors, panes)
@@ -261,22 +296,3 @@ def forgotten() -> PaneChange:
 def complete_from(about: bytes | None, name: str) -> int | None:
     """Return from when the panes of a name are complete, None if from the start; `about` is that of a partition."""
     return _About.of(about).since.get(name, LIMIT)
-
-
-def state_of(data: bytes) -> State:
-    """Return the state of a stored pane."""
-    return cast(State, from_bytes(data))
-
-
-def merged_bytes(parts: Sequence[bytes]) -> bytes:
-    """Return the bytes of the merged states of some panes."""
-    if len(parts) == 1:
-        return parts[0]
-    table = GroupTable.of(parts)
-    data = None if table is None else table.to_bytes()
-    if data is not None:
-        return data
-    first, *rest = map(state_of, parts)
-    for state in rest:
-        first.merge(state)  # type: ignore[arg-type]
-    return first.to_bytes()

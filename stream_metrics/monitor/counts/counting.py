@@ -233,9 +233,9 @@ class Counts:
             if self.archive is not None:
                 self.archive.add(self.archive.groups, t, together)
             return
-        states = [self.total_groups, *(panes.at(t) for panes in self.groups.values())]
         if self.archive is not None:
-            states.append(self.archive.groups_at(t))
+            self.archive.add_samples(t, samples)
+        states = [self.total_groups, *(panes.at(t) for panes in self.groups.values())]
         for state in states:
             if state is not None:
                 _feed(state, samples)

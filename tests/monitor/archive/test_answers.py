@@ -144,10 +144,7 @@ def test_a_group_that_was_counted_with_others_is_not_shown_as_absent() -> None:
     """Beyond the limit of groups the number of its samples is unknown: there is no number, rather than 0."""
     rows, empty = MemoryPanes(), {COUNTS: sm.MetricSet(), by_group("country"): sm.ByGroup(sm.ConfusionMatrix(), 1)}
     archive = Archive(Retention.of(["1m"]), empty, rows, 0)
-    groups = archive.groups_at(0)
-    assert groups is not None
-    for name in "abc":
-        groups.update("x", "x", group=name)
+    archive.add_samples(0, [("x", "x", 1, name) for name in "abc"])
     rows.checkpoint(0, archive, 0)
     points = [answers(rows).answer(asked(f"group={name}&metrics=accuracy", (), 0.0))["points"][0] for name in "abcd"]
     assert sorted(str(point["n"]) for point in points) == ["1", "None", "None", "None"]

@@ -63,10 +63,11 @@ class Process:
 
     def follow(self, log: list[Sample]) -> None:
         for sample in log[self.read :]:
-            for name in EMPTY:
-                state = self.archive.at(name, sample[0] * SECOND)
-                assert state is not None
-                count(state, sample)
+            t, truth, score, group = sample
+            state = self.archive.at(COUNTS, t * SECOND)
+            assert state is not None
+            count(state, sample)
+            self.archive.add_samples(t * SECOND, [(truth, "a" if score >= 0.5 else "b", 1, group)])
             self.seen = max(self.seen or 0, sample[0] * SECOND)
         self.read = len(log)
 
@@ -235,8 +236,10 @@ def test_panes_that_are_newer_than_all_stored_ones_are_not_looked_for(monkeypatc
     process.checkpoint()
     process.start()
     process.follow(log := [*log, *((at, "a", 0.1, "v") for at in (121, 180, 240))])
+    process.archive.settle()
     assert looked == [120, 120]
     process.follow([*log, (0, "a", 0.1, "v")])
+    process.archive.settle()
     assert looked == [120, 120, 0, 0]
 
 
