@@ -113,8 +113,8 @@ class ScoreParser:
             return prediction, None, None
         parsed = scores if isinstance(scores, dict) else self._other(scores)
         if isinstance(parsed, dict):
-            if not parsed:
-                return prediction, None, None
+            if not parsed:  # an abstention, as everywhere
+                return prediction if given else None, None, None
             if not self._labels and len(parsed) > self._most:
                 raise RejectedRecord("score", f"scores of {len(parsed):,} classes, where max_classes is {self._most:,}")
             if not all(map(self._may_be, parsed.values())):
@@ -140,7 +140,7 @@ class ScoreParser:
     def _other(self, scores: object) -> float | dict[Any, Any]:
         """Return a list as a mapping, a single number as it is."""
         if type(scores) is list or type(scores) is tuple:
-            if len(scores) != len(self._labels):
+            if not scores or len(scores) != len(self._labels):
                 raise RejectedRecord("score", f"{len(scores)} scores in a list for {len(self._labels)} labels")
             return dict(zip(self._labels, scores, strict=True))
         if not self._may_be(scores):

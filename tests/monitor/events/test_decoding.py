@@ -65,6 +65,9 @@ EVENTS: list[tuple[dict[str, Any], Counting, dict[str, Any]]] = [
     (event(prediction="dog", scores={"cat": 0.1}), SCORED, {"prediction": "dog", "scores": {"cat": 0.1}}),
     (event(scores={"cat": 0.1, "dog": 1}), SCORED, {"prediction": None, "scores": {"cat": 0.1, "dog": 1}}),
     (event(prediction="dog", scores={}), SCORED, {"prediction": "dog"}),
+    (event(scores={}), SCORED, {"prediction": None}),
+    (event(truth="cat", scores={}), Counting(), {"truth": "cat", "prediction": None}),
+    (event(truth="cat", scores=None), SCORED, {"truth": "cat"}),
     (event(prediction="dog", scores=None, weight=None, group=None), SCORED, {"prediction": "dog"}),
     (event(scores=0.0), SCORED, {"prediction": None, "scores": 0.0}),
     (event(scores={"cat": 7.5}), Counting(scores="any"), {"prediction": None, "scores": {"cat": 7.5}}),
@@ -113,7 +116,7 @@ def test_spellings_of_fields(fields: Fields) -> None:
 
 def test_a_pair_needs_no_id() -> None:
     """The position of a record is the id of one with a truth and a prediction; a chosen id has to be there."""
-    pairs = ({"y_pred": "dog"}, {"y_pred": None}, {"scores": {"cat": 0.5, "dog": 0.5}})
+    pairs = ({"y_pred": "dog"}, {"y_pred": None}, {"scores": {"cat": 0.5, "dog": 0.5}}, {"scores": {}})
     for pair in pairs:
         found = read({"time": NOW, "y_true": "cat", **pair})
         assert (found.id, found.truth) == ("t[0]@7", "cat")
@@ -139,7 +142,8 @@ REFUSED: list[tuple[Any, Counting, str, str]] = [
     (event(id=None), SCORED, "field", "no id"),
     (event(id=["x"], truth=1), SCORED, "field", "`id`"),
     (event(), SCORED, "field", "neither a prediction, nor scores, nor a truth"),
-    (event(scores={}), SCORED, "field", "neither"),
+    (event(scores=None), SCORED, "field", "neither"),
+    (event(scores=[]), SCORED, "score", "0 scores in a list"),
     (event(truth="cat", group=["fr"]), SCORED, "field", "`group`"),
     (event(time="soon", truth=1), SCORED, "time", "ISO 8601"),
     (event(time=[], truth=1), SCORED, "time", "ISO 8601"),
