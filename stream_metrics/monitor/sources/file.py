@@ -28,7 +28,7 @@ from typing import IO
 from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.sources.lines import BLOCK, Lines
-from stream_metrics.monitor.sources.rotation import BEGINNING, Known, Skipped, find, following, same_content
+from stream_metrics.monitor.sources.rotation import BEGINNING, Known, Skipped, find, following, missing, same_content
 from stream_metrics.monitor.store import StoreError
 
 __all__ = ["FileSource", "StdinSource"]
@@ -85,6 +85,8 @@ class FileSource:
             self._start = at
             place = self.path if self.path.exists() else None
         if place is not None:
+            if (lost := missing(self.path, place)) is not None:
+                self._gone(lost)
             self._open(place, at)
 
     def _gone(self, what: str) -> None:

@@ -18,12 +18,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["BEGINNING", "Known", "Skipped", "find", "following", "same_content"]
+__all__ = ["BEGINNING", "Known", "Skipped", "find", "following", "missing", "same_content"]
 
 BEGINNING = 256
 ROTATED = re.compile(r"[._-]?\d[\d._:TZ-]*(?P<packed>\.(?:gz|bz2|xz|zst|lz4|Z|zip))?$")
-
-
+NUMBERED = re.compile(r"(\D?)(\d{1,2})")
 PACKED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
@@ -92,6 +91,20 @@ def following(path: Path, own: os.stat_result, known: Sequence[Known]) -> Path |
     if packed:
         raise Skipped(f"{next_file} was never read, and is compressed")
     return next_file
+
+
+def missing(path: Path, place: Path) -> str | None:
+    """Return which file that followed the one at `place` is gone, as far as numbers tell; None if none is.
+
+    What is `log.3` by now was `log.2` and `log.1` before, and later files have these names since.
+    """
+    name = NUMBERED.fullmatch(place.name[len(path.name) :])
+    if name is not None:
+        for number in range(int(name[2]) - 1, 0, -1):
+            later = f"{path.name}{name[1]}{number}"
+            if not any(any(path.parent.glob(f"{_escaped(later)}{end}")) for end in ("", ".*")):
+                return f"{later} was never read, and is gone"
+    return None
 
 
 def _was_read(path: Path, known: Sequence[Known]) -> bool:

@@ -164,6 +164,30 @@ def test_equal_beginnings(reader: Reader) -> None:
 
 
 @pytest.mark.parametrize("truncated", ["fail", "reset"])
+@pytest.mark.parametrize("gone", [1, 2])
+def test_a_file_in_the_middle_that_is_gone(tmp_path: Path, truncated: str, gone: int) -> None:
+    """Numbers tell that a file was deleted unread: that stops the monitor, or is among what the counts lack."""
+    reader = Reader(tmp_path, truncated)
+    for start in (0, 10, 20, 30):
+        if start == 10:
+            assert reader.read() == 10
+            reader.stop()
+        if start:
+            rotate(reader.path)
+        reader.path.write_bytes(block(start, start + 10))
+    Path(f"{reader.path}.{gone}").unlink()
+
+    if truncated == "fail":
+        with pytest.raises(StoreError, match=rf"events.jsonl.{gone} was never read, and is gone"):
+            reader.start()
+        return
+    reader.start()
+    assert reader.read() == 30
+    assert ["never read" in what for what in reader.incomplete] == [True]
+    reader.stop()
+
+
+@pytest.mark.parametrize("truncated", ["fail", "reset"])
 def test_a_compressed_file_that_was_never_read(tmp_path: Path, truncated: str) -> None:
     """It cannot be read: that stops the monitor, or is among what the counts lack."""
     (tmp_path / "events.jsonl").write_bytes(block(10))
