@@ -34,6 +34,7 @@ from sklearn.metrics import roc_auc_score
 from timing import Line, Run, best, clock, empty_loop, per_sample, update_loop
 
 import stream_metrics as sm
+from stream_metrics.ranking import classes
 from stream_metrics.ranking.areas import hand_till, roc_auc
 from stream_metrics.ranking.protocol import UNDEFINED, Certified
 
@@ -41,6 +42,7 @@ N, K = 1_000_000, 10
 DOUBLES, FLOATS = (datasketches.kll_doubles_sketch, np.float64), (datasketches.kll_floats_sketch, np.float32)
 KLL = {"k = 200": {DOUBLES: 200, FLOATS: 200}, "64 KB": {DOUBLES: 1400, FLOATS: 2800}}
 SHARDS, SHARD = 1000, 10_000
+CLASSES = 64  # the most that pairs are kept of
 Array = np.ndarray[Any, Any]
 
 
@@ -111,11 +113,11 @@ def one_batch(scores: Array, own: Array) -> Iterator[Line]:
         yield beside(f"KLL `update` of arrays, {name} / `update_many`, binary", theirs, ns["ours"], 2.5)
 
 
-def softmax(n: int) -> tuple[Array, Array]:
-    """Return n true classes of ten, and rows of scores that add up to one."""
+def softmax(n: int, k: int = K) -> tuple[Array, Array]:
+    """Return n true classes of k, and rows of scores that add up to one."""
     g = np.random.default_rng(2)
-    truth = g.integers(0, K, n)
-    power = np.exp(1.5 * g.normal(size=(n, K)) + 2 * (truth[:, None] == np.arange(K)))
+    truth = g.integers(0, k, n)
+    power = np.exp(1.5 * g.normal(size=(n, k)) + 2 * (truth[:, None] == np.arange(k)))
     return truth, power / power.sum(axis=1, keepdims=True)
 
 
@@ -135,8 +137,8 @@ def evaluate(truth: Array, scores: Array) -> Certified:
 def ten_classes() -> Iterator[Line]:
     """Yield what ten scores a sample cost: one sample at a time, in a batch, and for a whole evaluation."""
     truth, scores = softmax(N)
-    area, exact = evaluate(truth, scores), roc_auc_score(truth, scores, multi_class="ovo", average="macro")
-    assert area.low <= exact <= area.high
+    mean, exact = evaluate(truth, scores), roc_auc_score(truth, scores, multi_class="ovo", average="macro")
+    assert mean.low <= exact <= mean.high
     names = streams.names(K)
 
     def mappings() -> streams.Pairs:
@@ -155,9 +157,14 @@ def ten_classes() -> Iterator[Line]:
     yield Line("`update_many`, 10^6 x 10 scores", best(batch, 3)[""] / scores.size, "ns a score", target=9)
     peer = partial(roc_auc_score, truth, scores, multi_class="ovo", average="macro")
     ns = best({"theirs": peer, "ours": partial(evaluate, truth, scores)}, 2)
-    difference = f"difference {abs(area.value - exact):.0e}"
+    difference = f"difference {abs(mean.value - exact):.0e}"
     what = f"scikit-learn `roc_auc_score(multi_class='ovo')` / ours, all of it, 10^6 x 10, {difference}"
     yield beside(what, ns["theirs"] / 1e6, ns["ours"] / 1e6, 25, "ms")
+
+
+def area(state: sm.RankSketch) -> Certified:
+    """Read the area of `True` against the rest."""
+    return roc_auc(state.column(True))
 
 
 def reading_and_merging() -> Iterator[Line]:
@@ -168,9 +175,15 @@ def reading_and_merging() -> Iterator[Line]:
 
     def read() -> Certified:
         ours.update(*next(new))
-        return roc_auc(ours.column(True))
+        return area(ours)
 
     yield Line("`update`, then `roc_auc` of a full sketch", best({"": read}, 30, 20)[""] / 1e3, "us", target=100)
+    crowded = [sketch(*reversed(shapes.draw(name, N // 5, 0))) for name in shapes.HARD]
+    us = max(best({str(i): partial(area, state) for i, state in enumerate(crowded)}, 30).values()) / 1e3
+    yield Line(f"`roc_auc` of a sketch with crowded cells, the slowest of {len(crowded)} shapes", us, "us", target=200)
+    many = sketch(*softmax(60_000, CLASSES), list(range(CLASSES)))
+    seconds = best({"": partial(classes.hand_till, many)}, 5)[""] / 1e9
+    yield Line(f"Hand and Till's measure of a state of {CLASSES} classes", seconds, "s", target=0.15)
     shards = [sketch(*reversed(shapes.draw("logit", SHARD, seed))) for seed in range(SHARDS)]
     ms = best({"": partial(sm.merge, shards)}, 3)[""] / 1e6
     yield Line(f"`merge` of {SHARDS} binary sketches of {SHARD} scores each", ms, "ms", target=100)

@@ -28,7 +28,7 @@ from stream_metrics.ranking.protocol import NAN, OWN, REST, UNDEFINED, Certified
 from stream_metrics.ranking.resolve import estimate_within_cells
 from stream_metrics.ranking.score_codes import edge
 from stream_metrics.ranking.steps import threshold_sweep
-from stream_metrics.ranking.table import Table, pairs_of, root_sum_square, tabulate
+from stream_metrics.ranking.table import Pairs, Table, pairs_of, root_sum_square, tabulate
 
 
 def roc_auc(column: RankColumn) -> Certified:
@@ -43,20 +43,29 @@ def roc_auc(column: RankColumn) -> Certified:
 def _area(column: RankColumn, scale: int, shift: int) -> Certified:
     """Return scale * area + shift."""
     pairs, mixed = pairs_of(column)
+    within, se = 0.0, 0.0
+    if pairs.open:
+        resolved = estimate_within_cells(column, mixed.cells, mixed.inside, mixed.above)
+        within = float(resolved.shares.dot(mixed.inside))
+        se = root_sum_square(resolved.std_errors * mixed.inside)
+    return area_of(pairs, within, se, lost_in_classes(column), scale, shift)
+
+
+def area_of(pairs: Pairs, within: float, se: float, lost: float = 0.0, scale: int = 1, shift: int = 0) -> Certified:
+    """Return scale * area + shift.
+
+    `within` is which share of all pairs are in order within a mixed row, `se` its standard error, and `lost` the most
+    by which rounded weights may move the shares of both classes.
+    """
     if not pairs.all:
         return UNDEFINED
     all_twice = 2 * pairs.all
     low = scale * pairs.sure + shift * all_twice
-    if not pairs.open and not column.slack:
+    if not pairs.open and not lost:
         return exact(low, all_twice)
-    value, se = low / all_twice, 0.0
-    if pairs.open:
-        inside = mixed.inside / pairs.all
-        resolved = estimate_within_cells(column, mixed.cells, inside)
-        value += scale * float(resolved.shares.dot(inside))
-        se = scale * root_sum_square(resolved.std_errors * inside)
+    value = low / all_twice + scale * within
     bounds = round_down(low, all_twice), round_up(low + 2 * scale * pairs.open, all_twice)
-    return widened(value, *bounds, se, scale * lost_in_classes(column), shift, scale + shift)
+    return widened(value, *bounds, scale * se, scale * lost, shift, scale + shift)
 
 
 def gini(column: RankColumn) -> Certified:

@@ -20,6 +20,9 @@ from stream_metrics.labels import Label
 from stream_metrics.ranking import areas as ranks
 from stream_metrics.ranking.pool import pool
 from stream_metrics.ranking.protocol import OWN, UNDEFINED, Certified, RankColumn
+from stream_metrics.ranking.resolve import DENSE
+from stream_metrics.ranking.sample import UNIFORM
+from stream_metrics.ranking.table import Pairs
 
 Measure = Callable[..., Certified]
 T = TypeVar("T")
@@ -42,6 +45,11 @@ class Ranks(Protocol):
 
     def column(self, label: Label, own: Label | None = None, rest: Label | None = None) -> RankColumn:
         """Return the scores of `label`, of the class `own` (default: `label`) against `rest` (default: all others)."""
+
+    def pairs_against(
+        self, label: Label, rests: Sequence[Label], dense: int, error: float
+    ) -> Sequence[tuple[int, int, int, float, float] | None]:
+        """Return for each of `rests` what `areas.area_of` takes, or None where the column must be read."""
 
 
 class RankState(Ranks, Protocol):
@@ -138,8 +146,18 @@ def directed_areas(r: Ranks) -> list[list[Certified]]:
     Undefined: one of the two does not occur, or the state has no pairs. Source: Hand and Till 2001; Doering 2018.
     """
     labels, measured = r.labels, classes(r) if r.paired else ()
+    rows = [_areas_of(r, a, [b for b in labels if b != a]) if a in measured else [] for a in labels]
+    for at, row in enumerate(rows):
+        row[at:at] = [UNDEFINED] * (len(labels) - len(row))
+    return rows
+
+
+def _areas_of(r: Ranks, label: Label, others: Sequence[Label]) -> list[Certified]:
+    """Return A(label|j) for other classes; a column is made only where pairs cannot be counted without."""
+    counted = r.pairs_against(label, others, DENSE, UNIFORM)
     return [
-        [UNDEFINED if a == b or a not in measured else ranks.roc_auc(r.column(a, a, b)) for b in labels] for a in labels
+        ranks.roc_auc(r.column(label, label, other)) if parts is None else ranks.area_of(Pairs(*parts[:3]), *parts[3:])
+        for other, parts in zip(others, counted, strict=True)
     ]
 
 

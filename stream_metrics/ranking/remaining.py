@@ -11,6 +11,7 @@ stays mixed, which may make them wider than those of a sketch that never had the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Protocol
 
@@ -74,6 +75,10 @@ class RemainingRanks:
             grain = self.weight / self.n if column.units > 1 and self.n else 1.0
             self._columns[key] = column._replace(grain=grain)
         return self._columns[key]
+
+    def pairs_against(self, label: Label, rests: Sequence[Label], dense: int, error: float) -> list[None]:
+        """Return that every column must be read; see `RankCounters.pairs_against`."""
+        return [None] * len(rests)
 
     def check(self) -> None:
         """Raise ValueError unless the removed samples are among all samples, as far as counts can tell."""

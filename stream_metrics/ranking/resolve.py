@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from stream_metrics.formulas.protocol import Floats
 from stream_metrics.ranking.protocol import OWN, REST, Codes, RankColumn
 from stream_metrics.ranking.sample import UNIFORM, CellDistribution, Comparison, cell_distribution, compare, place_atoms
-from stream_metrics.ranking.table import shares
 
 DENSE = 20  # sampled codes of each class from which a cell is inspected
 SINGLE = 3.0  # standard errors by which one cell's sample must contradict its means to be believed
@@ -44,9 +43,14 @@ class Resolution(NamedTuple):
     dense: list[DenseCell]
 
 
-def estimate_within_cells(column: RankColumn, cells: NDArray[np.intp], inside: Floats) -> Resolution:
-    """Return the shares of the mixed rows in these cells; `inside` is how many pairs each of them holds."""
-    chosen = shares(column, cells)
+def estimate_within_cells(
+    column: RankColumn, cells: NDArray[np.intp], inside: Floats, means: Floats
+) -> Resolution:
+    """Return the shares of the mixed rows in these cells.
+
+    `inside` is how many pairs each of them holds, in any unit, and `means` are the shares from two means.
+    """
+    chosen = means.copy()
     std_errors = np.full(len(chosen), UNIFORM)
     dense = [inspect_cell(column, int(cells[at]), at) for at in dense_rows(column, cells).tolist()]
     if dense:

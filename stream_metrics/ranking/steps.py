@@ -15,7 +15,7 @@ from stream_metrics.formulas.protocol import Floats, Numbers
 from stream_metrics.ranking.protocol import ENDS, OWN, REST, Codes, RankColumn, once
 from stream_metrics.ranking.resolve import DenseCell, Resolution, estimate_within_cells
 from stream_metrics.ranking.score_codes import edge
-from stream_metrics.ranking.table import Table, tabulate
+from stream_metrics.ranking.table import Table, shares, tabulate
 
 
 class Steps(NamedTuple):
@@ -73,8 +73,9 @@ def threshold_sweep(column: RankColumn) -> ThresholdSweep:
     table = tabulate(column)
     rows, mixed = len(table.starts), table.mixed
     inside = (table.own[mixed] * table.rest[mixed]).astype(np.float64)
-    none = Resolution(np.zeros(0), np.zeros(0), [])
-    resolution = estimate_within_cells(column, table.cells, inside) if len(mixed) else none
+    resolution = Resolution(np.zeros(0), np.zeros(0), [])
+    if len(mixed):
+        resolution = estimate_within_cells(column, table.cells, inside, shares(column, table.cells))
     std_errors, cells = np.zeros(rows), np.full(rows, -1)
     std_errors[mixed], cells[mixed] = resolution.std_errors, table.cells
     units = _in_units(table)

@@ -96,18 +96,21 @@ class MixedCells(NamedTuple):
     cells: NDArray[np.intp]
     """For each mixed row the number of its cell in the column."""
     inside: Floats
-    """How many pairs it holds, in units squared."""
+    """Which share of all pairs it holds."""
+    above: Floats
+    """In which share of its pairs own is above, from the two means; see `shares`."""
 
 
 def pairs_of(column: RankColumn) -> tuple[Pairs, MixedCells]:
     """Return the exact numbers of pairs of a column, in units squared, and its mixed rows."""
-    level, cells, sole, counts, _, totals, *_ = column
+    level, cells, sole, counts, offsets, totals, *_ = column
     if counts.dtype == totals.dtype == np.int64 and _is_safe(column):
-        sure, inside, everything, mixed, each = kernels.count_pairs(level, cells, sole, counts, totals)
-        return Pairs(sure, inside, everything), MixedCells(mixed, each)
+        sure, inside, everything, mixed, each, above = kernels.count_pairs(level, cells, sole, counts, offsets, totals)
+        return Pairs(sure, inside, everything), MixedCells(mixed, each, above)
     table = tabulate(column)
+    pairs = count_pairs(table)
     products = (table.own[table.mixed] * table.rest[table.mixed]).astype(np.float64)
-    return count_pairs(table), MixedCells(table.cells, products)
+    return pairs, MixedCells(table.cells, products / max(pairs.all, 1), shares(column, table.cells))
 
 
 def shares(column: RankColumn, cells: NDArray[np.intp]) -> Floats:

@@ -13,7 +13,7 @@ from support.rank_oracle import MIXED, RankOracle, code
 from stream_metrics.ranking.areas import roc_auc
 from stream_metrics.ranking.protocol import ZERO
 from stream_metrics.ranking.score_codes import edge
-from stream_metrics.ranking.table import SAFE, count_pairs, pairs_of, tabulate
+from stream_metrics.ranking.table import SAFE, count_pairs, pairs_of, shares, tabulate
 
 
 def test_zeros() -> None:
@@ -91,5 +91,7 @@ def test_compiled_pairs(samples: list[tuple[float, bool, float]], many: int, buc
 
     assert pairs == count_pairs(table)
     np.testing.assert_array_equal(mixed.cells, table.cells)
-    np.testing.assert_array_equal(mixed.inside, (table.own * table.rest)[table.mixed].astype(float))
+    products = (table.own * table.rest)[table.mixed].astype(float)
+    np.testing.assert_array_equal(mixed.inside, products / max(pairs.all, 1))
+    np.testing.assert_array_equal(mixed.above, shares(column, table.cells))
     assert (table.own.dtype == object) == (int(column.totals[0]) * int(column.totals[1]) > SAFE)

@@ -197,13 +197,26 @@ cdef tuple read_sample(ScoreHistogram *c, const int64_t *groups, Py_ssize_t coun
         PyMem_RawFree(sampled)
 
 
+cdef inline double mean_place(const ScoreHistogram *c, const uint64_t *record, uint64_t whole, uint64_t fraction,
+                              uint64_t moment, uint64_t low, double scale) noexcept nogil:
+    """Return the mean place in a cell of a weight, given its moment; NAN if it is unknown."""
+    cdef uint64_t base = (record[0] << c.level) >> SHIFT, start = whole * base, start_low = 0
+    cdef double span
+    if scale == 0.0 or record[1] != MIXED:
+        return NAN
+    if fraction:
+        add_product(&start, &start_low, fraction, base)
+    take_fixed(&moment, &low, start, start_low)
+    span = unsigned_double(whole, fraction) * scale
+    return unsigned_double(moment, low) / span if 0.0 < span < 18446744073709551616.0 else NAN
+
+
 cdef inline double sum_groups(ScoreHistogram *c, Py_ssize_t cell, const int64_t *groups, Py_ssize_t n, double scale,
                               int64_t *count, uint64_t *part) noexcept nogil:
     """Sum the weights of some groups in a cell; return their mean place in the cell, NAN if it is unknown."""
     cdef Py_ssize_t at, g
     cdef uint64_t *record = record_of(c, cell)
-    cdef uint64_t whole = 0, fraction = 0, moment = 0, low = 0, base, start, start_low = 0
-    cdef double span
+    cdef uint64_t whole = 0, fraction = 0, moment = 0, low = 0
     for at in range(n):
         g = groups[at]
         if g < c.groups:
@@ -214,17 +227,12 @@ cdef inline double sum_groups(ScoreHistogram *c, Py_ssize_t cell, const int64_t 
                 add_fixed(&whole, &fraction, record[2 + 2 * g], fractions_of(c, cell)[2 * g])
                 add_fixed(&moment, &low, record[3 + 2 * g], fractions_of(c, cell)[2 * g + 1])
     count[0], part[0] = <int64_t> whole, fraction
-    if scale == 0.0 or record[1] != MIXED or (whole | fraction) == 0:
-        return NAN
-    span = unsigned_double(whole, fraction) * scale
-    if span >= 18446744073709551616.0:
-        return NAN
-    base = (record[0] << c.level) >> SHIFT
-    start = whole * base
-    if fraction:
-        add_product(&start, &start_low, fraction, base)
-    take_fixed(&moment, &low, start, start_low)
-    return unsigned_double(moment, low) / span
+    return mean_place(c, record, whole, fraction, moment, low, scale)
+
+
+cdef inline double scale_of(const ScoreHistogram *c) noexcept nogil:
+    """Return the width of a cell in units of moments, 0 if moments do not resolve it."""
+    return 0.0 if c.level <= SHIFT else ldexp(1.0, c.level - SHIFT)
 
 
 cdef Py_ssize_t read_cells(ScoreHistogram *c, const int64_t *rest, Py_ssize_t many, const int64_t *own, Py_ssize_t few,
@@ -233,7 +241,7 @@ cdef Py_ssize_t read_cells(ScoreHistogram *c, const int64_t *rest, Py_ssize_t ma
     """Read the sorted cells that have a weight on either side; return their number."""
     cdef Py_ssize_t at, n = 0
     cdef uint64_t *record
-    cdef double scale = 0.0 if c.level <= SHIFT else ldexp(1.0, c.level - SHIFT)
+    cdef double scale = scale_of(c)
     for at in range(c.used):
         record = record_of(c, c.order[at])
         offset[2 * n] = sum_groups(c, c.order[at], rest, many, scale, count + 2 * n, part + 2 * n)
@@ -291,10 +299,12 @@ cdef tuple read_column(RankCounters self, object label, object own, object rest)
     whole_totals, part_totals = group_totals(self, j, rest_groups, own_groups)
     level = 0 if c == NULL else c.level
     totals = numbers(whole_totals)
-    for some in (part_totals, rest_parts, own_parts):
+    bits |= <uint64_t> (part_totals[0] | part_totals[1])
+    for some in (rest_parts, own_parts):
         bits |= 0 if some is None else <uint64_t> np.bitwise_or.reduce(some, initial=np.uint64(0))
     places = places_of(bits)
     if places:
+        part_totals = np.array(part_totals, np.uint64)
         wide = places > 61 or (sum(whole_totals) + 2) >> (63 - places) > 0
         totals, counts = in_units(totals, part_totals, places, wide), in_units(counts, parts, places, wide)
         rest_wholes, own_wholes = (in_units(rest_wholes, rest_parts, places, wide),
@@ -321,4 +331,4 @@ cdef tuple group_totals(RankCounters self, Py_ssize_t j, object rest_groups, obj
             whole[1], part[1] = <uint64_t> self.classes[j].whole, self.classes[j].part
         whole[0], part[0] = <uint64_t> self.mass, self.mass_part
         take_fixed(whole, part, whole[1], part[1])
-    return [whole[0], whole[1]], np.array([part[0], part[1]], np.uint64)
+    return [whole[0], whole[1]], [part[0], part[1]]
