@@ -31,6 +31,7 @@ from stream_metrics.monitor.config import Config, Counting, Join
 from stream_metrics.monitor.events.decoding import loads
 from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor.runner import collecting_rarely
 from stream_metrics.monitor.sources.file import FileSource
 from stream_metrics.monitor.sources.lines import BLOCK, Lines
 from stream_metrics.monitor.store.opening import open_store
@@ -98,7 +99,7 @@ def parsed(path: Path) -> int:
 
 def watched(path: Path, config: Config, store: str | None = None) -> Monitor:
     """Read a file into a new state file, or another new store, to the last checkpoint."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, collecting_rarely():
         monitor, source = Monitor(config, open_store(store or str(Path(folder) / "state"))), FileSource(str(path))
         source.start(monitor)
         while not source.ended:

@@ -177,6 +177,8 @@ def soft_rows(y_pred: object, classes: object) -> tuple[Any, Any, Array | None]:
     if kind != "O":
         return (y_pred, None, None) if kind == "f" else (None, y_pred, None)
     given, y_pred = y_pred, listed(y_pred)
+    if LABELS.issuperset(map(type, y_pred)):
+        return None, given, None
     soft = np.array([is_soft(p) for p in y_pred], bool)
     if not soft.any():
         return None, given, None

@@ -256,7 +256,7 @@ def validate(config: Config) -> None:
 
 def by_part(records: Sequence[Record]) -> dict[int, Sequence[Record]]:
     """Return records by the number of their partition."""
-    numbers = set(map(itemgetter(1), records))
-    if len(numbers) == 1:
-        return {numbers.pop(): records}
-    return {number: [record for record in records if record[1] == number] for number in sorted(numbers)}
+    parts: dict[int, list[Record]] = {}
+    for number, run in itertools.groupby(records, itemgetter(1)):  # a fetch brings many of one partition
+        parts.setdefault(number, []).extend(run)
+    return dict(sorted(parts.items()))

@@ -28,6 +28,7 @@ import logging
 import time
 from collections.abc import Iterable, Sized
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from stream_metrics.monitor import config
@@ -241,7 +242,7 @@ class KafkaSource:
         if unclaimed := self._unclaimed():
             self._problems.texts["owner"] = f"the partitions {unclaimed} have another owner in the state file"
         ours = set(self._monitor.partitions) - self._left
-        if ours.issuperset(record[1] for record in records):
+        if ours.issuperset(map(itemgetter(1), records)):
             return records
         return [record for record in records if record[1] in ours]
 
