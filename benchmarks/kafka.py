@@ -94,8 +94,8 @@ def measured(servers: str, size: int) -> Iterator[Line]:
     rates = {name: EVENTS / took.processor for name, took in best.items()}
     walls = {name: EVENTS / took.wall for name, took in best.items()}
     figures = (
-        f"{walls['monitor'] / 1000:.0f} / {walls['client'] / 1000:.0f} thousand events of {size // EVENTS} bytes a second; "
-        f"of the processor {rates['monitor'] / 1000:.0f} / {rates['client'] / 1000:.0f}"
+        f"{walls['monitor'] / 1000:.0f} / {walls['client'] / 1000:.0f} thousand events of {size // EVENTS} bytes a "
+        f"second; of the processor {rates['monitor'] / 1000:.0f} / {rates['client'] / 1000:.0f}"
     )
     share = 100 * walls["monitor"] / walls["client"]
     yield Line("events that the monitor counts / that the client consumes and decodes", share, "%", 60, True, figures)
