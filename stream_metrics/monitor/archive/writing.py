@@ -93,6 +93,7 @@ class Archive:
         self._open: dict[tuple[str, Key], State] = {}
         self._changed: dict[tuple[str, Key], bytes | None] = {}  # None: as the open state is
         self._samples: dict[Key, list[Sample]] = {}  # of groups, which are in no state yet
+        self._only: dict[tuple[str, Key], int] = {}  # panes with the only batch that they have, until `settle`
         self._writer = GroupWriter(cast(ByGroup, empty[self.groups])) if self.groups != COUNTS else None
 
     @property
@@ -113,43 +114,39 @@ class Archive:
         """Whether so many panes have changed that a checkpoint is due."""
         return len(self._changed) + len(self._samples) >= MANY
 
-    def add(self, name: str, t: int, batch: State) -> None:
-        """Merge a batch into the pane of a time, unless that is before the first pane.
+    def add(self, name: str, t: int, state: State, batch: int) -> None:
+        """Merge the state of a batch, which has a number, into the pane of a time, unless that is before the first.
 
-        The caller must not change `batch` afterwards: it becomes the state of a pane that is empty.
+        The caller must not change `state` afterwards: it becomes the state of a pane that is empty.
         """
         key = self._key(name, t)
         if key is None:
             return
-        if (state := self._opened(name, key)) is None:
-            self._open[name, key] = batch
+        self._only.pop((name, key), None)
+        if (earlier := self._opened(name, key)) is None:
+            self._open[name, key], self._only[name, key] = state, batch
         else:
-            state.merge(batch)  # type: ignore[arg-type]
+            earlier.merge(state)  # type: ignore[arg-type]
         self._changed[name, key] = None
 
-    def at(self, name: str, t: int) -> State | None:
-        """Return the state of a pane, for an immediate update; None if the time is before the first pane."""
-        key = self._key(name, t)
-        if key is None:
-            return None
-        if (state := self._opened(name, key)) is None:
-            state = self._open[name, key] = self.empty[name].copy()
-        self._changed[name, key] = None
-        return state
-
-    def add_samples(self, t: int, samples: Sequence[Sample]) -> None:
-        """Count samples of groups in the pane of a time, unless that is before the first pane."""
+    def add_samples(self, t: int, samples: list[Sample], batch: int) -> None:
+        """Count samples of groups, a batch with a number, in the pane of a time, unless that is before the first."""
         key = self._key(self.groups, t)
         if key is None:
             return
         if (self.groups, key) in self._open:
             self._count(key, samples)
+        elif key in self._samples:
+            self._only.pop((self.groups, key), None)
+            self._samples[key] += samples
         else:
-            self._samples.setdefault(key, []).extend(samples)
+            self._only[self.groups, key] = batch
+            self._samples[key] = [*samples]
 
     def _count(self, key: Key, samples: Iterable[Sample]) -> None:
         """Count samples of groups in the state of a pane."""
         place = self.groups, key
+        self._only.pop(place, None)
         if self._opened(*place) is None:
             self._open[place] = self.empty[self.groups].copy()
         groups = cast(ByGroup, self._open[place])
@@ -169,6 +166,8 @@ class Archive:
                     place = self.groups, key
                     earlier = self._changed.get(place) or self._stored(*place)
                     self._changed[place] = data if earlier is None else merged_bytes([earlier, data])
+                    if earlier is not None:
+                        self._only.pop(place, None)
             if written is not None:
                 self._count(*waiting[-1])
 
@@ -214,16 +213,27 @@ class Archive:
 
     def replace(self, name: str, key: Key, state: State) -> None:
         """Replace the state of a pane; the caller must not change `state` afterwards."""
+        self._only.pop((name, key), None)
         self._open[name, key] = state
         self._changed[name, key] = None
 
-    def settle(self) -> None:
-        """Turn all states but the newest few into bytes."""
+    def settle(self) -> tuple[dict[int, bytes], dict[int, bytes]]:
+        """Turn all states but the newest few into bytes.
+
+        Returns the bytes of panes that have counted one batch only, since the last call, by the number of the batch:
+        those of all samples, and those of groups.
+        """
         self._write_samples()
         for place in sorted(self._open, key=lambda place: place[1].start)[:-OPEN]:
             state = self._open.pop(place)
             if place in self._changed:
                 self._changed[place] = state.to_bytes()
+        counts, groups = dict[int, bytes](), dict[int, bytes]()
+        for place, batch in self._only.items():
+            if (data := self._changed.get(place)) is not None:
+                (counts if place[0] == COUNTS else groups)[batch] = data
+        self._only.clear()
+        return counts, groups
 
     def change(self, seen: int | None) -> PaneChange:
         """Return what a checkpoint writes if the latest time is `seen`."""

@@ -106,6 +106,7 @@ class Counts:
         self.driven = False  # whether the time is what `move` says, and not that of the newest pair
         self._advanced: int | None = None
         self._written: dict[str, bytes] = {}
+        self._batches = 0  # how many were put into windows
 
     @property
     def seen(self) -> int | None:
@@ -198,11 +199,12 @@ class Counts:
     def put(self, batch: MetricSet, rows: Rows, columns: Chunk) -> None:
         """Add a batch that the total has already to windows and groups."""
         t = int(self.clock(columns)[rows.places[0]])
+        self._batches += 1
         for name, window in self.windows.items():
-            if not window.add(t, batch):
+            if not window.add(t, batch, self._batches):
                 self.late[name] += len(rows.places)
         if self.archive is not None:
-            self.archive.add(self.archive.counts, t, batch)
+            self.archive.add(self.archive.counts, t, batch, self._batches)
         groups = self.groups_of(columns)
         if groups is not None:
             self._put_groups(rows, groups, t)
@@ -229,13 +231,13 @@ class Counts:
             _feed(together, samples)
             self.total_groups.merge(together)
             for panes in self.groups.values():
-                panes.add(t, together)
+                panes.add(t, together, self._batches)
             if self.archive is not None:
-                self.archive.add(self.archive.groups, t, together)
+                self.archive.add(self.archive.groups, t, together, self._batches)
             return
         if self.archive is not None:
-            self.archive.add_samples(t, samples)
-        states = [self.total_groups, *(panes.at(t) for panes in self.groups.values())]
+            self.archive.add_samples(t, samples, self._batches)
+        states = [self.total_groups, *(panes.at(t, self._batches) for panes in self.groups.values())]
         for state in states:
             if state is not None:
                 _feed(state, samples)
@@ -254,8 +256,10 @@ class Counts:
 
     def follow(self, seen: int) -> None:
         """Let the windows move on to the time of a pair, unless somebody else says what time it is."""
-        if self.archive is not None:
-            self.archive.settle()
+        counts, groups = ({}, {}) if self.archive is None else self.archive.settle()
+        for name in self.windows:
+            self.windows[name].share(counts)
+            self.groups[name].share(groups)
         if not self.driven:
             for window in self._panes():
                 window.settle(seen)

@@ -68,6 +68,7 @@ class Panes(Generic[State]):
         self.seen: int | None = None
         self._open: dict[int, State] = {}  # the newest pane, and what came late for others
         self._written: dict[int, bytes] = {}  # panes with an open state as last written, if nothing has changed
+        self._only: dict[int, int] = {}  # open panes with the only batch that they have, until `share`
         self._merges: TwoStackAggregator[State, bytes] = TwoStackAggregator(_AsBytes(type(self.inner), self._written))
 
     @property
@@ -96,28 +97,48 @@ class Panes(Generic[State]):
         number = t // self.length
         return None if self.gone is not None and number <= self.gone else number
 
-    def at(self, t: int) -> State | None:
-        """Return the state of the pane of a time, to be fed at once, or None if that pane is gone."""
+    def at(self, t: int, batch: int | None = None) -> State | None:
+        """Return the state of the pane of a time, to be fed at once, or None if that pane is gone.
+
+        `batch` is the number of the batch that it is fed with, for `share`.
+        """
         number = self.number(t)
         if number is None:
             return None
-        self._written.pop(number, None)
+        self._will_change(number, batch)
         state = self._open.get(number)
         if state is None:
             state = self._open[number] = self.inner.copy()
         return state
 
-    def add(self, t: int, batch: State) -> bool:
-        """Merge a batch into the pane of a time; return False if that pane is too old."""
+    def add(self, t: int, state: State, batch: int | None = None) -> bool:
+        """Merge the state of a batch into the pane of a time; return False if that pane is too old.
+
+        `batch` is the number of the batch, for `share`.
+        """
         number = self.number(t)
         if number is None:
             return False
-        self._written.pop(number, None)
+        self._will_change(number, batch)
         if number in self._open:
-            self._open[number].merge(batch)
+            self._open[number].merge(state)
         else:
-            self._open[number] = batch.copy()  # a merge into an empty state takes twenty times as long
+            self._open[number] = state.copy()  # a merge into an empty state takes twenty times as long
         return True
+
+    def _will_change(self, number: int, batch: int | None) -> None:
+        self._written.pop(number, None)
+        if batch is None or number in self._open or number in self._merges.frozen:
+            self._only.pop(number, None)
+        else:
+            self._only[number] = batch
+
+    def share(self, written: Mapping[int, bytes]) -> None:
+        """Use the bytes of batches, by their numbers, for panes that have counted nothing else since the last call."""
+        for number, batch in self._only.items():
+            if batch in written:
+                self._written[number] = written[batch]
+        self._only.clear()
 
     def settle(self, seen: int) -> None:
         """Set the latest time: panes that are too old are dropped, and those before the newest become bytes."""
@@ -155,7 +176,7 @@ class Panes(Generic[State]):
 
     def replace(self, number: int, state: State) -> None:
         """Replace the state of a pane without a copy; it becomes bytes at the next reading."""
-        self._written.pop(number, None)
+        self._will_change(number, None)
         self._open.pop(number, None)
         if state.n or state.abstained or state != self.inner:
             self._open[number] = state
@@ -180,7 +201,7 @@ class Panes(Generic[State]):
         twin: Self = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin._open = {number: state.copy() for number, state in self._open.items()}
-        twin._written = dict(self._written)
+        twin._written, twin._only = dict(self._written), dict(self._only)
         twin._merges = self._merges.copy(_AsBytes(type(self.inner), twin._written))
         return twin
 

@@ -144,7 +144,7 @@ def test_a_group_that_was_counted_with_others_is_not_shown_as_absent() -> None:
     """Beyond the limit of groups the number of its samples is unknown: there is no number, rather than 0."""
     rows, empty = MemoryPanes(), {COUNTS: sm.MetricSet(), by_group("country"): sm.ByGroup(sm.ConfusionMatrix(), 1)}
     archive = Archive(Retention.of(["1m"]), empty, rows, 0)
-    archive.add_samples(0, [("x", "x", 1, name) for name in "abc"])
+    archive.add_samples(0, [("x", "x", 1, name) for name in "abc"], 0)
     rows.checkpoint(0, archive, 0)
     points = [answers(rows).answer(asked(f"group={name}&metrics=accuracy", (), 0.0))["points"][0] for name in "abcd"]
     assert sorted(str(point["n"]) for point in points) == ["1", "None", "None", "None"]
@@ -157,9 +157,9 @@ def test_a_value_is_computed_once_until_its_panes_change() -> None:
     rows.bodies = lambda *args: read.append(args) or bodies(*args)  # type: ignore[method-assign, func-returns-value]
     seen = []
     for t in (0, 60, 60):
-        state = archive.at(COUNTS, t * SECOND)
-        assert state is not None
-        state.update("x", "x" if t else "y")  # type: ignore[call-arg]
+        state = sm.MetricSet()
+        state.update("x", "x" if t else "y")
+        archive.add(COUNTS, t * SECOND, state, 0)
         rows.checkpoint(0, archive, t * SECOND)
         for _ in range(2):
             what = asked("from=0&to=120&points=2&metrics=accuracy", (), 0.0)

@@ -20,7 +20,10 @@ SECOND = 10**9
 RULE = Retention.of(("1m for 20m", "10m for 2h", "1h"))
 OTHER = Retention.of(("2m for 10m", "20m"))
 GROUP = by_group("country")
-EMPTY = {COUNTS: sm.MetricSet(scores=True, buckets=16, sample=8, pairs=False), GROUP: sm.ByGroup(sm.MetricSet(), 3)}
+EMPTY = {
+    COUNTS: sm.MetricSet(scores=True, buckets=16, sample=8, pairs=False),
+    GROUP: sm.ByGroup(sm.ConfusionMatrix(), 3),
+}
 Sample = tuple[int, str, float, str]
 
 samples = st.tuples(
@@ -47,6 +50,13 @@ def count(state: Any, sample: Sample, do: str = "update") -> None:
         getattr(state, do)(truth, scores={"a": score, "b": 1 - score})
 
 
+def counted(name: str, *some: Sample) -> Any:
+    state = EMPTY[name].copy()
+    for sample in some:
+        count(state, sample)
+    return state
+
+
 class Process:
     """What reads samples from a log in order and counts them; it may die at any moment."""
 
@@ -64,10 +74,8 @@ class Process:
     def follow(self, log: list[Sample]) -> None:
         for sample in log[self.read :]:
             t, truth, score, group = sample
-            state = self.archive.at(COUNTS, t * SECOND)
-            assert state is not None
-            count(state, sample)
-            self.archive.add_samples(t * SECOND, [(truth, "a" if score >= 0.5 else "b", 1, group)])
+            self.archive.add(COUNTS, t * SECOND, counted(COUNTS, sample), 0)
+            self.archive.add_samples(t * SECOND, [(truth, "a" if score >= 0.5 else "b", 1, group)], 0)
             self.seen = max(self.seen or 0, sample[0] * SECOND)
         self.read = len(log)
 
@@ -78,11 +86,8 @@ class Process:
 
 def recount(log: list[Sample], name: str, start: int, end: int) -> bytes | None:
     """Return the state of the samples of a range, counted at once; None if there are none."""
-    state: Any = EMPTY[name].copy()
     some = [sample for sample in log if start <= sample[0] * SECOND < end]
-    for sample in some:
-        count(state, sample)
-    return state.to_bytes() if some else None
+    return counted(name, *some).to_bytes() if some else None
 
 
 @settings(max_examples=60, deadline=None)
@@ -196,7 +201,8 @@ def test_old_panes_are_deleted_after_the_last_age() -> None:
     starts = [key[3] // (60 * SECOND) for key in process.rows.rows if key[1] == COUNTS]
     assert min(starts) == 110
     assert complete(process.rows, COUNTS) == 110 * 60 * SECOND
-    assert process.archive.at(COUNTS, 0) is None
+    process.archive.add(COUNTS, 0, counted(COUNTS, (0, "a", 0.1, "v")), 0)
+    assert not [*process.archive.copies(COUNTS, 0)]
 
 
 def test_a_name_that_comes_later_is_complete_from_then_on() -> None:
@@ -206,9 +212,9 @@ def test_a_name_that_comes_later_is_complete_from_then_on() -> None:
     process.checkpoint()
     both = {**EMPTY, by_group("city"): EMPTY[GROUP]}
     archive = Archive(RULE, both, process.rows, 0, (process.seen or 0) + 1)
-    assert archive.at(by_group("city"), 9 * 60 * SECOND) is None
-    assert archive.at(by_group("city"), 10 * 60 * SECOND) is not None
-    assert archive.at(GROUP, 0) is not None
+    for name, t, panes in (by_group("city"), 9 * 60, 0), (by_group("city"), 10 * 60, 1), (GROUP, 0, 1):
+        archive.add(name, t * SECOND, counted(GROUP, (t, "a", 0.1, "v")), 0)
+        assert len([*archive.copies(name, t * SECOND)]) == panes
     process.rows.checkpoint(0, archive, process.seen)
     assert complete(process.rows, by_group("city")) == 600 * SECOND
     assert complete(process.rows, GROUP) is None
@@ -249,3 +255,23 @@ def test_even_times_are_multiples_of_a_usual_step() -> None:
     assert steps(90 * SECOND, hour, 12) == [90 * SECOND, *range(300 * SECOND, hour + 1, 300 * SECOND)]
     assert len(steps(0, 4000 * 24 * hour, 10)) <= 12
     assert cut_every(0, 10, 3) == [0, 3, 6, 9, 10]
+
+
+def test_bytes_of_batches_are_those_of_the_panes_that_have_counted_nothing_else() -> None:
+    """Windows use them instead of writing the same state again."""
+    process = Process()
+    process.follow([(7200, "a", 0.1, "v")])
+    process.archive.settle()
+    for batch, t in enumerate([0, 60, 120, 120, 180, 7200, *range(240, 7200, 60)]):
+        sample = (t, "a", 0.1, "v")
+        process.archive.add(COUNTS, t * SECOND, counted(COUNTS, sample), batch)
+        process.archive.add_samples(t * SECOND, [("a", "b", 1, "v")], batch)
+    counts, groups = process.archive.settle()
+    assert {0, 1, 4, 6} <= {*counts}
+    assert {0, 1, 4, 6} <= {*groups}
+    assert not {2, 3, 5} & {*counts, *groups}
+    assert {*counts.values()} == {counted(COUNTS, (0, "a", 0.1, "v")).to_bytes()}
+    assert {*groups.values()} == {counted(GROUP, (0, "a", 0.1, "v")).to_bytes()}
+    process.archive.add(COUNTS, 0, counted(COUNTS, (0, "a", 0.1, "v")), 1000)
+    process.archive.add_samples(0, [("a", "b", 1, "v")], 1000)
+    assert process.archive.settle() == ({}, {})

@@ -68,6 +68,23 @@ def test_panes_are_a_time_window(done: list[Any]) -> None:
         assert panes.written() == {pane: state.to_bytes() for pane, state in states.items()}
 
 
+@given(st.lists(st.tuples(st.integers(0, 40), st.sampled_from("abc"), st.booleans()), max_size=20))
+def test_bytes_of_batches_are_used_for_panes_that_have_counted_nothing_else(batches: list[Any]) -> None:
+    """They are offered for every batch, as if all had been written elsewhere."""
+    panes, without, written = Panes(sm.MetricSet(), "40s", 4), Panes(sm.MetricSet(), "40s", 4), dict[int, bytes]()
+    for number, (t, label, together) in enumerate(batches):
+        state = sm.MetricSet()
+        state.update(label, "a")
+        written[number] = state.to_bytes()
+        panes.add(t * SECOND, state, number)
+        without.add(t * SECOND, state)
+        if not together:
+            panes.share(written)
+            panes.settle(t * SECOND)
+            without.settle(t * SECOND)
+    assert panes.written() == without.written()
+
+
 def test_old_panes_are_kept_as_bytes() -> None:
     """Only the newest pane, and what came late, are states."""
     panes = Panes(sm.MetricSet(), "60s", 60)
