@@ -486,9 +486,12 @@ class Monitor:
         with self._lock:
             group = self._group()
             partitions, now = group.partitions, self.clock()
-            counts = [each.counts for each in partitions] or [Counts(self.config.counting, self.config.join.due)]
             at = self._reading_time(group, now)
-            readings = read(counts, at)
+            readings = read(
+                [each.counts for each in partitions] or [Counts(self.config.counting, self.config.join.due)],
+                at,
+                [each.arrivals.newest for each in partitions] or None,
+            )
             operation = operation_view(partitions, group.lag)
             operation.changes = changes_view((each.number, each.changes) for each in partitions)
             operation.flows = self._flows.view(partitions if self.store is None else ())

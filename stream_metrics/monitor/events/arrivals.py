@@ -8,6 +8,7 @@ silent. So windows are read at a time that goes on:
 - Once the source is read to its end, or has delivered nothing for `IDLE` seconds, time passes with the clock: the
   windows end as far behind the clock as the freshest events were when they came.
 - A source that has ended lets no time pass.
+- A partition that is ahead of the clock does not move the others, unless all are.
 
 Events whose delay does not fit the others do not say how late it is: see `credible`. None of this is part of a state
 or changes a count. When the last event came is stored beside the state, so that time also passes over a restart.
@@ -82,8 +83,11 @@ def reading_time(arrivals: Iterable[Arrivals], now: float, lag: int | None, ende
     `lag` is how many records wait to be read, None if that is unknown; `ended` whether no more will come.
     """
     seen = [each for each in arrivals if each.last is not None]
-    newest = max((each.newest for each in seen if each.newest is not None), default=None)
-    if newest is None or ended:
+    times = [each.newest for each in seen if each.newest is not None]
+    if not times:
+        return None
+    newest = min(times) if min(times) > now else min(max(times), now)
+    if ended:
         return newest
     silence = now - max(each.last for each in seen if each.last is not None)
     if lag != 0 and silence < IDLE:

@@ -1,8 +1,8 @@
 """What can be read of counts at one moment: states of their own, one of each kind for each window.
 
-Counts of several partitions are read at the same time, the latest that any has seen: a partition that has fallen silent
-would otherwise show its own last hour. Reading merges a few states for each window and partition, where merging the
-counts themselves would merge every pane.
+Counts of several partitions are read at the same time: a partition that has fallen silent would otherwise show its own
+last hour. One that is ahead of that time, since its clocks are wrong, is read at its own. Reading merges a few states
+for each window and partition, where merging the counts themselves would merge every pane.
 """
 
 from __future__ import annotations
@@ -56,18 +56,23 @@ class Reading:
         return self
 
 
-def read(parts: Iterable[Counts], at: float | None = None) -> dict[str, Reading]:
+def read(
+    parts: Iterable[Counts], at: float | None = None, own: Iterable[float | None] | None = None
+) -> dict[str, Reading]:
     """Return the merged counts of partitions by window, "total" first; {} for no partitions.
 
-    `at` is the time in seconds, by default the latest event time of any. The counts stay as they are.
+    `at` is the time in seconds, by default the latest event time of any; `own` has for each partition the time of its
+    newest event, if that may be later. The counts stay as they are.
     """
     parts = list(parts)
-    seen = [part.seen for part in parts if part.seen is not None]
-    when = max(seen, default=0) if at is None else max([to_epoch_ns(at), *seen])
+    seen = [part.seen or 0 for part in parts]
+    when = max(seen, default=0) if at is None else to_epoch_ns(at)
+    later = [0] * len(parts) if own is None else [0 if time is None else to_epoch_ns(time) for time in own]
+    times = [max(when, *each) for each in zip(seen, later, strict=True)]
     total: dict[str, Reading] = {}
     partial = _partial(parts)
-    for part in parts:
-        for name, reading in _read(part, when).items():
+    for part, time in zip(parts, times, strict=True):
+        for name, reading in _read(part, time).items():
             total[name] = total[name].merge(reading) if name in total else reading
     for reading in total.values():
         reading.partial = partial

@@ -241,6 +241,26 @@ def test_the_runner_lets_time_pass() -> None:
     assert 0 in shown[shown.index(300) :]
 
 
+@pytest.mark.parametrize("lag", [0, None])
+@pytest.mark.parametrize("skews", [(0, 0, 500), (500, 0.05), (500, 300), (500,), (-20, 500)])
+def test_a_partition_that_is_ahead_does_not_move_the_others(skews: tuple[float, ...], lag: int | None) -> None:
+    """All clocks of a partition are ahead: each partition shows its own last minute, and none is empty."""
+    clock = Clock()
+    monitor = Monitor(Config(counting=config.Counting(windows=("60s", "1h"))), None, clock)
+    monitor.assign(range(len(skews)))
+    for start in range(0, 200, 20):
+        clock.now = NOW + start + 20
+        for number, skew in enumerate(skews):
+            batch = records(pairs(20, NOW + start + skew, step=1.0), start=start)
+            monitor.step([record._replace(partition=number) for record in batch])
+    monitor.report_lag(None if lag is None else {("memory", number): lag for number in range(len(skews))})
+    view = monitor.view()
+
+    assert view.by_window["total"].n == view.by_window["1h"].n == 200 * len(skews)
+    assert len(skews) * 59 - 20 <= view.by_window["60s"].n <= len(skews) * 60
+    assert view.source.time == pytest.approx(clock.now + max(min(skews), 0), abs=1.1)
+
+
 @pytest.mark.parametrize("wrong", [3600.0, -3600.0, 86400.0, 5.0, -5.0])
 @pytest.mark.parametrize("rate", [0.01, 1.0, 1000.0])
 def test_wrong_clocks_do_not_move_the_time(wrong: float, rate: float) -> None:
