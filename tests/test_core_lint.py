@@ -32,12 +32,9 @@ NAMED = {  # lines with 32 bits that hold no count
         "self.codes = np.ascontiguousarray(truth, np.int32)",
     ),
     "ranks/score_rows.pxi": ("kinds = (np.int64, np.int32, np.uint64, np.int8)",),
-    "confusion/counters.pxi": (  # codes of labels; places of the classes of a square, of which there are at most 1,024
+    "confusion/counters.pxi": (  # codes of labels
         "cdef inline int64_t place_of(ConfusionCounters self, int32_t code, list labels, int64_t[:] places,",
         "cdef const int32_t[:] t = truth[0], p = predicted[0]",
-        "cdef inline void permute_row(int64_t *row, const int64_t *source, const int32_t *to, Py_ssize_t n,",
-        "cdef int32_t[::1] place",
-        "place = np.where(np.asarray(to) < 0, self.width, to).astype(np.int32)",
     ),
     "numeric/kernels.pxd": ("int32_t index", "int32_t kind", "ctypedef uint16_t short_index_t"),
     "numeric/arrow_texts.pxi": (  # codes of at most 256 texts, and where Arrow says that a text lies

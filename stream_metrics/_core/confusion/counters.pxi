@@ -3,7 +3,7 @@
 cimport cython
 from cpython.ref cimport PyObject
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from stream_metrics.errors import MergeError, options_differ
 from stream_metrics.labels.label import canonical, ordering, same_labels
 
 cdef object ONE = 1
-
-cdef enum:
-    ROW_AHEAD = 256  # elements: a page, which the processor does not look beyond by itself
 
 
 cdef inline int count_cell(ConfusionCounters self, Py_ssize_t i, Py_ssize_t j, int kind_i, int kind_j, int64_t whole,
@@ -82,29 +79,6 @@ cdef inline int64_t place_of(ConfusionCounters self, int32_t code, list labels, 
         if counted:
             places[code] = 4 * self.intern(label) + numeric_kind(label)
     return places[code]
-
-
-cdef inline Py_ssize_t add_row(int64_t *target, const int64_t *source, Py_ssize_t n) noexcept nogil:
-    """Add weights, which are >= 0, and return how many cells had none before."""
-    cdef Py_ssize_t b
-    cdef uint64_t fresh = 0
-    for b in range(n):
-        fresh += (<uint64_t> -source[b] & <uint64_t> (target[b] - 1)) >> 63
-        target[b] += source[b]
-    return <Py_ssize_t> fresh
-
-
-cdef inline void permute_row(int64_t *row, const int64_t *source, const int32_t *to, Py_ssize_t n,
-                             const int64_t *target) noexcept nogil:
-    """Move element b to place to[b], and fetch both rows ahead: the memory of one alone would take half of the time."""
-    cdef Py_ssize_t b, group, grouped = n & ~7
-    for group in range(0, grouped, 8):
-        prefetch(target + group)
-        prefetch(source + group + ROW_AHEAD)
-        for b in range(group, group + 8):
-            row[to[b]] = source[b]
-    for b in range(grouped, n):
-        row[to[b]] = source[b]
 
 
 cdef inline bint count_quickly(ConfusionCounters self, object y_true, object y_pred, object w) except -1:
@@ -724,25 +698,35 @@ cdef class ConfusionCounters(ConfusionAggregates):
     cdef int add_square(self, ConfusionCounters o, const int64_t[::1] to) except -1:
         """Add the square of another state to the one here, whole weights only."""
         cdef Py_ssize_t a, n = to.shape[0]
-        cdef int64_t *target
-        cdef const int64_t *source
-        cdef int64_t[::1] row
-        cdef int32_t[::1] place
         cdef bint same_order = True
         for a in range(n):
             same_order = same_order and to[a] == a
         if not same_order:
-            row = np.zeros(self.width + 1, np.int64)  # of the other state in the order here; the last place is for -1
-            place = np.where(np.asarray(to) < 0, self.width, to).astype(np.int32)
+            return self.add_reordered(o, to)
         for a in range(n):
-            if to[a] < 0:
+            self.live += add_row(self.table.value + a * self.width, o.table.value + a * o.width, n)
+        return 0
+
+    cdef int add_reordered(self, ConfusionCounters o, const int64_t[::1] to) except -1:
+        """Add the square of another state whose classes are in another order."""
+        cdef Py_ssize_t i, a, n = to.shape[0], shared = 0
+        cdef int64_t[::1] padded = np.zeros(n + 1, np.int64)  # a row, and no weight for the classes that it lacks
+        cdef int64_t[::1] places = np.full(self.used + 1, n, np.int64)  # of the classes here in the other state
+        cdef const int64_t *source
+        for a in range(n):
+            if to[a] >= 0:
+                places[to[a]] = a
+                shared += 1
+        for i in range(self.used):
+            a = places[i]
+            if a == n:
                 continue
-            target, source = self.table.value + to[a] * self.width, o.table.value + a * o.width
-            if same_order:
-                self.live += add_row(target, source, n)
-            else:
-                permute_row(&row[0], source, &place[0], n, target)
-                self.live += add_row(target, &row[0], self.width)
+            source = o.table.value + a * o.width
+            if shared < self.used:
+                memcpy(&padded[0], source, n * sizeof(int64_t))
+                source = &padded[0]
+            self.live += add_gathered(self.table.value + i * self.width, source, &places[0], self.used,
+                                      o.table.value + places[i + 1] * o.width)
         return 0
 
     cdef void add_totals(self, ConfusionCounters o, const int64_t[::1] to) noexcept:

@@ -130,6 +130,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
     cdef int check_same(self, other, str verb) except -1
     cdef int add_each_cell(self, ConfusionCounters o, const int64_t[::1] to) except -1
     cdef int add_square(self, ConfusionCounters o, const int64_t[::1] to) except -1
+    cdef int add_reordered(self, ConfusionCounters o, const int64_t[::1] to) except -1
     cdef void add_totals(self, ConfusionCounters o, const int64_t[::1] to) noexcept
     cdef Py_ssize_t remove_cells(self, const int64_t[::1] to, tuple cells, bint check_only) except -2
 
