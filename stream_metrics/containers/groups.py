@@ -44,6 +44,7 @@ from stream_metrics.wire import Portable, encoded, packed, unpacked
 
 __all__ = ["ByGroup"]
 
+MOST_TAKEN = 3  # of the capacity of a state, by a sample of weight 1
 KNOWN = 4096  # folded keys that are cached, so that not each of their samples is hashed
 CONFIGURATION = ("inner", "max_groups")
 
@@ -256,19 +257,28 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         old = [self._slots.get(key) for key in names] + [self._rest]
         states = [None if slot is None else slot.state for slot in old]
         dealt = batch.split_by_key(codes, states.__getitem__, self.inner, rows)
-        added = grown((states[code] for code in dealt), dealt.values()) if self._adds_up else 0
-        if added > self._capacity:
-            self._find_capacity(added)
-        slots, others = self._slots.copy(), self._rest
+        added = self._cost(batch, (states[code] for code in dealt), dealt.values())
+        slots, others, seen = self._slots.copy(), self._rest, forms.tolist()
         for code, state in dealt.items():
             if code < len(names):
                 slot = old[code]
-                before = (0, 0, 0, 0) if slot is None else slot.forms
-                slots[names[code]] = Slot(state, _sum(before, forms[code].tolist()))
+                slots[names[code]] = Slot(state, seen[code] if slot is None else _sum(slot.forms, seen[code]))
             else:
                 others = Slot(state)
         self._put(slots, others)
         self._capacity -= added
+
+    def _cost(self, batch: KeyedBatch, before: Iterable[Any], after: Iterable[Any]) -> int:
+        """Return how much of the capacity a batch takes, or a bound; WeightError if that is more than there is."""
+        if not self._adds_up:
+            return 0
+        bound = MOST_TAKEN * batch.n if batch.is_unweighted() else MOST
+        if MOST > bound > self._capacity:
+            self._find_capacity(0)
+        added = bound if bound <= self._capacity else grown(before, after)
+        if added > self._capacity:
+            self._find_capacity(added)
+        return added
 
     def _kept(self, keys: Iterable[Label]) -> set[Label]:
         """Return the keys that are kept apart if these are all there are."""

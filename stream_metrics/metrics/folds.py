@@ -100,7 +100,7 @@ def merge_folds(owner: MetricBase, other: MetricBase) -> None:
 
 def copied(owner: L) -> dict[int, L]:
     """Return independent copies of the folds, in their order."""
-    return {fold: part.copy() for fold, part in sorted(owner.unit_folds.items())}
+    return {fold: part.copy() for fold, part in sorted(owner.unit_folds.items())} if owner.unit_folds else {}
 
 
 def written(owner: MetricBase) -> list[object]:

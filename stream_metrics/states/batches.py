@@ -8,25 +8,24 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_metrics._core.numeric.kernels import chosen_scores
 from stream_metrics.errors import LabelError, MergeError, ScoreError, WeightError
-from stream_metrics.inputs.batch import Weights
-from stream_metrics.inputs.columns import Categorical, Column, checked_column, factorize
+from stream_metrics.inputs.batch import Batch, Weights, score_batch
+from stream_metrics.inputs.columns import Categorical, Column, checked_column
 from stream_metrics.inputs.score_keys import names_of_state, predictions_by_class
 from stream_metrics.inputs.score_tables import materialize
-from stream_metrics.labels import Label
-from stream_metrics.labels.class_names import ClassNames
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
-from stream_metrics.states.protocols import Accumulator
+from stream_metrics.states.protocols import Accumulator, CountRows
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.runs import label_counts
+from stream_metrics.states.score_states import ScoreStates
 
 __all__ = ["KeyedBatch", "mergeable"]
 
-FEW = 2000  # rows of one state that are counted faster by their codes than as a batch
+FEW = 2000  # rows of one state that are counted faster one by one, from columns that were read, than as a batch
 
 State = TypeVar("State", bound=Accumulator)
-Coded: TypeAlias = tuple[NDArray[np.int32], list[Label], NDArray[np.int64]]
 Columns: TypeAlias = Mapping[str, Any]  # by argument, in any form that can be read more than once
 
 
@@ -54,29 +53,32 @@ class KeyedBatch:
         self.n = _length(self.columns["y_true"])
         self._callers = self.columns  # with all rows, by which errors name positions
         self._typed: Columns | None = None  # the columns, each read once
-        self._coded: tuple[Coded, Coded] | None = None
 
     def count_rows(self, rows: NDArray[np.int64], empty: State, w: list[float] | None = None) -> State:
         """Return a new state that has counted some rows, with the weights `w` of these rows if they are given.
 
         An error names the position in the whole batch.
         """
+
+        def count(state: State) -> None:
+            part = {name: _taken(column, rows) for name, column in self._read(empty).items()}
+            self._feed(state, part if w is None else {**part, "w": w})
+
+        return self._counted(empty, count)
+
+    def _counted(self, empty: State, count: Callable[[State], None]) -> State:
+        """Return a new state after it has counted some rows; an error names the position in the whole batch."""
         state = empty.copy()
         try:
-            matrix: Any = label_counts(state)
-            labels = None if matrix is None else names_of_state(empty)
-            columns = self._read(labels) if _takes_columns(empty) else self.columns
-            given = {name for name, values in columns.items() if values is not None}
-            only_labels = {"y_true", "y_pred"} <= given <= {"y_true", "y_pred", "w", "n"} and not self.common
-            if only_labels and len(rows) <= FEW and w is None and columns is self._typed and matrix is not None:
-                matrix.count_coded(*self._codes(columns), rows, columns.get("n"), *_split(columns.get("w")))
-            else:
-                part = {name: _taken(column, rows) for name, column in columns.items()}
-                self._feed(state, part if w is None else {**part, "w": w})
+            count(state)
         except (LabelError, ScoreError, WeightError):
             self._feed(empty.copy(), self._callers)
             raise
         return state
+
+    def is_unweighted(self) -> bool:
+        """Return whether every row is one sample of weight 1."""
+        return self.columns.get("w") is None and self.columns.get("n") is None
 
     def _some(self, rows: NDArray[np.int64]) -> KeyedBatch:
         """Return the batch of some rows."""
@@ -93,24 +95,44 @@ class KeyedBatch:
         first = [named.pop(name, None) for name in ("y_true", "y_pred", "w")]
         state.update_many(*first, **named, **self.common)
 
-    def _read(self, labels: ClassNames | None) -> Columns:
-        """Return the columns, truth and weights read and checked, and predictions if they are `labels`."""
+    def _read(self, empty: Accumulator) -> Columns:
+        """Return the columns, read and checked as far as states like `empty` take columns that were read."""
         if self._typed is None:
             columns = dict(self.columns)
-            truth = columns["y_true"] = checked_column(columns["y_true"], "y_true")
-            if labels is not None and columns.get("y_pred") is not None:
-                named = predictions_by_class(truth, labels)
-                columns["y_pred"] = checked_column(columns["y_pred"], "y_pred", True, named=named)
-            if columns.get("w") is not None and not isinstance(columns["w"], Weights):
-                columns["w"] = Weights(columns["w"], self.n)
+            if _takes_columns(empty):
+                truth = columns["y_true"] = checked_column(columns["y_true"], "y_true")
+                if label_counts(empty) is not None and columns.get("y_pred") is not None:
+                    named = predictions_by_class(truth, names_of_state(empty))
+                    columns["y_pred"] = checked_column(columns["y_pred"], "y_pred", True, named=named)
+                if columns.get("w") is not None and not isinstance(columns["w"], Weights):
+                    columns["w"] = Weights(columns["w"], self.n)
             self._typed = columns
         return self._typed
 
-    def _codes(self, columns: Columns) -> tuple[Coded, Coded]:
-        """Return the columns of labels as `count_coded` takes them."""
-        if self._coded is None:
-            self._coded = _coded(columns["y_true"]), _coded(columns["y_pred"])
-        return self._coded
+    def _rows_in_order(self, empty: Any, order: NDArray[np.int64]) -> CountRows | None:
+        """Return what lets states like `empty` count a few rows of an order; None if each reads its rows itself."""
+        if not _takes_columns(empty):
+            return None
+        classes: Any = self.common.get("classes")
+        columns = self._read(empty)
+        given = {name: values for name, values in columns.items() if values is not None}
+        truth, weights, counts = given["y_true"], given.get("w"), getattr(empty, "state", empty)
+        if not given.keys() <= {"y_true", "y_pred", "w", "n", "scores"} or not self.common.keys() <= {"classes"}:
+            return None
+        if label_counts(empty) is not None:
+            if self.common or "scores" in given or "y_pred" not in given:
+                return None
+            batch = Batch(truth, weights, predicted=given["y_pred"], samples=given.get("n"))
+            return _of_state(counts.prepare_rows(batch, order), empty)
+        if "n" in given:
+            return None
+        predicted, scores = given.get("y_pred"), given.get("scores")
+        scored: ScoreStates | None = getattr(empty, "scored", None)
+        if scored is not None:
+            return scored.prepare_rows(counts, truth, predicted, weights, scores, classes, order)
+        read = counts.read_batch if isinstance(counts, ProbabilityLosses) else score_batch
+        batch = read(truth, chosen_scores(empty, predicted, scores), weights, classes)
+        return _of_state(counts.prepare_rows(batch, order), empty)
 
     def split_by_key(
         self,
@@ -130,26 +152,44 @@ class KeyedBatch:
                 )
         if taken is not None and not taken.all():
             return self._some(np.flatnonzero(taken)).split_by_key(keys[taken], old, empty)
-        near = len(keys) > 0 and keys.min() >= -(2**15) and keys.max() < 2**15
+        if not len(keys):
+            return {}
+        near = keys.min() >= -(2**15) and keys.max() < 2**15
         order = np.argsort(keys.astype(np.int16) if near else keys, kind="stable")  # int16 is sorted by radix
-        edges = np.flatnonzero(np.diff(keys[order])) + 1
+        ordered = keys[order]
+        starts = [0, *(np.flatnonzero(np.diff(ordered)) + 1).tolist(), len(order)]
+        try:
+            count = self._rows_in_order(empty, order)
+        except (LabelError, ScoreError, WeightError):
+            count = None  # the state that reads the row refuses it
         states, go_on = {}, mergeable(empty) is not None
-        for part in np.split(order, edges) if len(order) else []:
-            key = int(keys[part[0]])
+        for key, start, end in zip(ordered[starts[:-1]].tolist(), starts, starts[1:], strict=False):
             before = old(key)
-            state = self.count_rows(part, before if go_on and before is not None else empty)
-            states[key] = state if go_on or before is None else before.copy().merge(state)
+            few = count is not None and end - start <= FEW
+            base = before if before is not None and (few or go_on) else empty
+            if count is not None and few:
+                state = self._counted(base, _run(count, start, end))
+            else:
+                state = self.count_rows(order[start:end], base)
+            states[key] = state if before is None or base is before else before.copy().merge(state)
         return states
 
 
-def _coded(column: Column) -> Coded:
-    codes, names = factorize(column)
-    return codes, names, np.full(len(names), -1, np.int64)
+def _of_state(count: CountRows | None, owner: object) -> CountRows | None:
+    """Return what counts rows in the states of metrics, if the owner is one."""
+    if count is None or not hasattr(owner, "state"):
+        return count
+    of_state = count
+
+    def count_in_state(metric: Any, start: int, end: int) -> None:
+        of_state(metric.state, start, end)
+
+    return count_in_state
 
 
-def _split(weights: Any) -> tuple[NDArray[np.int64] | None, NDArray[np.uint64] | None]:
-    """Return whole parts and fractions of weights; None where there are none."""
-    return (None, None) if weights is None else (weights.wholes, weights.parts)
+def _run(count: CountRows, start: int, end: int) -> Callable[[Any], None]:
+    """Return what lets a state count a run of rows."""
+    return lambda state: count(state, start, end)
 
 
 def _takes_columns(state: Accumulator) -> bool:

@@ -7,17 +7,19 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_metrics._core.confusion.kernels import ConfusionCounters, pack_cells
 from stream_metrics._core.numeric.kernels import chosen_labels, split_weights
 from stream_metrics.errors import LabelError, WeightError, quantity
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import Batch, label_batch
-from stream_metrics.inputs.columns import admit_labels, count_pairs
+from stream_metrics.inputs.columns import Column, admit_labels, check_column, count_pairs, factorize
 from stream_metrics.inputs.counts import count_batch
 from stream_metrics.inputs.tensors import Array, native, tensor_to_numpy
 from stream_metrics.labels import Label, unique
 from stream_metrics.snapshots.snapshot import Snapshot
+from stream_metrics.states.protocols import CountRows
 from stream_metrics.states.reconfiguring import check_options, renamed_labels
 from stream_metrics.wire import Portable
 
@@ -173,6 +175,21 @@ class ConfusionMatrix(ConfusionCounters, Portable):
             predicted = admit_labels(self.admit, predicted, batch.predicted, "y_pred")
         numbers = counted.n, counted.abstained, counted.weighted
         return partial(self.add_cells, truth, predicted, counted.cells, counted.seen, *numbers)
+
+    def prepare_rows(self, batch: Batch, order: NDArray[np.int64]) -> CountRows | None:
+        """Return what counts rows of a batch, in an order; None if one is refused."""
+        assert batch.predicted is not None
+        if batch.predicted.n != batch.n:
+            return None
+        check_column(batch.truth, "y_true", False)
+        check_column(batch.predicted, "y_pred", True)
+        truth, predicted = _coded(batch.truth), _coded(batch.predicted)
+        samples, (wholes, parts) = batch.samples, batch.split_weights()
+
+        def count(state: ConfusionMatrix, start: int, end: int) -> None:
+            state.count_coded(truth, predicted, order[start:end], samples, wholes, parts)
+
+        return count
 
     @classmethod
     def from_counts(
@@ -374,3 +391,9 @@ class ConfusionMatrix(ConfusionCounters, Portable):
 
     def __repr__(self) -> str:
         return f"ConfusionMatrix({quantity(self.n, 'sample')}, {quantity(self.k, 'class')})"
+
+
+def _coded(column: Column) -> tuple[NDArray[np.int32], list[Label], NDArray[np.int64]]:
+    """Return a column of labels as `count_coded` takes it."""
+    codes, names = factorize(column)
+    return codes, names, np.full(len(names), -1, np.int64)

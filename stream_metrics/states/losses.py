@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_metrics._core.losses.kernels import LossSums
 from stream_metrics._core.numeric.kernels import chosen_scores
@@ -25,6 +26,7 @@ from stream_metrics.labels import Label, ordering
 from stream_metrics.labels.class_names import OPEN
 from stream_metrics.labels.pos_label import is_default
 from stream_metrics.snapshots.snapshot import Snapshot
+from stream_metrics.states.protocols import CountRows
 from stream_metrics.states.reconfiguring import check_options, not_counted
 from stream_metrics.states.score_labels import check_truths_of_singles
 from stream_metrics.wire import Portable
@@ -118,10 +120,14 @@ class ProbabilityLosses(LossSums, Portable):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
-        batch = score_batch(y_true, chosen_scores(self, y_pred, scores), w, classes)
+        self.count_batch(self.read_batch(y_true, chosen_scores(self, y_pred, scores), w, classes))
+
+    def read_batch(self, y_true: object, scores: object, w: object, classes: Iterable[Label] | None) -> Batch:
+        """Return a batch of scores with the names of its columns."""
+        batch = score_batch(y_true, scores, w, classes)
         batch.classes = self._names(batch)
         batch.name_classes(OPEN)
-        self.count_batch(batch)
+        return batch
 
     def prepare_batch(self, batch: Batch) -> Callable[[], object]:
         """Count a batch apart; the function returned adds it, or raises WeightError if there is no room."""
@@ -142,9 +148,31 @@ class ProbabilityLosses(LossSums, Portable):
             self._refuse(refused, table, (self.pos_label,), wholes)
         else:
             names = check_classes(names, table.shape[1])
-            order = np.empty(len(names), np.int32)
-            order[ordering(names)] = np.arange(len(names), dtype=np.int32)
-            self._refuse(self.count_rows(table, batch.true_columns(names), order, wholes, parts), table, names, wholes)
+            refused = self.count_rows(table, batch.true_columns(names), _places(names), wholes, parts)
+            self._refuse(refused, table, names, wholes)
+
+    def prepare_rows(self, batch: Batch, order: NDArray[np.int64]) -> CountRows | None:
+        """Return what counts rows of a batch of single scores or a table, in an order; None for other scores."""
+        if isinstance(batch.scores, list):
+            return None
+        table = batch.scores[order]
+        wholes, parts = (None if x is None else x[order] for x in batch.split_weights())
+        single = table.ndim == 1
+        names = (self.pos_label,) if single else check_classes(batch.classes, table.shape[1])
+        places = None if single else _places(names)
+        truth: Array = (self._positive(batch.truth) if single else batch.true_columns(names))[order]
+
+        def count(state: ProbabilityLosses, start: int, end: int) -> None:
+            rows = slice(start, end)
+            scores, weights = table[rows], None if wholes is None else wholes[rows]
+            fractions = None if parts is None else parts[rows]
+            if places is None:
+                refused = state.count_singles(scores, truth[rows], weights, fractions)
+            else:
+                refused = state.count_rows(scores, truth[rows], places, weights, fractions)
+            state._refuse(refused, scores, names, weights)
+
+        return count
 
     def _names(self, batch: Batch) -> tuple[Label, ...] | None:
         """Return the classes of the columns of a table, as far as they are known."""
@@ -250,3 +278,10 @@ class ProbabilityLosses(LossSums, Portable):
 
     def __repr__(self) -> str:
         return f"ProbabilityLosses({quantity(self.n, 'sample')})"
+
+
+def _places(names: tuple[Label, ...]) -> NDArray[np.int32]:
+    """Return the place of each class in the order of report."""
+    places = np.empty(len(names), np.int32)
+    places[ordering(names)] = np.arange(len(names), dtype=np.int32)
+    return places

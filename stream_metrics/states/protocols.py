@@ -6,14 +6,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias
 
 if TYPE_CHECKING:
     from stream_metrics.inputs.batch import Batch
     from stream_metrics.labels import Label
     from stream_metrics.states.limits import Load
 
-__all__ = ["Accumulator", "BatchState", "LabelCounts", "Mergeable", "Readable"]
+__all__ = ["Accumulator", "BatchState", "CountRows", "LabelCounts", "Mergeable", "Readable"]
+
+# Lets a state count the rows of a batch, in some order, from one place on and before another. After an error the state
+# is of no use.
+CountRows: TypeAlias = Callable[[Any, int, int], None]
 
 
 class Mergeable(Protocol):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stream_metrics._core.numeric.kernels import chosen_scores
 from stream_metrics._core.ranks.kernels import Batch as RankBatch
-from stream_metrics._core.ranks.kernels import RankCounters, ScoreRows, first_bad
+from stream_metrics._core.ranks.kernels import CodedScores, RankCounters, ScoreRows, first_bad
 from stream_metrics.errors import LabelError, ScoreError, quantity
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import Batch, score_batch
@@ -21,6 +21,7 @@ from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label
 from stream_metrics.ranking.protocol import RankColumn
 from stream_metrics.snapshots.snapshot import Snapshot
+from stream_metrics.states.protocols import CountRows
 from stream_metrics.states.reconfiguring import check_options, not_counted
 from stream_metrics.states.score_labels import check_rows, check_truths_of_singles
 from stream_metrics.wire import Portable
@@ -241,6 +242,20 @@ class RankSketch(RankCounters, Portable):
         counted = RankBatch(codes, labels, columns, seen, weights, self.pos_label, batch.samples)
         counted.count_matrix(self, matrix)
         return partial(self._add, counted, counted.count_matrix, (matrix,), 0, rounded)
+
+    def prepare_rows(self, batch: Batch, order: NDArray[np.int64]) -> CountRows | None:
+        """Return what counts rows of a batch of single scores or a table, in an order; None if one may be refused."""
+        if isinstance(batch.scores, list):
+            return None
+        matrix, (codes, labels) = _matrix(batch.scores, batch.classes), factorize(batch.truth)
+        if first_bad(matrix) is not None:
+            return None
+        if batch.classes is None:
+            check_truths_of_singles(self.pos_label, codes, labels)
+        weights = (None, None, None) if batch.weights is None else batch.weights.positive()
+        wholes, parts, rounded = (None if x is None else x[order] for x in weights)
+        columns: list[Any] = [None] if batch.classes is None else list(batch.classes)
+        return CodedScores(codes[order], labels, columns, matrix[order], wholes, parts, rounded).count
 
     def _prepare_rows(
         self, batch: Batch, samples: list[Any], weights: Weights, rounded: Array | None

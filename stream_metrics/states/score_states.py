@@ -10,19 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from stream_metrics._core.numeric.kernels import Guarded
 from stream_metrics._core.ranks.kernels import ScoreCounters
 from stream_metrics.errors import StreamMetricsError
-from stream_metrics.inputs.batch import Batch, mixed_batch
+from stream_metrics.inputs.batch import Batch, Weights, mixed_batch
 from stream_metrics.inputs.columns import Column
 from stream_metrics.inputs.score_keys import predictions_by_class
 from stream_metrics.inputs.score_tables import is_abstention, is_mapping, is_soft
 from stream_metrics.labels import Label, canonical, is_missing, unique
 from stream_metrics.ranking.classes import RankState
 from stream_metrics.ranking.remaining import RemainingRanks
+from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.limits import capacity_left, cost
 from stream_metrics.states.losses import ProbabilityLosses
-from stream_metrics.states.protocols import BatchState, LabelCounts
+from stream_metrics.states.protocols import BatchState, CountRows, LabelCounts
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import check_fixed, not_counted
 from stream_metrics.states.score_labels import Decisions, LabelRule, fill_predictions
@@ -265,17 +269,60 @@ class ScoreStates(ScoreCounters):
                 raise scored.with_caller_position(error) from None
             _add_all(adds)
 
-    def prepare_batch(self, batch: Batch, decisions: Decisions) -> Adds:
-        """Count a batch apart for each state; the functions returned add it, and fail only for want of memory."""
-        adds: Adds = []
-        if self.losses is not None:
-            adds.append((self.losses, self.losses.prepare_batch(batch)))
-        adds.append((self.ranks, self.ranks.prepare_batch(batch)))
+    def prepare_rows(
+        self,
+        counts: ConfusionMatrix,
+        y_true: object,
+        y_pred: object,
+        w: object,
+        scores: object,
+        classes: Classes,
+        order: NDArray[np.int64],
+    ) -> CountRows | None:
+        """Return what lets sets count rows of a batch with scores in every row, in an order.
+
+        None where a row may be refused, or where what it counts depends on a set: on the labels that it has counted.
+        """
+        whole, scored, y_pred = mixed_batch(y_true, y_pred, w, scores, classes)
+        if scored is None or scored.rows is not None or isinstance(scored.scores, list):
+            return None
+        if (scored.scores.ndim == 1 and not self.negative) or _sum_of(scored.weights) > 2.0**62:
+            return None
+        decisions = self.rule.of_batch(scored, ())
+        if isinstance(scored.scores, list):
+            return None
+        named = predictions_by_class(whole.truth, self.rule.names)
+        whole.predicted = fill_predictions(y_pred, decisions.labels, scored, whole.n, named)
+        count_labels = counts.prepare_rows(whole, order)
+        batches = self._batches(scored, decisions)
+        readers = [(name, getattr(self, name).prepare_rows(batch, order)) for name, batch in batches]
+        if count_labels is None or any(reader is None for _, reader in readers):
+            return None
+        weights = np.zeros(whole.n, np.int64) if scored.weights is None else scored.weights.wholes[order]
+        taken = np.concatenate([[0], np.cumsum(weights + 3)])
+
+        def count(owner: Any, start: int, end: int) -> None:
+            states: ScoreStates = owner.scored
+            states._take_capacity(int(taken[end] - taken[start]))
+            count_labels(owner.state, start, end)
+            for name, reader in readers:
+                reader(getattr(states, name), start, end)
+
+        return count
+
+    def _batches(self, batch: Batch, decisions: Decisions) -> list[tuple[str, Batch]]:
+        """Return the batch that each state of scores counts, by the name of the state."""
+        batches = [("losses", batch)] if self.losses is not None else []
+        batches.append(("ranks", batch))
         if self.confidence is not None:
             right = Column(decisions.right.view("i1"), [False, True])
-            sure = Batch(right, batch.weights, scores=decisions.confidence)
-            adds.append((self.confidence, self.confidence.prepare_batch(sure)))
-        return adds
+            batches.append(("confidence", Batch(right, batch.weights, scores=decisions.confidence)))
+        return batches
+
+    def prepare_batch(self, batch: Batch, decisions: Decisions) -> Adds:
+        """Count a batch apart for each state; the functions returned add it, and fail only for want of memory."""
+        states = [(getattr(self, name), part) for name, part in self._batches(batch, decisions)]
+        return [(state, state.prepare_batch(part)) for state, part in states]
 
     def steps(
         self, counts: LabelCounts, y_true: object, y_pred: object, w: object, scores: object, classes: Classes
@@ -315,6 +362,10 @@ class ScoreStates(ScoreCounters):
         if self.confidence is not None:
             steps.append((self.confidence, (label == truth, largest, w)))
         return (y_true, label if is_abstention(y_pred) or is_missing(y_pred) else y_pred, w), steps
+
+
+def _sum_of(weights: Weights | None) -> float:
+    return 0.0 if weights is None else float(weights.wholes.sum(dtype=np.float64))
 
 
 def _add_all(adds: Adds) -> None:

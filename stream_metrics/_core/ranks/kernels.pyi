@@ -80,6 +80,20 @@ class Batch:
     def totals(self) -> tuple[list[int], list[int]]: ...
 
 @disjoint_base
+class CodedScores:
+    def __init__(
+        self,
+        truth: NDArray[np.int32],
+        truths: list[Label],
+        labels: list[Label] | list[None],
+        x: NDArray[np.float64],
+        wholes: NDArray[np.int64] | None,
+        parts: NDArray[np.uint64] | None,
+        rounded: NDArray[np.uint8] | None,
+    ) -> None: ...
+    def count(self, into: RankCounters, start: int, end: int) -> None: ...
+
+@disjoint_base
 class RankCounters(Guarded):
     def __new__(cls, buckets: int = 1024, sample: int = 512, pos_label: Label = True, pairs: bool = True) -> Self: ...
     @property
