@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_metrics._core.ranks.kernels import UNIFORM
 from stream_metrics.formulas.protocol import Floats, Numbers
 from stream_metrics.ranking.certificates import EPSILON, exact, widened
 from stream_metrics.ranking.protocol import OWN, REST, UNDEFINED, ZERO, Certified, RankColumn, once
-from stream_metrics.ranking.sample import UNIFORM
 from stream_metrics.ranking.score_codes import edge
 from stream_metrics.ranking.table import Table, tabulate
 

@@ -20,8 +20,6 @@ from stream_metrics.labels import Label
 from stream_metrics.ranking import areas as ranks
 from stream_metrics.ranking.pool import pool
 from stream_metrics.ranking.protocol import OWN, UNDEFINED, Certified, RankColumn
-from stream_metrics.ranking.resolve import DENSE
-from stream_metrics.ranking.sample import UNIFORM
 from stream_metrics.ranking.table import Pairs
 
 Measure = Callable[..., Certified]
@@ -47,7 +45,7 @@ class Ranks(Protocol):
         """Return the scores of `label`, of the class `own` (default: `label`) against `rest` (default: all others)."""
 
     def pairs_against(
-        self, label: Label, rests: Sequence[Label], dense: int, error: float
+        self, label: Label, rests: Sequence[Label]
     ) -> Sequence[tuple[int, int, int, float, float] | None]:
         """Return for each of `rests` what `areas.area_of` takes, or None where the column must be read."""
 
@@ -154,7 +152,7 @@ def directed_areas(r: Ranks) -> list[list[Certified]]:
 
 def _areas_of(r: Ranks, label: Label, others: Sequence[Label]) -> list[Certified]:
     """Return A(label|j) for other classes; a column is made only where pairs cannot be counted without."""
-    counted = r.pairs_against(label, others, DENSE, UNIFORM)
+    counted = r.pairs_against(label, others)
     return [
         ranks.roc_auc(r.column(label, label, other)) if parts is None else ranks.area_of(Pairs(*parts[:3]), *parts[3:])
         for other, parts in zip(others, counted, strict=True)

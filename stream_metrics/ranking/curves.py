@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_metrics._core.ranks.kernels import UNIFORM
 from stream_metrics.formulas.accuracy import accuracy
 from stream_metrics.formulas.arithmetic import ratio
 from stream_metrics.formulas.association import matthews_corrcoef
@@ -35,7 +36,6 @@ from stream_metrics.ranking.certificates import (
     widened,
 )
 from stream_metrics.ranking.protocol import NAN, OWN, REST, UNDEFINED, Certified, RankColumn
-from stream_metrics.ranking.sample import UNIFORM
 from stream_metrics.ranking.steps import Steps, Units, threshold_sweep
 from stream_metrics.ranking.table import root_sum_square
 

@@ -76,7 +76,7 @@ class RemainingRanks:
             self._columns[key] = column._replace(grain=grain)
         return self._columns[key]
 
-    def pairs_against(self, label: Label, rests: Sequence[Label], dense: int, error: float) -> list[None]:
+    def pairs_against(self, label: Label, rests: Sequence[Label]) -> list[None]:
         """Return that every column must be read; see `RankCounters.pairs_against`."""
         return [None] * len(rests)
 

@@ -14,8 +14,7 @@ from stream_metrics.ranking.areas import roc_auc
 from stream_metrics.ranking.classes import classes, directed_areas
 from stream_metrics.ranking.protocol import UNDEFINED
 from stream_metrics.ranking.remaining import RemainingRanks
-from stream_metrics.ranking.resolve import DENSE, dense_rows
-from stream_metrics.ranking.sample import UNIFORM
+from stream_metrics.ranking.resolve import dense_cells
 from stream_metrics.ranking.table import pairs_of
 
 KINDS = ("uniform", "cluster", "few", "zeros", "huge")
@@ -52,7 +51,7 @@ def same(state: Any) -> None:
     assert repr(directed_areas(state)) == repr(of_columns(state))
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     kind=st.sampled_from(KINDS),
     weights=st.sampled_from(list(WEIGHTS)),
@@ -89,8 +88,8 @@ def test_which_columns_are_read(kind: str, weights: str, k: int, read: bool) -> 
     """A column is made for fractions and for cells with many sampled codes of both classes, and only for those."""
     state = counted(kind, weights, 400, 64, k, 1)
     column = state.column(0, 0, 1)
-    crowded = len(dense_rows(column, pairs_of(column)[1].cells)) > 0
-    parts = state.pairs_against(0, [1], DENSE, UNIFORM)
+    crowded = len(dense_cells(column, pairs_of(column)[1].cells)) > 0
+    parts = state.pairs_against(0, [1])
 
     assert (parts == [None]) == read
     assert crowded == (kind == "cluster")
@@ -102,7 +101,7 @@ def test_weights_beyond_int64() -> None:
     for label, weight in ((0, 2**31), (1, 2**30), (2, 2**32)):
         state.update(label, {0: 0.25 * label, 1: 0.5}, weight)
 
-    assert [parts is None for parts in state.pairs_against(0, [1, 2], DENSE, UNIFORM)] == [False, True]
+    assert [parts is None for parts in state.pairs_against(0, [1, 2])] == [False, True]
     same(state)
 
 

@@ -215,18 +215,18 @@ cdef class RankCounters(Guarded):
         finally:
             self.leave()
 
-    def pairs_against(self, label, rests, dense, error):
+    def pairs_against(self, label, rests):
         """Count the pairs of a class with each of others, by its own scores.
 
         Returns for each twice the pairs in order plus the tied ones, of those whose order is known; the pairs within
         one mixed cell; all pairs; which share of all pairs are within a cell and in order, as the means tell; and its
-        standard error, if that of a cell is `error`. None where the column has to be read: it has fractions, large
-        weights, or samples of both classes with at least `dense` codes in a cell.
+        standard error. None where the column has to be read: it has fractions, large weights, or samples of both
+        classes that show a cell from inside.
         """
         label, rests = canonical(label), [canonical(rest) for rest in rests]
         self.enter_reading()
         try:
-            return count_pairs_against(self, label, rests, dense, error)
+            return count_pairs_against(self, label, rests)
         finally:
             self.leave()
 

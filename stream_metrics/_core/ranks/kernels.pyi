@@ -29,12 +29,28 @@ _Column: TypeAlias = tuple[
     float,
 ]
 
+# the number of a cell, and where its codes start and end in the samples of rest and of own
+_Crowded: TypeAlias = tuple[int, int, int, int, int]
+
 MOST_PAIRED: int
+DENSE: int
+UNIFORM: float
 
 def first_bad(x: NDArray[np.float64]) -> tuple[int, int] | None: ...
 def count_pairs(
     level: int, cells: _Codes, sole: _Codes, counts: Numbers, offsets: Floats, totals: Numbers
 ) -> tuple[int, int, int, NDArray[np.intp], Floats, Floats]: ...
+def crowded_cells(level: int, cells: _Codes, sole: _Codes, rest: _Codes, own: _Codes) -> list[_Crowded]: ...
+def inspect_cells(
+    level: int,
+    crowded: list[_Crowded],
+    cells: _Codes,
+    counts: Floats,
+    means: Floats,
+    codes: tuple[_Codes, _Codes],
+    weights: tuple[Floats, Floats],
+    tau: tuple[float, float],
+) -> list[tuple[tuple[Floats, Floats], tuple[Floats, Floats], float, float, float]]: ...
 def codes(scores: NDArray[np.float64]) -> NDArray[np.uint64]: ...
 
 @disjoint_base
@@ -57,6 +73,10 @@ class ScoreRows:
 
 @disjoint_base
 class Columns: ...
+
+@disjoint_base
+class CellScratch:
+    def __new__(cls, most: int) -> Self: ...
 
 def unified(labels: list[Label]) -> tuple[list[int], list[Label]]: ...
 
@@ -151,7 +171,7 @@ class RankCounters(Guarded):
     def check_revert(self, y_true: object, scores: object, w: object = 1, classes: object = None) -> None: ...
     def arrays(self, label: Label, own: Label | None = None, rest: Label | None = None) -> _Column: ...
     def pairs_against(
-        self, label: Label, rests: Iterable[Label], dense: int, error: float
+        self, label: Label, rests: Iterable[Label]
     ) -> list[tuple[int, int, int, float, float] | None]: ...
     def commit(self, batch: Batch, abstained: int, rounded: int) -> bool: ...
     def check_merge(self, other: Self) -> None: ...

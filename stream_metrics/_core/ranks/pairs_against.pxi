@@ -51,8 +51,8 @@ cdef int copy_by_class(const ScoreHistogram *c, ClassCells *cells) noexcept nogi
     return 0
 
 
-cdef bint is_crowded(ScoreHistogram *c, Py_ssize_t group, Py_ssize_t dense) except -1:
-    """Whether a cell has at least so many sampled codes of a class."""
+cdef bint is_crowded(ScoreHistogram *c, Py_ssize_t group) except -1:
+    """Whether a cell has at least `DENSE` sampled codes of a class."""
     cdef BottomKSample *s
     cdef Py_ssize_t at
     if c == NULL or c.level == 0 or group >= c.groups:
@@ -75,7 +75,7 @@ cdef Side side_of_class(RankCounters self, Py_ssize_t i, const ClassCells *cells
     return side
 
 
-cdef object pairs_with(RankCounters self, Py_ssize_t j, Py_ssize_t i, const ClassCells *cells, double error):
+cdef object pairs_with(RankCounters self, Py_ssize_t j, Py_ssize_t i, const ClassCells *cells):
     """Count the pairs of two classes by the scores of the first one; None if int64 may be too small."""
     cdef ScoreHistogram *c = self.classes[j].histogram
     cdef Py_ssize_t groups = 0 if c == NULL else c.groups, at
@@ -89,12 +89,12 @@ cdef object pairs_with(RankCounters self, Py_ssize_t j, Py_ssize_t i, const Clas
     if pairs.open:
         estimate = dot(cells.above, cells.inside, pairs.mixed)
         for at in range(pairs.mixed):
-            cells.inside[at] = error * cells.inside[at]
+            cells.inside[at] = uniform * cells.inside[at]
         se = sqrt(dot(cells.inside, cells.inside, pairs.mixed))
     return pairs.sure, pairs.open, pairs.all, estimate, se
 
 
-cdef list count_pairs_against(RankCounters self, object label, list rests, Py_ssize_t dense, double error):
+cdef list count_pairs_against(RankCounters self, object label, list rests):
     cdef Py_ssize_t j = find_class(self, label), i
     cdef ScoreHistogram *c = self.classes[j].histogram if j >= 0 else NULL
     cdef ClassCells cells
@@ -107,13 +107,13 @@ cdef list count_pairs_against(RankCounters self, object label, list rests, Py_ss
         if copy_by_class(c, &cells) < 0:
             raise MemoryError("no memory for the cells of a column")
     try:
-        crowded, counted = is_crowded(c, j, dense), []
+        crowded, counted = is_crowded(c, j), []
         for rest in rests:
             i = find_class(self, rest)
-            if i < 0 or i == j or (crowded and is_crowded(c, i, dense)):
+            if i < 0 or i == j or (crowded and is_crowded(c, i)):
                 counted.append(None)
             else:
-                counted.append(pairs_with(self, j, i, &cells, error))
+                counted.append(pairs_with(self, j, i, &cells))
         return counted
     finally:
         PyMem_RawFree(cells.key)

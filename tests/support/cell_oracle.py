@@ -1,10 +1,4 @@
-"""Where in one crowded cell the scores of each class lie, from the sampled codes and the exact count and mean.
-
-A uniform sample of *distinct* codes misses an atom (one code with much of the mass) with high probability, but the
-exact count of the cell tells that mass is missing and the exact mean tells where. Codes that are known to be heavy are
-excluded from both corrections. Without a missing atom the sample is moved linearly to the exact mean; exponential
-tilting would put the weight on outliers.
-"""
+"""What the samples of two classes show of one crowded cell, on arrays; see `_core/ranks/crowded_cells.pxi`."""
 
 from __future__ import annotations
 
@@ -12,12 +6,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from stream_metrics.formulas.protocol import Floats
-from stream_metrics.ranking.protocol import NAN
-from stream_metrics.ranking.table import root_sum_square
-
+Floats = np.ndarray
 CERTAIN = 0.01  # a code with this share of its cell is an atom whose weight is known, not one of many like it
 CERTAIN_MEDIANS = 10.0  # ... if it also is that much heavier than its neighbours
 CALIBRATE = 4.0  # standard errors between sampled and exact mean up to which the sample is merely off its mean
@@ -33,7 +23,7 @@ class CellDistribution(NamedTuple):
     places: Floats
     mass: Floats
     """Sums to 1."""
-    unresolved: NDArray[np.bool_]
+    unresolved: np.ndarray
     """The codes that stand for others, unlike those whose mass is known."""
     calibrated: bool
     tau: float
@@ -127,9 +117,9 @@ def _variance(s: CellDistribution, values: Floats, calibrated: bool) -> float:
     mass, v, x = s.mass[s.unresolved], values[s.unresolved], s.places[s.unresolved]
     k, total, lost = len(v), float(mass.sum()), 2 if calibrated else 1
     if not total or k <= lost:
-        return NAN if not total else 0.0
+        return math.nan if not total else 0.0
     residual = v - float(mass.dot(v)) / total
     if calibrated:
         x = x - float(mass.dot(x)) / total
         residual = residual - x * (float((mass * x).dot(residual)) / float((mass * x).dot(x)))
-    return (1 - s.tau) * k / (k - lost) * root_sum_square(mass * residual) ** 2
+    return (1 - s.tau) * k / (k - lost) * float((mass * residual).dot(mass * residual))
