@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from stream_metrics.cli import options
@@ -137,7 +137,27 @@ def _print_one(panes: Any, name: str, piece: Any, arguments: argparse.Namespace,
     check_intervals(state, arguments)
     if arguments.format == "table":
         print(f"{_sentence(facts)}\n")
-    print_snapshot(with_intervals(view(state, arguments.metrics), arguments), arguments.format, facts)
+    taken = view(state, arguments.metrics)
+    note = _absent_classes(taken, arguments.metrics)
+    print_snapshot(with_intervals(taken, arguments), arguments.format, {**facts, "note": note} if note else facts)
+    if note and arguments.format != "json":
+        print(f"{note}.", file=sys.stdout if arguments.format == "table" else sys.stderr)
+
+
+def _absent_classes(taken: Any, keys: Sequence[str] | None) -> str:
+    """Return for which groups means over classes count classes that they do not have; "" if for none."""
+    from stream_metrics.monitor.view.group_view import MEANS, classes_present
+    from stream_metrics.snapshots.groups import GroupSnapshot
+
+    if not isinstance(taken, GroupSnapshot) or (keys is not None and not any(key in MEANS for key in keys)):
+        return ""
+    names = [str(group) for group, each in taken.items() if each.n and len(classes_present(each)) < len(each.labels)]
+    if not names:
+        return ""
+    return (
+        f"Macro means count a class without true samples as 0: in {', '.join(names[:10])}"
+        f"{f' and {len(names) - 10} more groups' if len(names) > 10 else ''}; their gaps may come from that alone"
+    )
 
 
 def _print_rows(panes: Any, name: str, cut: Any, arguments: argparse.Namespace, facts: Mapping[str, str]) -> None:

@@ -13,6 +13,7 @@ from msgspec import structs
 from support.monitor_events import CONFIG, NOW, counted, events, offline, records
 
 import stream_metrics as sm
+from stream_metrics.monitor.config import Config, Counting
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.store import Store
 
@@ -166,3 +167,27 @@ def test_trend_lines_of_earlier_versions_are_not_read(tmp_path: Path) -> None:
     assert again.assign([0])
     assert again.view().by_window["total"].n > 0
     again.close()
+
+
+def test_a_mean_over_classes_that_a_group_lacks_is_said(cli: Callable[..., Any], tmp_path: Path) -> None:
+    """It counts them as 0 there, so a gap may come from them; without such a metric there is nothing to say."""
+    path = str(tmp_path / "state.sqlite")
+    monitor = Monitor(Config(counting=Counting(windows=("1h",))), Store(path), lambda: NOW)
+    monitor.assign([0])
+    pairs = [("de", "a", "a"), ("de", "b", "b"), ("fr", "a", "a"), ("fr", "a", "b")] * 40
+    rows = [{"id": str(at), "time": NOW - 500 + at, "group": g, "truth": t, "prediction": p}
+            for at, (g, t, p) in enumerate(pairs)]  # fmt: skip
+    monitor.step(records(rows))
+    monitor.close()
+
+    said = cli("query", path, "--by", "group", "--metrics", "macro_f1").out
+    quiet = cli("query", path, "--by", "group", "--metrics", "accuracy").out
+    as_json = json.loads(cli("query", path, "--by", "group", "--metrics", "macro_f1", "--format", "json").out)
+    assert "Macro means count a class without true samples as 0: in fr" in said
+    assert "Macro means" not in quiet
+    assert "in fr" in as_json["note"]
+    again = Monitor(monitor.config, Store(path), lambda: NOW)
+    (point,) = json.loads(again.answer_range("group=fr&metrics=macro_recall&points=1")[1])["points"]
+    again.close()
+    assert (point["n"], point["values"]["macro_recall"]) == (80, 0.5)
+    assert point["low"]["macro_recall"] < 0.5 < point["high"]["macro_recall"]

@@ -291,12 +291,15 @@ def _groups(count: int, metrics: dict[str, Any], n: int, step: int) -> View:
     for group in PLACES[:count] if count <= 8 else [f"shop {i:03}" for i in range(count)]:
         offset = rng.normal(-0.01, 0.035) + 0.0001 * step
         values = {key: float(np.clip(metrics[key] + offset + rng.normal(0, 0.004), -1, 1)) for key in HEADLINE}
-        rows.append({"group": group, "n": int(n * rng.uniform(0.2, 1.8) / count), "metrics": values})
+        bounds = {key: [round(value - 0.02, 4), round(value + 0.015, 4)] for key, value in values.items()}
+        row = {"group": group, "n": int(n * rng.uniform(0.2, 1.8) / count), "metrics": values, "intervals": bounds}
+        rows.append(row | {"interval_notes": {}, "classes_absent": 0})
     rows.sort(key=lambda row: row["metrics"][HEADLINE[0]])
     gaps = {}
     for key in HEADLINE if count > 1 else []:
         (low, lowest), *_, (high, highest) = sorted((row["metrics"][key], row["group"]) for row in rows)
-        gaps[key] = {"size": high - low, "lowest": lowest, "highest": highest}
+        ends = [max(high - low - 0.03, 0), high - low + 0.03]
+        gaps[key] = {"size": high - low, "lowest": lowest, "highest": highest, "interval": ends, "note": ""}
     return {"rows": rows, "gaps": gaps, "folded": 3 if count > 50 else 0}
 
 

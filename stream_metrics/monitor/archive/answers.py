@@ -22,8 +22,9 @@ from stream_metrics.monitor.archive.reading import Panes, Piece, complete, merge
 from stream_metrics.monitor.archive.states import State
 from stream_metrics.monitor.archive.writing import COUNTS, by_group
 from stream_metrics.monitor.store.rows import StoreError
+from stream_metrics.monitor.view.group_view import group_interval, group_value
 from stream_metrics.monitor.view.headline import class_key, split_key
-from stream_metrics.monitor.view.intervals import intervals
+from stream_metrics.monitor.view.intervals import LEVEL, intervals
 from stream_metrics.monitor.view.names import names_of
 from stream_metrics.monitor.view.window_values import value
 from stream_metrics.snapshots.snapshot import Snapshot
@@ -134,8 +135,13 @@ def values_of(state: State | None, group: str | None, keys: Sequence[str]) -> di
         folded = snapshot is None and state.folded > 0
     if snapshot is None:
         return {"n": None if folded else 0, "values": dict.fromkeys(keys), "low": {}, "high": {}}
-    values = {key: value(snapshot, key) for key in keys}
-    bounds, _ = intervals(snapshot, [key for key in keys if values[key] is not None], "fixed")
+    grouped = isinstance(state, ByGroup)
+    values = {key: group_value(snapshot, key) if grouped else value(snapshot, key) for key in keys}
+    known = [key for key in keys if values[key] is not None]
+    if grouped:
+        bounds = {key: group_interval(snapshot, key, LEVEL, "fixed").bounds for key in known}
+    else:
+        bounds, _ = intervals(snapshot, known, "fixed")
     ends = {key: pair for key, pair in bounds.items() if pair is not None}
     return {
         "n": snapshot.n,

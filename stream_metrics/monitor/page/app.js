@@ -75,7 +75,7 @@ const gaps = new Table(byId("gaps-table"), {
   empty: "No gaps: they need two groups of 30 samples.",
   columns: [
     { key: "key", name: "Metric", kind: "text", value: (row) => metricName(row.key) },
-    { key: "size", name: "Gap", kind: "metric", down: true, bar: true, value: (row) => row.size, interval: (row) => row.interval },
+    { key: "size", name: "Gap", kind: "metric", down: true, bar: true, value: (row) => row.size, interval: (row) => row.interval, note: (row) => row.note },
     { key: "lowest", name: "Lowest", kind: "label", value: (row) => row.lowest ?? "" },
     { key: "highest", name: "Highest", kind: "label", value: (row) => row.highest ?? "" },
   ],
@@ -192,11 +192,24 @@ function showGroups(view, part) {
   groups.update(rows, [
     { key: "group", name: "Group", kind: "label", value: (row) => row.group },
     { key: "n", name: "Samples", kind: "count", down: true, value: (row) => row.n },
-    ...keys.map((key) => ({ key, name: metricName(key), kind: "metric", bar: true, value: (row) => row.metrics[key] })),
+    ...keys.map((key) => ({
+      key,
+      name: metricName(key),
+      kind: "metric",
+      bar: true,
+      value: (row) => row.metrics[key],
+      interval: (row) => row.intervals?.[key],
+      note: (row) => row.interval_notes?.[key],
+    })),
   ]);
   gaps.update(Object.entries(found).map(([key, gap]) => ({ key, ...gap })));
   const more = folded > 0 ? `; ${count(folded)} samples are of further groups` : "";
   setText(byId("groups-note"), rows.length > 0 ? `${count(rows.length)} groups, worst first${more}` : "");
+  const lacking = rows.filter((row) => row.classes_absent > 0).length;
+  const few = `Means over classes are over the classes that a group has: ${count(lacking)} of ${count(rows.length)} lack some.`;
+  const notes = Object.entries(found).flatMap(([key, gap]) => (gap.note ? [`${metricName(key)}: ${gap.note}.`] : []));
+  setText(byId("gaps-note"), [lacking > 0 ? few : "", ...notes].filter(Boolean).join(" "));
+  show(byId("gaps-note"), lacking > 0 || notes.length > 0);
 }
 
 function showMetrics(part) {

@@ -181,12 +181,14 @@ export class Table {
       const text = value === null || value === undefined ? DASH : (column.text ?? TEXT[column.kind])(value);
       setText(cell, text);
       const lacks = typeof column.lacks === "function" ? column.lacks(row) : (column.lacks ?? "undefined");
-      const title = text === DASH ? lacks : null;
+      const bounds = column.interval ? interval(column.interval(row)) : "";
+      const note = column.note?.(row) ?? "";
+      const title = text === DASH ? lacks : bounds === "" && note ? `no interval: ${note}` : null;
       if (cell.titleShown !== title) {
         cell.titleShown = title;
         setAttribute(cell, "title", title);
       }
-      if (column.interval) setBounds(cell, "interval", interval(column.interval(row)), "confidence interval");
+      if (column.interval) setBounds(cell, "interval", bounds && bounds + (note ? "?" : ""), note || "confidence interval");
       if (column.open) setBounds(cell, "open", open(column.open(row)), "whichever of the classes seen so far the missing labels are");
       if (column.bar) setBar(cell, Math.round(100 * Math.min(1, Math.max(0, value ?? 0))));
     });
@@ -204,7 +206,9 @@ function setBar(cell, percent) {
 function setBounds(cell, name, text, title) {
   let place = cell[name];
   if (place === undefined && text !== "") place = cell[name] = cell.appendChild(el("span", { class: name, title }));
-  if (place !== undefined) setText(place, text);
+  if (place === undefined) return;
+  setText(place, text);
+  setAttribute(place, "title", title);
 }
 
 function compare(a, b, sign) {

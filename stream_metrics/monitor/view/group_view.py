@@ -1,15 +1,19 @@
-"""Groups as plain data: the headline metrics of each, worst first, and the gaps between them.
+"""Groups as plain data: the headline metrics of each with intervals, worst first, and the gaps between them.
 
 A mean over classes is over the classes of the true labels in the group. Otherwise a group in which a class never occurs
-would have a 0 for it, and the largest gap would say which groups lack classes. Few samples differ by chance, so gaps
-are between groups of 30 samples and more, and have intervals.
+would have a 0 for it, and the largest gap would say which groups lack classes. Its interval is the mean of intervals of
+these classes that hold together, which allows for any dependence between them. Few samples differ by chance, so gaps
+are between groups of 30 samples and more, and have intervals. Where there is no interval, a note says why.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
+from stream_metrics.errors import quantity
+from stream_metrics.inference.intervals.conditions import weight_problem
 from stream_metrics.inference.intervals.interval import Interval
 from stream_metrics.inference.intervals.resampling import enough_draws
 from stream_metrics.labels import Label
@@ -21,8 +25,10 @@ from stream_metrics.monitor.view.types import GAP_SAMPLES, Bounds, Gap, GroupRow
 from stream_metrics.monitor.view.window_values import value
 from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["group_value", "groups_view"]
+__all__ = ["MEANS", "Range", "classes_present", "group_interval", "group_value", "groups_view"]
 
+MOST_INTERVALS = 100  # rows; in bad cases an interval takes a millisecond
+UNITS = 10_000  # to 1 of the bounds of rows
 MEANS = {
     "macro_precision": "precision",
     "macro_recall": "recall",
@@ -32,24 +38,48 @@ MEANS = {
 }  # metrics in which a class without samples counts, and what they are the mean of
 
 
+class Range(NamedTuple):
+    """The ends of an interval, None if there is none, and why there is none or why it is not to be trusted."""
+
+    bounds: Bounds | None
+    note: str = ""
+
+
 def groups_view(snapshots: Mapping[Label, Snapshot], folded: int, keys: Sequence[str], valid: str = "fixed") -> Groups:
     """Return metrics of every group, the worst first by the first that groups have; `valid` is that of intervals."""
     names = dict(zip(snapshots, names_of(tuple(snapshots)), strict=True))
     of_labels = [key for key in keys if spec(key).state == "counts"]
     values = {group: {key: group_value(view, key) for key in keys} for group, view in snapshots.items()}
-    rows = [GroupRow(names[group], view.n, values[group]) for group, view in snapshots.items()]
+    order = list(snapshots)
+    first = next((key for key in of_labels if spec(key).direction is not None), None)
+    if first is not None:
+        order.sort(key=lambda group: _badness(values[group][first], spec(first).direction))
+    rows = [_row(names[group], snapshots[group], values[group], keys) for group in order]
+    for row, group in zip(rows[:MOST_INTERVALS], order, strict=False):
+        known = [key for key in of_labels if values[group][key] is not None]
+        ranges = {key: group_interval(snapshots[group], key, LEVEL, valid) for key in known}
+        row.intervals = {key: _outwards(each.bounds) for key, each in ranges.items() if each.bounds is not None}
+        row.interval_notes = {key: each.note for key, each in ranges.items() if each.note}
     compared = {group: view for group, view in snapshots.items() if view.n >= GAP_SAMPLES}
     gaps = {}
     for key in of_labels:
-        known = {group: x for group in compared if (x := values[group][key]) is not None}
-        if len(known) > 1:
-            low, high = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
-            bounds = _difference(compared[low], compared[high], key, len(known), valid)
-            gaps[key] = Gap(known[high] - known[low], names[low], names[high], bounds)
-    first = next((key for key in of_labels if spec(key).direction is not None), None)
-    if first is not None:
-        rows.sort(key=lambda row: _badness(row.metrics[first], spec(first).direction))
+        known_of = {group: x for group in compared if (x := values[group][key]) is not None}
+        if len(known_of) > 1:
+            low, high = min(known_of, key=known_of.__getitem__), max(known_of, key=known_of.__getitem__)
+            bounds, note = _difference(compared[low], compared[high], key, len(known_of), valid)
+            gaps[key] = Gap(known_of[high] - known_of[low], names[low], names[high], bounds, note)
     return Groups(rows, gaps, folded)
+
+
+def _row(name: str, view: Snapshot, values: dict[str, Number | None], keys: Sequence[str]) -> GroupRow:
+    lacks = len(view.labels) - len(classes_present(view)) if view.n and any(key in MEANS for key in keys) else 0
+    return GroupRow(name, view.n, values, classes_absent=lacks)
+
+
+def classes_present(view: Snapshot) -> list[Label]:
+    """Return the classes of the matrix of a group that have true samples."""
+    support = view.evaluation.value_and_undefined("support")[0]
+    return [label for label, n in zip(view.labels, support, strict=True) if n > 0]
 
 
 def _absent(view: Snapshot) -> bool:
@@ -66,25 +96,49 @@ def group_value(view: Snapshot, key: str) -> Number | None:
     return json_number(math.fsum(each) / len(each)) if each else None
 
 
-def _difference(low: Snapshot, high: Snapshot, key: str, groups: int, valid: str) -> Bounds | None:
-    """Return an interval of the difference of two groups that were chosen among several; None if there is none.
+def _outwards(bounds: Bounds) -> Bounds:
+    """Return bounds rounded outwards, since there are many."""
+    low, high = bounds
+    return math.floor(low * UNITS) / UNITS, math.ceil(high * UNITS) / UNITS
+
+
+def group_interval(view: Snapshot, key: str, level: float, valid: str) -> Range:
+    """Return the interval of `group_value`, of one look or of all that are `valid`."""
+    if reason := weight_problem(view.evaluation):
+        return Range(None, reason)
+    metric, label = labelled(view, key)
+    own = classes_present(view) if key in MEANS and _absent(view) else None
+    each = level if own is None else 1 - (1 - level) / len(own)
+    try:
+        metric = metric if own is None else MEANS[key]
+        interval = view.interval(metric, each, label=label, valid=valid, draws=enough_draws(each))
+    except (KeyError, ValueError):
+        return Range(None, "this metric has no interval")
+    intervals = [interval] if isinstance(interval, Interval) else [interval[label] for label in own or ()]
+    low, high = (math.fsum(ends) / len(ends) for ends in zip(*((x.low, x.high) for x in intervals), strict=True))
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return Range(None, "a class has no predictions, or nothing is known of it")
+    return Range((low, high), next((x.note for x in intervals if x.note), ""))
+
+
+def _difference(low: Snapshot, high: Snapshot, key: str, groups: int, valid: str) -> Range:
+    """Return an interval of the difference of two groups that were chosen among several.
 
     It follows from intervals of both that would hold for all groups together.
     """
-    if key in MEANS and (_absent(low) or _absent(high)):
-        return None
-    each = 1 - (1 - LEVEL) / groups
-    ends = []
-    for view in (low, high):
-        try:
-            metric, label = labelled(view, key)
-            interval = view.interval(metric, each, label=label, valid=valid, draws=enough_draws(each))
-        except (KeyError, ValueError):  # the metric has none, or samples have weights
-            return None
-        if not isinstance(interval, Interval) or not (math.isfinite(interval.low) and math.isfinite(interval.high)):
-            return None
-        ends.append(interval)
-    return max(ends[1].low - ends[0].high, 0.0), ends[1].high - ends[0].low
+    ranges = [group_interval(view, key, 1 - (1 - LEVEL) / groups, valid) for view in (low, high)]
+    notes = list(dict.fromkeys(each.note for each in ranges if each.note))
+    if key in MEANS and (lacks := set(classes_present(low)) ^ set(classes_present(high))):
+        notes.append(f"each mean is over the classes of its group, and only one of the two has {_some(lacks)}")
+    (first, second), note = [each.bounds for each in ranges], "; ".join(notes)
+    if first is None or second is None:
+        return Range(None, note)
+    return Range((max(second[0] - first[1], 0.0), second[1] - first[0]), note)
+
+
+def _some(labels: set[Label]) -> str:
+    names = sorted(names_of(tuple(labels)))
+    return names[0] if len(names) == 1 else quantity(len(names), "class")
 
 
 def _badness(number: float | None, better: str | None) -> float:

@@ -25,7 +25,7 @@ from stream_metrics.monitor.view.headline import labelled, spec
 from stream_metrics.monitor.view.types import Bounds, IntervalMeaning
 from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["class_intervals", "class_label_bounds", "interval_meaning", "intervals", "label_bounds"]
+__all__ = ["LEVEL", "class_intervals", "class_label_bounds", "interval_meaning", "intervals", "label_bounds"]
 
 LEVEL = 0.95
 LOOKS = {"anytime": "all looks together", "fixed": "one look at one moment"}

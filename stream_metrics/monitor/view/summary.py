@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from stream_metrics.monitor.view.types import Alert, GroupRow, View, WindowView
 from stream_metrics.report.headlines import inline_title
+from stream_metrics.report.intervals import DOUBT, bounds
 from stream_metrics.report.layout import number, shorten, visible, wrap
 from stream_metrics.report.table import Column, Table
 
-__all__ = ["duration", "facts", "figure", "short_window", "standing", "summary"]
+__all__ = ["duration", "facts", "figure", "ranged", "short_window", "standing", "summary"]
 
 NONE = "\u2013"
 MOST_GROUPS = 10
@@ -22,6 +23,15 @@ def figure(value: float | None, digits: int = 3) -> str:
     if value is None:
         return NONE
     return number(value) if isinstance(value, int) else f"{value:.{digits}f}"
+
+
+def ranged(row: WindowView | GroupRow, key: str) -> str:
+    """Return a metric with its interval, marked where that is not to be trusted."""
+    ends = row.intervals.get(key)
+    if ends is None:
+        return figure(row.metrics.get(key))
+    low, high = bounds(*ends, 2)
+    return f"{figure(row.metrics.get(key))} [{low}, {high}]{DOUBT * (key in row.interval_notes)}"
 
 
 def duration(seconds: float | None) -> str:
@@ -125,7 +135,7 @@ def _table(
 ) -> list[str]:
     columns = [Column("samples", "n", [number(row.n) for row in rows])]
     for at, key in enumerate(keys):
-        cells = [figure(row.metrics.get(key)) for row in rows]
+        cells = [figure(row.metrics.get(key)) if at else ranged(row, key) for row in rows]
         columns.append(Column(inline_title(key), inline_title(key), cells, at))
     return Table(heading, names, columns).fit(width).lines()
 

@@ -19,7 +19,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from stream_metrics.monitor.view.summary import duration, facts, figure, short_window, standing
+from stream_metrics.monitor.view.summary import duration, facts, figure, ranged, short_window, standing
 from stream_metrics.monitor.view.types import View, WindowView
 from stream_metrics.report.headlines import inline_title
 from stream_metrics.report.layout import fit_names, number, visible
@@ -228,7 +228,9 @@ def _groups(view: View, part: WindowView, name: str) -> Part:
         headings = ("group", "samples", *map(inline_title, keys))
         table = _table(f"groups ({name}{few})", *headings, least=max(name.cell_len for name in names))
         for row, label in zip(rows[:lines], names, strict=True):
-            table.add_row(label, number(row.n), *(figure(row.metrics.get(key)) for key in keys))
+            first, *others = keys
+            cells = ranged(row, first), *(figure(row.metrics.get(key)) for key in others)
+            table.add_row(label, number(row.n), *cells)
         return table
 
     return draw

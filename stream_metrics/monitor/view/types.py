@@ -142,23 +142,32 @@ class Curves(Struct):
 
 
 class GroupRow(Struct):
-    """One group: the number of samples, and the headline metrics; macro means are over the classes it truly has."""
+    """One group: the number of samples, and the headline metrics; macro means are over the classes it truly has.
+
+    `classes_absent` is how many classes were only predicted there. `intervals` are those of the metrics, by key, and
+    `interval_notes` say why others have none, or why they are not to be trusted.
+    """
 
     group: str
     n: int
     metrics: dict[str, Number | None]
+    intervals: dict[str, Bounds] = {}
+    interval_notes: dict[str, str] = {}
+    classes_absent: int = 0
 
 
 class Gap(Struct):
     """The largest difference between two groups of 30 samples or more, and which groups these are.
 
-    `interval` is that of the difference of these two, None if the metric has none; it allows for the choice of them.
+    `interval` is that of the difference of these two; it allows for the choice of them. `note` says why there is none,
+    why it is not to be trusted, or that a mean is over different classes in the two groups.
     """
 
     size: float
     lowest: str
     highest: str
     interval: Bounds | None = None
+    note: str = ""
 
 
 class Groups(Struct):

@@ -77,7 +77,8 @@ def test_tiles_and_tables_equal_the_api(visit):
             for row in part["classes"]
         ]
         groups = [
-            [row["group"], f"{row['n']:,}", *(number(row["metrics"][key]) for key in keys)]
+            [row["group"], f"{row['n']:,}"]
+            + [f"{number(row['metrics'][key])}[{', '.join(map(number, row['intervals'][key]))}]" for key in keys]
             for row in part["groups"]["rows"]
         ]
         areas = [[key, *map(number, (metrics[key], *bounds[key].values()))] for key in bounds]

@@ -9,13 +9,15 @@ import pytest
 
 import stream_metrics as sm
 from stream_metrics.monitor.view.group_view import MEANS, groups_view
-from stream_metrics.monitor.view.types import GAP_SAMPLES, Gap, Groups
+from stream_metrics.monitor.view.types import GAP_SAMPLES, Groups
 from stream_metrics.snapshots.snapshot import Snapshot
 
 KEYS = ("accuracy", "macro_f1", "macro_recall", "matthews_corrcoef")
 
 
-def shown(rows: dict[Any, list[tuple[str, str]]], keys: Any = KEYS, **options: Any) -> Groups:
+def shown(
+    rows: dict[Any, list[tuple[str, str]]], keys: Any = KEYS, valid: str = "fixed", **options: Any
+) -> Groups:
     """Return the view of groups with these pairs of truth and prediction."""
     snapshots = {}
     for group, pairs in rows.items():
@@ -23,7 +25,7 @@ def shown(rows: dict[Any, list[tuple[str, str]]], keys: Any = KEYS, **options: A
         for pair in pairs:
             matrix.update(*pair)
         snapshots[group] = Snapshot(matrix)
-    return groups_view(snapshots, 0, keys)
+    return groups_view(snapshots, 0, keys, valid)
 
 
 def noisy(n: int, right: float, classes: str = "ab", wrong: str = "", seed: int = 0) -> list[tuple[str, str]]:
@@ -62,7 +64,10 @@ def test_no_gap_is_one_of_missing_classes() -> None:
 
     assert groups.gaps["macro_recall"].size < 0.05
     assert groups.gaps["macro_f1"].size < 0.05
-    assert groups.gaps["macro_f1"].interval is None
+    assert groups.gaps["macro_f1"].interval is not None
+    assert "only one of the two has " in groups.gaps["macro_f1"].note
+    assert groups.gaps["accuracy"].note == ""
+    assert {row.group: row.classes_absent for row in groups.rows} == {"all": 0, "one": 2, "two": 1}
     whole = {group: sm.evaluate(*zip(*pairs, strict=True))["macro_f1"] for group, pairs in rows.items()}
     assert max(whole.values()) - min(whole.values()) > 0.5
 
@@ -92,7 +97,9 @@ def test_a_gap_has_the_interval_of_its_groups() -> None:
     matrices["de"].update_many(["a", "b"] * 50, ["a", "a"] * 50, [2, 1] * 50)
     matrices["fr"].update_many(["a", "b"] * 50, ["a", "b"] * 50, [2, 1] * 50)
     weighted = groups_view({group: Snapshot(matrix) for group, matrix in matrices.items()}, 0, ("accuracy",)).gaps
-    assert weighted["accuracy"] == Gap(1 - 2 / 3, "de", "fr", None)
+    gap = weighted["accuracy"]
+    assert (gap.size, gap.lowest, gap.highest, gap.interval) == (1 - 2 / 3, "de", "fr", None)
+    assert gap.note.startswith("100 samples weigh 150")
 
 
 def test_gaps_of_equal_groups_are_rarely_sure() -> None:
@@ -104,3 +111,41 @@ def test_gaps_of_equal_groups_are_rarely_sure() -> None:
         assert gap.interval is not None
         sure += gap.interval[0] > 0
     assert sure <= 3
+
+
+@pytest.mark.parametrize("valid", ["fixed", "anytime"])
+def test_every_row_has_intervals_around_its_values(valid: str) -> None:
+    """Or says why there is none: none is missing in silence."""
+    rows = {"all": noisy(300, 0.94, "abc"), "two": noisy(80, 0.9, "ab", "abc"), "right": noisy(40, 1.0, "ab")}
+    for row in shown(rows, valid=valid).rows:
+        for key in KEYS:
+            value, ends = row.metrics[key], row.intervals.get(key)
+            assert ends is not None or row.interval_notes[key]
+            if ends is not None:
+                assert value is not None
+                assert ends[0] <= value <= ends[1]
+                assert ends[0] < ends[1]
+
+
+@pytest.mark.parametrize(("key", "truth"), [("macro_recall", 0.8), ("macro_f1", 1.6 / (1.8 + 0.4 / 3))])
+def test_the_interval_of_a_mean_over_some_classes_covers_it(key: str, truth: float) -> None:
+    """A third of the wrong predictions are of a class that never occurs; 95 % of intervals are right."""
+    right = 0
+    for seed in range(60):
+        rng = random.Random(seed)
+        pairs = []
+        for at in range(200):
+            label, other = "ab"[at % 2], "ba"[at % 2]
+            u = rng.random()
+            pairs.append((label, label if u < 0.8 else other if u < 0.8 + 0.4 / 3 else "c"))
+        (row,) = shown({"de": pairs}, (key,)).rows
+        right += row.intervals[key][0] <= truth <= row.intervals[key][1]
+    assert right >= 55
+
+
+def test_a_class_that_is_never_predicted_leaves_no_precision() -> None:
+    """Its precision is 0/0, so the mean has a value by the rule for 0/0 and no interval, which is said."""
+    pairs = [("a", "a")] * 50 + [("b", "a")] * 20 + [("a", "c")] * 5
+    (row,) = shown({"de": pairs}, ("macro_precision",)).rows
+    assert row.intervals == {}
+    assert "no predictions" in row.interval_notes["macro_precision"]

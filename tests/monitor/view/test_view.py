@@ -104,10 +104,10 @@ def test_every_key_of_the_contract_is_there() -> None:
             for row in window["classes"]:
                 assert set(row) == CLASS
             for row in window["groups"]["rows"]:
-                assert set(row) == {"group", "n", "metrics"}
+                assert set(row) == {"group", "n", "metrics", "intervals", "interval_notes", "classes_absent"}
                 assert set(row["metrics"]) == set(MONITOR)
             for gap in window["groups"]["gaps"].values():
-                assert set(gap) == {"size", "lowest", "highest", "interval"}
+                assert set(gap) == {"size", "lowest", "highest", "interval", "note"}
             for curve in (*window["curves"]["roc"], *window["curves"]["pr"]):
                 assert set(curve) == {"label", "x", "y"}
 
