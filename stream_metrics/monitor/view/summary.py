@@ -25,8 +25,8 @@ def figure(value: float | None, digits: int = 3) -> str:
     return number(value) if isinstance(value, int) else f"{value:.{digits}f}"
 
 
-def ranged(row: WindowView | GroupRow, key: str) -> str:
-    """Return a metric with its interval, marked where that is not to be trusted."""
+def ranged(row: GroupRow, key: str) -> str:
+    """Return a metric of a group with its interval, marked where that is not to be trusted."""
     ends = row.intervals.get(key)
     if ends is None:
         return figure(row.metrics.get(key))
@@ -135,7 +135,7 @@ def _table(
 ) -> list[str]:
     columns = [Column("samples", "n", [number(row.n) for row in rows])]
     for at, key in enumerate(keys):
-        cells = [figure(row.metrics.get(key)) if at else ranged(row, key) for row in rows]
+        cells = [figure(row.metrics.get(key)) if at or isinstance(row, WindowView) else ranged(row, key) for row in rows]
         columns.append(Column(inline_title(key), inline_title(key), cells, at))
     return Table(heading, names, columns).fit(width).lines()
 
