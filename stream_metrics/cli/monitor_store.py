@@ -1,14 +1,12 @@
-"""``stream-metrics monitor backup | restore | inspect``: copies of state files, and what is in one."""
+"""``stream-metrics monitor backup | restore | inspect``: copies of states, and what is in one."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from typing import Any
+from contextlib import contextmanager
 
 from stream_metrics.cli import options
 from stream_metrics.cli.errors import CliError
@@ -18,39 +16,43 @@ from stream_metrics.report.layout import number
 __all__ = ["add"]
 
 BACKUP = """\
-The copy is a state file itself and loses nothing, also while a monitor writes the
-file. For PostgreSQL use pg_dump.
+STATE is a state file, or the postgresql:// address of the database that workers
+share. The copy is a state file in both cases. It is of one moment and loses
+nothing, also while monitors write the state.
 
-example:
-  stream-metrics monitor backup monitor.sqlite backups/monitor-2024-05-07.sqlite"""
+examples:
+  stream-metrics monitor backup monitor.sqlite backups/monitor-2024-05-07.sqlite
+  stream-metrics monitor backup postgresql://monitor@db/models models.sqlite"""
 RESTORE = """\
-BACKUP is a copy that 'monitor backup' made, or an export ([store] export), which
-has the counts but not the predictions that waited for labels. The monitor must
-not be running. The file that was there stays beside the new one, under another
-name, which is printed.
+BACKUP is a copy that 'monitor backup' made, of a file or of a database, or an
+export ([store] export), which has the counts but not the predictions that waited
+for labels. No monitor must be running. A file that was there stays beside the new
+one, under another name, which is printed. A database must be empty.
 
-example:
-  stream-metrics monitor restore backups/monitor-2024-05-07.sqlite monitor.sqlite"""
+examples:
+  stream-metrics monitor restore backups/monitor-2024-05-07.sqlite monitor.sqlite
+  stream-metrics monitor restore models.sqlite postgresql://monitor@db/models"""
 INSPECT = """\
-Prints what a state file holds: partitions, offsets, samples, and the panes of past
-times. A monitor may be running.
+Prints what a state has: partitions, offsets, samples, and the panes of past times.
+Monitors may be running.
 
 example:
   stream-metrics monitor inspect monitor.sqlite --format json"""
+STATE = "state file, or postgresql:// address"
 
 
 def add(commands: options.Commands) -> None:
     """Add the commands to the parser."""
-    parser = options.add_command(commands, "monitor backup", "copy the state file of a monitor", BACKUP)
-    parser.add_argument("state", metavar="STATE", help="state file")
+    parser = options.add_command(commands, "monitor backup", "copy the state of a monitor", BACKUP)
+    parser.add_argument("state", metavar="STATE", help=STATE)
     parser.add_argument("target", metavar="BACKUP", help="file for the copy, which must not exist")
     parser.set_defaults(execute=execute_backup)
     parser = options.add_command(commands, "monitor restore", "put a backup or an export in its place", RESTORE)
     parser.add_argument("source", metavar="BACKUP", help="backup or export")
-    parser.add_argument("state", metavar="STATE", help="state file to replace")
+    parser.add_argument("state", metavar="STATE", help="state file to replace, or address of an empty database")
     parser.set_defaults(execute=execute_restore)
-    parser = options.add_command(commands, "monitor inspect", "print what a state file of a monitor holds", INSPECT)
-    parser.add_argument("state", metavar="STATE", help="state file")
+    parser = options.add_command(commands, "monitor inspect", "print what the state of a monitor has", INSPECT)
+    parser.add_argument("state", metavar="STATE", help=STATE)
     options.add_format(parser, "table", "json")
     parser.set_defaults(execute=execute_inspect)
 
@@ -76,10 +78,11 @@ def execute_backup(arguments: argparse.Namespace) -> int:
 def execute_restore(arguments: argparse.Namespace) -> int:
     """Put back."""
     from stream_metrics.monitor.store.backups import restore
+    from stream_metrics.monitor.store.opening import shown_name
 
     with _failures():
         aside = restore(arguments.state, arguments.source)
-    print(f"{arguments.state}: restored from {arguments.source}")
+        print(f"{shown_name(arguments.state)}: restored from {arguments.source}")
     if aside is not None:
         print(f"{aside}: the file that was there")
     return 0
@@ -87,55 +90,23 @@ def execute_restore(arguments: argparse.Namespace) -> int:
 
 def execute_inspect(arguments: argparse.Namespace) -> int:
     """Read and print."""
+    from stream_metrics.cli.query import iso
+    from stream_metrics.monitor.store.inspecting import inspected
+
     with _failures():
-        try:
-            contents = _inspected(arguments.state)
-        except sqlite3.Error as error:
-            raise CliError(f"{arguments.state}: {error}") from None
+        contents = inspected(arguments.state)
+    name = contents.pop("name")
+    for row in contents["panes"]:
+        row["from"], row["to"] = iso(row["from"]), iso(row["to"])
     if arguments.format == "json":
         print(json.dumps(contents, indent=2))
         return 0
-    print(f"{arguments.state}: schema {contents['schema']}, {number(contents['bytes'])} bytes")
+    print(f"{name}: schema {contents['schema']}, {number(contents['bytes'])} bytes")
     for row in contents["partitions"]:
         following = ", ".join(f"{topic} {number(offset)}" for topic, offset in row["next"].items()) or "none"
         print(f"partition {row['partition']}: {quantity(row['samples'], 'sample', ' ')}; next offsets: {following}")
+    if (classes := contents["classes"]) is not None:
+        print(f"{quantity(classes['apart'], 'class')} apart{', all others as one' if classes['folded'] else ''}")
     for row in contents["panes"]:
         print(f"panes {row['name']!r} of {row['length']}: {number(row['panes'])}, {row['from']} to {row['to']}")
     return 0
-
-
-def _inspected(path: str) -> dict[str, Any]:
-    from stream_metrics.cli.query import iso
-    from stream_metrics.inputs.times import format_duration
-    from stream_metrics.metrics.metric_set import MetricSet
-    from stream_metrics.monitor.store.files import read_only
-    from stream_metrics.monitor.store.rows import StoreError, checksum
-    from stream_metrics.wire import decoded
-
-    if not os.path.exists(path):
-        raise StoreError(f"{path}: there is no such state file")
-    with closing(read_only(path)) as connection:
-        connection.execute("begin")
-        partitions = []
-        states = connection.execute("select part, next, epoch from state order by part").fetchall()
-        for part, following, epoch in states:
-            statement = "select body, crc from parts where part = ? and name = 'total'"
-            row = connection.execute(statement, (part,)).fetchone()
-            if row is not None and checksum(row[0]) != row[1]:
-                raise StoreError(f"{path}: the total of partition {part} is damaged")
-            samples = 0 if row is None else MetricSet.from_bytes(row[0]).n
-            partitions.append({"partition": part, "samples": samples, "epoch": epoch, "next": dict(decoded(following))})
-        tables = {name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")}
-        columns = "name, length, count(*), min(start), max(start + length)"
-        statement = f"select {columns} from panes group by 1, 2 order by 1, 2"
-        panes = connection.execute(statement).fetchall() if "panes" in tables else []
-        (schema,) = connection.execute("pragma user_version").fetchone()
-    return {
-        "schema": schema,
-        "bytes": os.path.getsize(path),
-        "partitions": partitions,
-        "panes": [
-            {"name": name, "length": format_duration(length), "panes": n, "from": iso(first), "to": iso(last)}
-            for name, length, n, first, last in panes
-        ],
-    }

@@ -1,20 +1,26 @@
-"""Backups of a state file, also while a monitor writes it, and how they are restored.
+"""Backups of a store, also while monitors write it, and how they are restored.
 
-A backup is a state file itself and loses nothing: it includes the entries that wait in the join. An export has only the
-counts.
+A backup is a state file, whatever store it is of, and loses nothing: it includes the entries that wait in the join. An
+export has only the counts. The tables of a PostgreSQL database are copied in one transaction, at the version that they
+have; a monitor brings a restored store to its own version, as it does with any other. What says who is running is not
+copied.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import tempfile
 import time
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 
 from stream_metrics.monitor.store.export import read_export
-from stream_metrics.monitor.store.files import read_only
+from stream_metrics.monitor.store.files import connect, read_only, stored_file
 from stream_metrics.monitor.store.locks import Lock, Locked, make_private
-from stream_metrics.monitor.store.rows import StoreError
+from stream_metrics.monitor.store.opening import is_address, open_postgres, open_stored
+from stream_metrics.monitor.store.rows import NotEmptyError, StoreError
+from stream_metrics.monitor.store.schema import tables_of
 from stream_metrics.monitor.store.sqlite import Store
 
 __all__ = ["back_up", "restore"]
@@ -24,30 +30,36 @@ FILES = ("", "-wal", "-shm")
 
 
 def back_up(path: str, target: str) -> None:
-    """Write a copy of a state file as of one moment, whole or not at all; a monitor may be writing the file.
+    """Write a copy of a store into a file, as of one moment, whole or not at all; monitors may be writing the store.
 
-    ``StoreError`` if it is no state file, or the target exists.
+    ``StoreError`` if it is no store, ``NotEmptyError`` if the target exists.
     """
-    if not os.path.exists(path):
-        raise StoreError(f"{path}: there is no such state file")
+    if is_address(target):
+        raise StoreError("Expected a file for the backup, but got the address of a database: restore a backup there")
     if os.path.exists(target):
-        raise StoreError(f"{target}: exists already; a backup replaces no file")
-    _copy(path, target)
+        raise NotEmptyError(f"{target}: exists already; a backup replaces no file")
+    if is_address(path):
+        _dump(path, target)
+    else:
+        _copy(path, target)
 
 
 def restore(path: str, source: str) -> str | None:
-    """Replace the state file at `path` by a backup or an export; return the new path of the old file, if there was one.
+    """Write a backup or an export into an empty database at an address, or to a path in place of a state file.
 
-    ``StoreError`` if the source is damaged or the state file is in use; then nothing has changed.
+    Returns the new path of the file that was there, if there was one. ``StoreError`` if the source is damaged or the
+    state file is in use, ``NotEmptyError`` if the database has anything; then nothing has changed.
     """
+    if is_address(path):
+        with tempfile.TemporaryDirectory() as folder:
+            _load(path, source if _is_state_file(source) else _filled(f"{folder}/state", source))
+        return None
     new = f"{path}.restoring-{time.time_ns()}"
     try:
-        if _starts(source).startswith(SQLITE):
+        if _is_state_file(source):
             _copy(source, new)
         else:
-            content = read_export(source)
-            with closing(Store(new)) as store:
-                store.fill(content.partitions)
+            _filled(new, source)
         return _swap(path, new)
     finally:
         for suffix in (*FILES, ".lock"):
@@ -55,33 +67,97 @@ def restore(path: str, source: str) -> str | None:
                 os.remove(new + suffix)
 
 
-def _starts(path: str) -> bytes:
+def _filled(path: str, export: str) -> str:
+    """Return the path of a new state file that has the counts of an export."""
+    content = read_export(export)
+    with closing(Store(path)) as store:
+        store.fill(content.partitions)
+    return path
+
+
+def _dump(address: str, target: str) -> None:
+    """Copy the tables of a database into a new state file."""
+    try:
+        with open_stored(address) as stored, _new_file(target) as part, closing(connect(part, stored.schema)) as copy:
+            copy.execute("pragma journal_mode = delete")
+            copy.execute("begin")
+            for table, columns in tables_of(stored.schema).items():
+                marks = ", ".join("?" * len(columns))
+                rows = stored.rows(_select(table, columns))
+                copy.executemany(f"insert into {table} ({_quoted(columns)}) values ({marks})", rows)
+            copy.execute("commit")
+    except sqlite3.Error as error:
+        raise StoreError(f"{target}: {error}") from error
+
+
+def _load(address: str, source: str) -> None:
+    """Copy the tables of a state file into an empty database, in one transaction."""
+    with stored_file(source) as stored, closing(open_postgres(address, opened=True)) as store:
+        _check_whole(source, stored.run)
+        with store.transaction():
+            version, tables = store.create(stored.schema), tables_of(stored.schema)
+            if version > stored.schema:
+                raise StoreError(f"{store.name}: expected schema {stored.schema} or no tables, but it has {version}")
+            store.run("lock table state in access exclusive mode")
+            for table in tables:
+                if store.run(f"select 1 from {table} limit 1").fetchone():
+                    raise NotEmptyError(f"{store.name}: expected an empty database, but {table!r} has rows")
+            for table, columns in tables.items():
+                store.load(table, columns, stored.rows(_select(table, columns)))
+
+
+def _select(table: str, columns: Iterable[str]) -> str:
+    order = " order by rowid" if table == "dead_letters" else ""  # by which the oldest are deleted
+    return f"select {_quoted(columns)} from {table}{order}"
+
+
+def _quoted(columns: Iterable[str]) -> str:
+    return ", ".join(f'"{name}"' for name in columns)
+
+
+def _is_state_file(path: str) -> bool:
     try:
         with open(path, "rb") as file:
-            return file.read(len(SQLITE))
+            return file.read(len(SQLITE)) == SQLITE
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}") from None
 
 
-def _copy(path: str, target: str) -> None:
-    """Copy a database by SQLite's backup, check the copy, and give it its name."""
+@contextmanager
+def _new_file(target: str) -> Iterator[str]:
+    """Give the path of a new file, which gets its name once it is written whole."""
     part = f"{target}.part"
     make_private(part)
     try:
-        with closing(read_only(path)) as source, closing(sqlite3.connect(part)) as copy:
-            source.backup(copy)
-            problems = copy.execute("pragma integrity_check").fetchall()
-            if problems != [("ok",)]:
-                raise StoreError(f"{path}: is damaged: {problems[0][0]}")
-            copy.execute("pragma journal_mode = delete")  # so that the copy is one file
+        yield part
         with open(part, "rb") as file:
             os.fsync(file.fileno())
         os.replace(part, target)
-    except (sqlite3.Error, OSError) as error:
-        raise StoreError(f"{path}: {error}") from error
+    except OSError as error:
+        raise StoreError(f"{target}: {error}") from error
     finally:
-        with suppress(FileNotFoundError):
-            os.remove(part)
+        for suffix in (*FILES, "-journal"):
+            with suppress(FileNotFoundError):
+                os.remove(part + suffix)
+
+
+def _copy(path: str, target: str) -> None:
+    """Copy a state file by SQLite's backup, check the copy, and give it its name."""
+    if not os.path.exists(path):
+        raise StoreError(f"{path}: there is no such state file")
+    try:
+        with closing(read_only(path)) as source, _new_file(target) as part, closing(sqlite3.connect(part)) as copy:
+            source.backup(copy)
+            _check_whole(path, copy.execute)
+            copy.execute("pragma journal_mode = delete")  # so that the copy is one file
+    except sqlite3.Error as error:
+        raise StoreError(f"{path}: {error}") from error
+
+
+def _check_whole(path: str, run: Callable[[str], sqlite3.Cursor]) -> None:
+    problems = run("pragma integrity_check").fetchall()
+    if problems != [("ok",)]:
+        raise StoreError(f"{path}: is damaged: {problems[0][0]}")
 
 
 def _swap(path: str, new: str) -> str | None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from urllib.parse import quote
 
 from stream_metrics.monitor.store.locks import make_private
-from stream_metrics.monitor.store.panes import PaneTables
 from stream_metrics.monitor.store.rows import EmptyStoreError, StoreError
 from stream_metrics.monitor.store.schema import SCHEMA, check_version, statements_after
+from stream_metrics.monitor.store.stored import Stored
 
-__all__ = ["connect", "is_empty", "read_only", "read_panes"]
+__all__ = ["connect", "is_empty", "read_only", "stored_file"]
 
 APPLICATION = 0x534D4F4E  # "SMON"
 KIND = "state file of a monitor"
@@ -22,10 +23,10 @@ CACHE_KB = 32_768
 PATIENCE = 30.0
 
 
-def connect(path: str) -> sqlite3.Connection:
+def connect(path: str, schema: int = SCHEMA) -> sqlite3.Connection:
     """Open a state file for writing; create it if it does not exist, and upgrade one of an earlier version.
 
-    ``StoreError`` if it is a file of another program, or of a later version.
+    `schema` is the version that it then has. ``StoreError`` if it is a file of another program, or of a later version.
     """
     make_private(path)
     connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
@@ -36,11 +37,11 @@ def connect(path: str) -> sqlite3.Connection:
         connection.execute(f"pragma wal_autocheckpoint = {WAL_PAGES}")
         connection.execute("begin immediate")
         version = _number(connection, "user_version")
-        for statement in statements_after(version):
+        for statement in statements_after(version, schema):
             connection.execute(statement)
-        if version != SCHEMA:
+        if version < schema:
             connection.execute(f"pragma application_id = {APPLICATION}")
-            connection.execute(f"pragma user_version = {SCHEMA}")
+            connection.execute(f"pragma user_version = {schema}")
         connection.execute("commit")
     except BaseException:
         connection.close()
@@ -61,13 +62,20 @@ def read_only(path: str) -> sqlite3.Connection:
 
 
 @contextmanager
-def read_panes(path: str) -> Iterator[PaneTables]:
-    """Give the panes of a state file as they are at one moment; errors as of `read_only`."""
-    with closing(read_only(path)) as connection:
-        connection.execute("begin")
-        if _number(connection, "user_version") < SCHEMA:
-            raise StoreError(f"{path}: is of an earlier version and has no panes yet: start the monitor once")
-        yield PaneTables(path, lambda statement, *values: connection.execute(statement, values), connection.executemany)
+def stored_file(path: str) -> Iterator[Stored]:
+    """Give what a state file has at one moment; errors as of `read_only`, also if there is no such file."""
+    if not os.path.exists(path):
+        raise StoreError(f"{path}: there is no such state file")
+    try:
+        with closing(read_only(path)) as connection:
+            connection.execute("begin")
+
+            def run(statement: str, *values: object) -> sqlite3.Cursor:
+                return connection.execute(statement, values)
+
+            yield Stored(path, _number(connection, "user_version"), os.path.getsize(path), run, run)
+    except sqlite3.Error as error:
+        raise StoreError(f"{path}: {error}") from error
 
 
 def is_empty(connection: sqlite3.Connection, path: str, application: int, schema: int, kind: str) -> bool:

@@ -12,7 +12,7 @@ checkpoint counts as failed; if it was written after all, the next one gets ``St
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, Self, TypeVar
@@ -34,6 +34,9 @@ NAP = 0.1
 OLDEST = 130_000  # the version of the server
 LOCK = 0x534D4F4E  # of those who create or change tables
 LARGE = ("state", "state"), ("parts", "body"), ("log", "body")
+PENDING = {"part": "integer", "row": "integer", "id": "blob", "body": "blob"}
+TYPES = {"integer": "int8", "real": "float8", "text": "text", "blob": "bytea"}
+ROWS = 100  # fetched at once; states are large
 DEFAULTS = {
     "target_session_attrs": "read-write",
     "connect_timeout": "5",
@@ -79,14 +82,14 @@ def _translated(statement: str) -> bytes:
 class PostgresStore(StateStore):
     """The store at an address, `postgresql://user:password@host:port/database?parameter=value`.
 
-    Tables are created where there are none. Raises ``StoreError`` if the server cannot be reached, or a later version
-    of this program wrote the tables.
+    Tables are created where there are none, unless it is only `opened` to read or copy what is there. Raises
+    ``StoreError`` if the server cannot be reached, or a later version of this program wrote the tables.
     """
 
     shared = True
     NOW = "extract(epoch from clock_timestamp())::float8"
 
-    def __init__(self, path: str, worker: str | None = None) -> None:
+    def __init__(self, path: str, worker: str | None = None, opened: bool = False) -> None:
         super().__init__(worker)
         self.name = shown_address(path)
         self._reader: PostgresStore | None = None  # for other threads
@@ -94,7 +97,8 @@ class PostgresStore(StateStore):
         with self._named_errors():
             self._connection = self._connected()
             try:
-                self._again(self._prepare)
+                if not opened:
+                    self._again(self._prepare)
             except BaseException:
                 self._connection.close()
                 raise
@@ -131,18 +135,48 @@ class PostgresStore(StateStore):
     def _prepare(self) -> None:
         """Create the tables, or bring them to this version."""
         with self._begun():
-            self._run("select pg_advisory_xact_lock(?)", LOCK)
-            self._run("create table if not exists monitor_schema (version bigint not null)")
-            version = sum(version for (version,) in self._run("select version from monitor_schema").fetchall())
-            check_version(self.name, version)
-            for statement in statements_after(version):
-                self._connection.execute(for_postgres(statement).encode())
-            if not version:
-                for table, column in LARGE:  # the server would take longer to compress them than to write them
-                    self._connection.execute(f"alter table {table} alter column {column} set storage external".encode())
-            if version != SCHEMA:
-                self._run("delete from monitor_schema")
-                self._run("insert into monitor_schema values (?)", SCHEMA)
+            self.create(SCHEMA)
+
+    def version(self) -> int:
+        """Return the version of the tables, 0 if there are none; ``StoreError`` if it is a later one."""
+        if self._run("select to_regclass('monitor_schema')").fetchone() == (None,):
+            return 0
+        version = sum(int(version) for (version,) in self._run("select version from monitor_schema").fetchall())
+        check_version(self.name, version)
+        return version
+
+    def create(self, schema: int) -> int:
+        """Create the tables of a version, or bring them to it, and return the one that they had; in a transaction."""
+        self._run("select pg_advisory_xact_lock(?)", LOCK)
+        self._run("create table if not exists monitor_schema (version bigint not null)")
+        version = self.version()
+        for statement in statements_after(version, schema):
+            self._connection.execute(for_postgres(statement).encode())
+        if not version:
+            for table, column in LARGE:  # the server would take longer to compress them than to write them
+                self._connection.execute(f"alter table {table} alter column {column} set storage external".encode())
+        if version < schema:
+            self._run("delete from monitor_schema")
+            self._run("insert into monitor_schema values (?)", schema)
+        return version
+
+    def stream(self, statement: str) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query, a few at a time; inside `reading`."""
+        with self._connection.cursor("rows", binary=True) as cursor:
+            cursor.itersize = ROWS
+            cursor.execute(_translated(statement))
+            yield from cursor
+
+    def load(self, table: str, columns: Mapping[str, str], rows: Iterable[Sequence[object]]) -> None:
+        """Write rows into a table, of which `columns` has the types by name; inside `transaction`."""
+        names = ", ".join(f'"{name}"' for name in columns)
+        with (
+            self._connection.cursor() as cursor,
+            cursor.copy(f"copy {table} ({names}) from stdin (format binary)".encode()) as copy,
+        ):
+            copy.set_types([TYPES[kind] for kind in columns.values()])
+            for row in rows:
+                copy.write_row(row)
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
@@ -291,13 +325,7 @@ class PostgresStore(StateStore):
         self._run("delete from pending where part = ? and row = any(?::bigint[])", part, list(rows))
 
     def _add_pending(self, rows: Sequence[tuple[int, int, bytes, bytes]]) -> None:
-        with (
-            self._connection.cursor() as cursor,
-            cursor.copy("copy pending (part, row, id, body) from stdin (format binary)") as copy,
-        ):
-            copy.set_types(["int8", "int8", "bytea", "bytea"])
-            for row in rows:
-                copy.write_row(row)
+        self.load("pending", PENDING, rows)
 
     def close(self) -> None:
         """Close the connection."""

@@ -17,6 +17,7 @@ __all__ = [
     "LETTERS",
     "Lease",
     "Moves",
+    "NotEmptyError",
     "Pane",
     "PaneChange",
     "PendingRow",
@@ -41,6 +42,10 @@ class StoreError(StreamMetricsError):
 
 class EmptyStoreError(StoreError):
     """A store that a monitor has created, or is creating, but not yet written."""
+
+
+class NotEmptyError(StoreError):
+    """A backup would replace something that is stored already."""
 
 
 class StaleOwner(StoreError):

@@ -16,12 +16,14 @@ returns the same for PostgreSQL.
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 
 from stream_metrics.monitor.store.panes import PANES
 from stream_metrics.monitor.store.rows import StoreError
 
-__all__ = ["SCHEMA", "VERSIONS", "check_version", "for_postgres", "statements_after"]
+__all__ = ["SCHEMA", "VERSIONS", "check_version", "for_postgres", "statements_after", "tables_of"]
 
 VERSIONS = (
     """
@@ -50,6 +52,7 @@ create table leases (name text primary key, holder text not null, epoch integer 
     PANES,
 )
 SCHEMA = len(VERSIONS)
+RUNNING = {"workers", "leases"}
 POSTGRES = {
     r"\binteger\b": "bigint",
     r"\breal\b": "double precision",
@@ -59,10 +62,23 @@ POSTGRES = {
 }
 
 
-def statements_after(version: int) -> Iterator[str]:
-    """Yield the statements that bring a store of a version to the newest."""
-    for text in VERSIONS[version:]:
+def statements_after(version: int, schema: int = SCHEMA) -> Iterator[str]:
+    """Yield the statements that bring a store of a version to another one, the newest by default."""
+    for text in VERSIONS[version:schema]:
         yield from (statement.strip() for statement in text.split(";"))
+
+
+def tables_of(schema: int) -> dict[str, dict[str, str]]:
+    """Return the columns of each table of a version, with their types, but not the tables about running workers."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for statement in statements_after(0, schema):
+            connection.execute(statement)
+        names = connection.execute("select name from sqlite_master where type = 'table' order by name").fetchall()
+        return {
+            table: {name: kind.lower() for _, name, kind, *_ in connection.execute(f"pragma table_info({table})")}
+            for (table,) in names
+            if table not in RUNNING
+        }
 
 
 def for_postgres(statement: str) -> str:

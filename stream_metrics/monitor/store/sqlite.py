@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Self
 
-from stream_metrics.monitor.store.files import connect, read_panes
+from stream_metrics.monitor.store.files import connect, stored_file
 from stream_metrics.monitor.store.locks import Lock, Locked
 from stream_metrics.monitor.store.panes import PaneTables
 from stream_metrics.monitor.store.rows import StoreError
@@ -111,8 +111,8 @@ class Store(StateStore):
     @contextmanager
     def all_panes(self) -> Iterator[PaneTables]:
         """Give the panes of all partitions as they are at one moment; any thread may call it."""
-        with self._named_errors(), read_panes(self.path) as panes:
-            yield panes
+        with stored_file(self.path) as stored:
+            yield stored.panes()
 
     @contextmanager
     def _begun(self, how: str) -> Iterator[None]:
