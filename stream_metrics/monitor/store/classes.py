@@ -36,6 +36,9 @@ class StoredClasses:
 
     def read(self) -> Admitted:
         """Return the classes admitted so far; ``StoreError`` if they cannot be read."""
+        return self._store.patiently(self._read)
+
+    def _read(self) -> Admitted:
         with self._store.reading():
             row = self._store.run(SELECT_NOTE, CLASSES).fetchone()
             return self._admitted(*(row or NO_NOTE))
