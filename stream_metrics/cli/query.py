@@ -168,7 +168,7 @@ def _print_rows(panes: Any, name: str, cut: Any, arguments: argparse.Namespace, 
     keys = arguments.metrics or DEFAULT
     rows = []
     for piece in cut:
-        values = values_of(merged(panes, name, piece.start, piece.end) if piece.panes else None, None, keys)
+        values = values_of(merged(panes, name, piece.start, piece.end) if piece.panes else None, keys)
         rows.append({"from": iso(piece.start), "to": iso(piece.end), **values})
     if arguments.format == "json":
         print(json.dumps({**facts, "points": rows}, indent=2))

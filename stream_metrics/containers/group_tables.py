@@ -23,7 +23,7 @@ from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.runs import FORMS, NOTHING, run_contents
 from stream_metrics.wire import HEADER, decoded, encoded, enveloped
 
-__all__ = ["GroupTable", "GroupWriter", "Sample"]
+__all__ = ["GroupTable", "GroupWriter", "Sample", "SummedGroups", "holds_samples_like"]
 
 UNITE = 500_000  # rows, from which those that are alike are united
 Codes = NDArray[np.int64]
@@ -83,6 +83,10 @@ class GroupTable:
                 return None
         return table
 
+    def has_form(self, form: _Form) -> bool:
+        """Return whether there are samples of groups with these options."""
+        return self._form == form and self._rows.n > 0
+
     def _add(self, data: bytes) -> bool:
         """Add the bytes of groups with the same options; False if that takes states."""
         start = self._form.start
@@ -95,6 +99,14 @@ class GroupTable:
 
     def to_bytes(self) -> bytes | None:
         """Return the bytes of the sum; None if a key or a label has appeared as numbers of different types."""
+        groups = self.groups()
+        if groups is None:
+            return None
+        states = [self._form.group(key, forms, content) for key, forms, content in groups.written]
+        return self._form.enveloped(states, groups.folded)
+
+    def groups(self) -> SummedGroups | None:
+        """Return the groups of the sum; None as for `to_bytes`."""
         self._rows.unite()
         groups, truth, predicted, samples = self._rows.arrays()
         keys: list[Any] = [decoded(data) if data else None for data in self._rows.keys]
@@ -112,9 +124,28 @@ class GroupTable:
         truth, predicted = codes[np.where(predicted < 0, -1, truth)[order]], codes[predicted[order]]
         contents = pack_runs(truth, predicted, samples[order], starts, forms, fixed)
         heads = dict(zip(keys, zip(self._rows.keys, self._rows.forms().tolist(), strict=True), strict=True))
-        named = [(*heads[key], content) for key, content in zip(apart, contents, strict=False)]
-        states = [self._form.group(key, forms, content) for key, forms, content in named]
-        return self._form.enveloped(states, contents[-1:] if len(apart) < len(keys) else [])
+        written = [(*heads[key], content) for key, content in zip(apart, contents, strict=False)]
+        return SummedGroups(apart, written, contents[-1:] if len(apart) < len(keys) else [], self._form.before)
+
+
+class SummedGroups(NamedTuple):
+    """The groups that are kept apart in the order of report, how each is written, and the content of folded ones."""
+
+    keys: list[Label]
+    written: list[tuple[bytes, list[int], bytes]]  # the key, its appearances as bool, int and float, and the content
+    folded: list[bytes]
+    before: bytes  # what each content starts with
+
+    def state(self, place: int) -> ConfusionMatrix:
+        """Return the state of a group."""
+        state: ConfusionMatrix = ConfusionMatrix.from_content(decoded(self.before + self.written[place][2]))
+        return state
+
+
+def holds_samples_like(data: bytes, empty: ByGroup) -> bool:
+    """Return whether it is known without states that bytes are of groups like `empty`, and not empty themselves."""
+    table, form = GroupTable.of([data]), _Form.of(empty)
+    return table is not None and form is not None and table.has_form(form)
 
 
 class GroupWriter:

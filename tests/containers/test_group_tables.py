@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stream_metrics as sm
-from stream_metrics.containers.group_tables import GroupTable, GroupWriter
+from stream_metrics.containers.group_tables import GroupTable, GroupWriter, holds_samples_like
 
 TEXTS = st.sampled_from(["a", "b", "long " * 8, "x" * 300, "é"])
 NUMBERS = st.sampled_from([0, 1, 7, -3, 200, 70_000, 2**40, 2**70, -(2**63) - 1, 1.0, True])
@@ -139,3 +139,27 @@ def test_other_groups_are_not_written(empty):
 def test_weights_are_left_to_states():
     writer = GroupWriter(sm.ByGroup(sm.ConfusionMatrix()))
     assert writer.written([[("a", "a", 1, "g"), ("a", "a", 2, "g")]]) is None
+
+
+def test_one_group_of_a_sum_is_read_alone():
+    states = [
+        groups_of(sm.ConfusionMatrix(), ("a", "b", "g"), ("c", None, "h")),
+        groups_of(sm.ConfusionMatrix(), ("a", "a", "g")),
+    ]
+    table = GroupTable.of([state.to_bytes() for state in states])
+    groups, total = table.groups(), sm.merge(states)
+    assert tuple(groups.keys) == total.groups
+    assert [groups.state(at) for at in range(2)] == [total.state(key) for key in total.groups]
+
+
+def test_bytes_of_groups_with_samples_and_the_same_options_are_recognised():
+    empty = sm.ByGroup(sm.ConfusionMatrix(), 3)
+    samples = ("a", "b", "g"), ("a", "b", 1.0)
+    assert holds_samples_like(groups_of(sm.ConfusionMatrix(), *samples, max_groups=3).to_bytes(), empty)
+    others = (
+        empty,
+        groups_of(sm.ConfusionMatrix(), *samples),
+        groups_of(sm.MetricSet(), *samples, max_groups=3),
+        sm.MetricSet(),
+    )
+    assert not any(holds_samples_like(other.to_bytes(), empty) for other in others)

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from urllib.parse import parse_qsl
 
 import msgspec
 
 from stream_metrics.catalog.table import find
+from stream_metrics.containers.group_tables import GroupTable
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.monitor.archive.moments import moment
@@ -120,19 +121,35 @@ class RangeAnswers:
         if key not in self._cache:
             if len(self._cache) >= CACHED:
                 self._cache.clear()
-            state = merged(panes, name, piece.start, piece.end) if piece.panes else None
-            self._cache[key] = values_of(state, what.group, what.metrics)
+            snapshot, folded = _read(panes, name, piece, what.group) if piece.panes else (None, False)
+            self._cache[key] = _values(snapshot, what.metrics, folded)
         return {"from": piece.start / 1e9, "to": piece.end / 1e9, **self._cache[key]}
 
 
-def values_of(state: State | None, group: str | None, keys: Sequence[str]) -> dict[str, Any]:
-    """Return the values of a state, of one of its groups; `n` is None if the group was counted with others."""
-    snapshot = None if state is None or isinstance(state, ByGroup) else state.snapshot()
-    folded = False
-    if isinstance(state, ByGroup):
-        by_name: Mapping[str, Any] = dict(zip(names_of(state.groups), state.groups, strict=True))
-        snapshot = Snapshot(state.state(by_name[group])) if group is not None and group in by_name else None
-        folded = snapshot is None and state.folded > 0
+def _read(panes: Panes, name: str, piece: Piece, group: str | None) -> tuple[Snapshot | None, bool]:
+    """Return the counts of a piece, or of one of its groups, and whether those without counts may be among others."""
+    if group is None:
+        state = merged(panes, name, piece.start, piece.end)
+        return None if state is None else cast(Snapshot, state.snapshot()), False
+    table = GroupTable.of(panes.bodies(name, piece.start, piece.end))
+    sums = None if table is None else table.groups()
+    groups = cast(ByGroup, merged(panes, name, piece.start, piece.end)) if sums is None else None
+    labels = sums.keys if sums is not None else groups.groups if groups is not None else ()
+    place = {label_name: at for at, label_name in enumerate(names_of(labels))}.get(group)
+    if place is None:
+        return None, bool(sums.folded) if sums is not None else groups is not None and groups.folded > 0
+    if sums is not None:
+        return Snapshot(sums.state(place)), False
+    return Snapshot(cast(ByGroup, groups).state(labels[place])), False
+
+
+def values_of(state: State | None, keys: Sequence[str]) -> dict[str, Any]:
+    """Return the values of a state of all samples."""
+    return _values(None if state is None else cast(Snapshot, state.snapshot()), keys)
+
+
+def _values(snapshot: Snapshot | None, keys: Sequence[str], folded: bool = False) -> dict[str, Any]:
+    """Return the values of a snapshot; `n` is None if a group was counted with others."""
     if snapshot is None:
         return {"n": None if folded else 0, "values": dict.fromkeys(keys), "low": {}, "high": {}}
     grouped = isinstance(state, ByGroup)
