@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args, get
 
 from msgspec import Meta, Struct, field, structs
 
+from stream_metrics.catalog.table import ALIASES
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.inputs.field_names import GROUP, ID, SCORES, TIME, WEIGHT, Y_PRED, Y_TRUE
 
@@ -124,6 +125,9 @@ class Counting(Table, frozen=True, kw_only=True):
         str, _is("the window that is compared with from then on, once it was full: its first, such as 1d")
     ] = ""
     metrics: Annotated[Texts, _is("the metrics of the headline; none: those that suit how rare classes are")] = ()
+
+    def __post_init__(self) -> None:
+        structs.force_setattr(self, "metrics", tuple(ALIASES.get(key, key) for key in self.metrics))
 
 
 class Store(Table, frozen=True, kw_only=True):

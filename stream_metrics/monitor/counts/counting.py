@@ -79,10 +79,14 @@ class Counts:
         for key in config.metrics:
             if find(key).kind != "whole" and (find(key).kind == "matrix" or find(key).state != "ranks"):
                 raise ValueError(f"Expected `metrics` to be metrics of one value, but got {key!r}")
+            if find(key).state != "counts" and config.scores is False:
+                raise ValueError(f"Expected `metrics` without scores, since `scores` is false, but got {key!r}")
         if config.clock not in ("label", "prediction"):
             raise ValueError(f"Expected `clock` to be 'label' or 'prediction', but got {config.clock!r}")
         if TOTAL in config.windows or len(set(config.windows)) < len(config.windows):
             raise ValueError(f"Expected `windows` to be different lengths of time, but got {list(config.windows)}")
+        for name in config.windows:
+            parse_duration(name, "windows")
         self.config, self.due = config, due
         labels = cast(Classes, config.labels) or None
         age = parse_duration(due, "due", zero=True)

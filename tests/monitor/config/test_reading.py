@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from stream_metrics.catalog.table import ALIASES
 from stream_metrics.monitor.config import Config, ConfigError, Counting, Join, Key, Serve, keys
 from stream_metrics.monitor.config.reading import configured, example, layered, load, tables_of
 
@@ -46,6 +47,13 @@ def test_every_key_has_a_meaning() -> None:
     for key in keys():
         assert key.meaning
         assert not key.allowed or key.default in key.allowed
+
+
+def test_other_names_of_metrics_are_found() -> None:
+    """The headline takes all keys that are taken elsewhere, and has them as the catalog spells them."""
+    for alias, key in ALIASES.items():
+        assert Counting(metrics=(alias, "accuracy")).metrics == (key, "accuracy")
+    assert configured({"counting": {"metrics": ["mcc"]}}).counting.metrics == ("matthews_corrcoef",)
 
 
 def test_later_layers_win() -> None:

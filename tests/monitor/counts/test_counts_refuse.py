@@ -86,6 +86,14 @@ def test_fixed_labels_refuse_others() -> None:
     assert counts.total.snapshot().labels == ("a", "b")
 
 
+@pytest.mark.parametrize("key", ["log_loss", "roc_auc", "brier", "ece"])
+def test_metrics_of_scores_need_scores(key: str) -> None:
+    """What the headline can never show is refused at once, also under another name."""
+    with pytest.raises(ValueError, match="Expected `metrics` without scores, since `scores` is false"):
+        Counts(Counting(metrics=("accuracy", key)))
+    Counts(Counting(metrics=("accuracy", key), scores=True))
+
+
 def test_score_classes_may_come_in_any_order() -> None:
     """The same scores under keys in another order are the same samples, in one batch or in several."""
     one = [pair("a", MISSING, {"a": 0.2, "b": 0.3, "c": 0.5}, origin=("t", 0, at)) for at in range(50)]
