@@ -32,16 +32,20 @@ Scores: TypeAlias = float | Mapping[Label, float]  # of one sample
 
 def check_rows(check: Callable[..., object], codes: Array, labels: list[Label], rows: list[int] | None = None) -> None:
     """Let `check` look at the label of every row, or of some rows; the error names the first row that is refused."""
-    refused = []
-    for code in np.unique(codes if rows is None else codes[rows]).tolist():
-        try:
-            check(labels[code])
-        except LabelError:
-            refused.append(code)
-    if refused:
+    refused = [code for code, label in enumerate(labels) if _refuses(check, label)]
+    if refused:  # perhaps a label that no row has
         wrong = np.isin(codes, refused)
-        position = int(np.flatnonzero(wrong)[0]) if rows is None else next(row for row in rows if wrong[row])
-        check(labels[codes[position]], position=position)
+        places = np.flatnonzero(wrong).tolist() if rows is None else [row for row in rows if wrong[row]]
+        for position in places[:1]:
+            check(labels[codes[position]], position=position)
+
+
+def _refuses(check: Callable[..., object], label: Label) -> bool:
+    try:
+        check(label)
+    except LabelError:
+        return True
+    return False
 
 
 def check_truths_of_singles(pos_label: Label, codes: Array, labels: list[Label], rows: list[int] | None = None) -> None:

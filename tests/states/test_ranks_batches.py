@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import stream_metrics as sm
 from stream_metrics.states.ranks import RankSketch
 
 N = 9_000
@@ -76,3 +77,21 @@ def test_columns_of_a_table_in_any_layout(order: Any) -> None:
     assert expected == in_pieces(RankSketch(buckets=256, sample=64), y, table, None, n, classes=names)
     assert expected == in_pieces(RankSketch(buckets=256, sample=64), y, wide[::2, 1::2], None, n, classes=names)
     assert expected == in_pieces(RankSketch(buckets=256, sample=64), y[::-1], table[::-1], None, n, classes=names)
+
+
+@pytest.mark.parametrize("late", [1, 40])
+def test_labels_that_a_single_score_cannot_be_about(late: int) -> None:
+    """A label that no row has is not refused; one that a row has is, by its first row."""
+    names = [0, 1, *(f"label {i}" for i in range(late))]
+    codes, scores = np.array([0, 1, 1, 0]), [0.25, 0.5, 0.75, 1.0]
+    state, plain = RankSketch(), RankSketch()
+    state.update_many(sm.Categorical(codes, names), scores)
+    plain.update_many(codes, scores)
+    before = state.to_bytes()
+
+    assert before == plain.to_bytes()
+    codes[2:] = 1 + late
+    with pytest.raises(sm.LabelError) as caught:
+        state.update_many(sm.Categorical(codes, names), scores)
+    assert (caught.value.position, caught.value.argument, caught.value.got) == (2, "y_true", names[-1])
+    assert state.to_bytes() == before
