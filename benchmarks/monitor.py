@@ -7,6 +7,10 @@ windows of an hour and a day, checkpoints at the default pace. The peer reads th
 the same library, and does nothing else. The clock counts processor time of this process, and the garbage collector is
 on, as it is in production; the best of some rounds counts, in which the contenders take turns.
 
+A view is what page, API and exporter show: all windows with intervals, curves, groups, trends and the comparison with a
+reference. It is timed after a hundred more events, so all windows and groups have changed; the rules alone, which are
+evaluated more often, are among the figures, and so is a view when nothing has changed.
+
 With psycopg and the programs of a PostgreSQL server the same is done with a database on this machine, and compared with
 the file. The server has processors of its own where there are several; its work is in the time on the wall only.
 
@@ -24,9 +28,11 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from monitor_events import START, both, later, pending
+from monitor_events import START, both, grouped, later, pending
 from timing import Line, clock
 
+from stream_metrics.monitor.alerts.alerting import Alerts
+from stream_metrics.monitor.config import Alerts as Rules
 from stream_metrics.monitor.config import Config, Counting, Join
 from stream_metrics.monitor.events.decoding import loads
 from stream_metrics.monitor.events.records import Record
@@ -42,14 +48,45 @@ EVENTS, ROUNDS, RATE = 400_000, 5, 10_000.0
 WAITING = 1_000_000
 DAY, SAMPLES = 86_400.0, 20
 TARGET = 150.0  # thousand events a second
+VIEWED, MORE, VIEWS = 100_000, 100, 10
+RULES = ("accuracy[1h] < 0.5", "macro_f1[1d] < 0.3")
 
 
 def lines() -> Iterator[Line]:
     """Yield what is measured."""
+    yield from views()
     with tempfile.TemporaryDirectory() as folder:
         yield from throughput(Path(folder))
         yield from recovery(Path(folder) / "waiting", "the state file")
         yield from database(Path(folder))
+
+
+def views() -> Iterator[Line]:
+    """Yield what a view takes after some more events."""
+    n, rate = VIEWED + MORE * (VIEWS + 1), VIEWED / 5000.0
+    for what, events, scores, target in (
+        ("3 classes with scores", both(n, rate), True, 10.0),
+        ("200 classes and 100 groups", grouped(n, rate, 200, 100), False, 80.0),
+    ):
+        counting = Counting(scores=scores, windows=("1h", "1d"), reference="1h")
+        config = Config(counting=counting, alerts=Rules(rules=RULES))
+        monitor, source = Monitor(config, clock=lambda: START + 1e6), Lines("t", 0)
+        monitor.assign([0])
+        alerts = Alerts(config, monitor, {})
+        for size in (1, VIEWED, MORE):  # the reference is taken when a window is full
+            monitor.step(source.add(b"".join(islice(events, size))))
+            monitor.view()
+        assert monitor.view().reference is not None
+        best = dict.fromkeys(("view", "again", "rules"), float("inf"))
+        looks = {"view": monitor.view, "again": monitor.view, "rules": alerts.look}
+        for _ in range(VIEWS):
+            monitor.step(source.add(b"".join(islice(events, MORE))))
+            for name, look in looks.items():
+                start = clock()
+                look()
+                best[name] = min(best[name], (clock() - start) / 1e6)
+        figures = f"{best['again']:.1f} ms if nothing has changed; rules {best['rules']:.1f} ms"
+        yield Line(f"a view of {what}, three windows", best["view"], "ms", target, figures=figures)
 
 
 def throughput(folder: Path) -> Iterator[Line]:

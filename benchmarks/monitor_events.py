@@ -7,7 +7,7 @@ import json
 import random
 from collections.abc import Iterator
 
-__all__ = ["START", "both", "later", "pending"]
+__all__ = ["START", "both", "grouped", "later", "pending"]
 
 START = 1_700_000_000.0
 CLASSES = ("cat", "dog", "fox")
@@ -46,6 +46,17 @@ def later(n: int, rate: float, delay: float, unlabelled: float = 0.0) -> Iterato
         if chance.random() >= unlabelled:
             heapq.heappush(coming, (time + chance.expovariate(1 / delay), key, truth))
         yield f"{line}}}\n".encode()
+
+
+def grouped(n: int, rate: float, classes: int, groups: int) -> Iterator[bytes]:
+    """Yield lines with prediction, truth and group, without scores."""
+    chance = random.Random(0)
+    names = [f"class-{at}" for at in range(classes)]
+    for at in range(n):
+        truth, group = chance.choice(names), f"group-{chance.randrange(groups)}"
+        predicted = truth if chance.random() < 0.8 else chance.choice(names)
+        event = {"id": str(at), "time": START + at / rate, "y_true": truth, "y_pred": predicted, "group": group}
+        yield json.dumps(event).encode() + b"\n"
 
 
 def pending(n: int, rate: float) -> Iterator[bytes]:
