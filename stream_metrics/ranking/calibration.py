@@ -255,15 +255,14 @@ def _rows(column: RankColumn) -> _Rows | None:
     table.starts[pure], ends[pure] = (_sole(column, table, pure),) * 2
     base = column.cells[table.cells] << np.uint64(column.level)
     ends[table.mixed] = base + np.uint64((1 << column.level) - 1)
-    low = edge(table.starts)
-    if low[-1] > 1 or column.above:
-        return None
-    high = np.minimum(edge(ends), 1.0)
     rest, own = (a.astype(np.float64) / table.units for a in (table.rest, table.own))
-    mean, radius = low.copy(), np.zeros(len(low))
     offset, known = _offsets(column, table, rest[table.mixed], own[table.mixed])
     code = base + np.minimum(offset * 2.0**column.level, (1 << column.level) * (1 - 2.0**-53)).astype(np.uint64)
-    mean[table.mixed] = np.clip(edge(code), low[table.mixed], high[table.mixed])
+    low, high, inner = np.split(edge(np.concatenate([table.starts, ends, code])), [len(ends), 2 * len(ends)])
+    if low[-1] > 1 or column.above:
+        return None
+    high, mean, radius = np.minimum(high, 1.0), low.copy(), np.zeros(len(low))
+    mean[table.mixed] = np.clip(inner, low[table.mixed], high[table.mixed])
     precise = known & (column.level <= ONE_OCTAVE)
     width = (high - low)[table.mixed]
     radius[table.mixed] = np.where(precise, np.minimum(width, width * 2.0 ** (MOMENT_BITS - column.level)), width)

@@ -27,9 +27,11 @@ def magnitude(a: Floats) -> Codes:
     bits = a.view(np.uint64)
     with np.errstate(invalid="ignore"):
         below, above = np.abs(1.0 - a).view(np.uint64), np.abs(a - 1.0).view(np.uint64)
+    small = np.where(a <= 0.5, bits, np.uint64(2 * HALF) - below)
+    if (a < 1.0).all():  # as probabilities are
+        return small
     one = np.where(a == 1.0, np.uint64(ONE), above + np.uint64(ABOVE))
     far = np.minimum(bits, np.uint64(TOP - FAR)) + np.uint64(FAR)
-    small = np.where(a <= 0.5, bits, np.uint64(2 * HALF) - below)
     return np.where(a < 1.0, small, np.where(a <= 1.5, one, far))
 
 
