@@ -122,7 +122,7 @@ class RangeAnswers:
             if len(self._cache) >= CACHED:
                 self._cache.clear()
             snapshot, folded = _read(panes, name, piece, what.group) if piece.panes else (None, False)
-            self._cache[key] = _values(snapshot, what.metrics, folded)
+            self._cache[key] = _values(snapshot, what.metrics, grouped=what.group is not None, folded=folded)
         return {"from": piece.start / 1e9, "to": piece.end / 1e9, **self._cache[key]}
 
 
@@ -148,11 +148,12 @@ def values_of(state: State | None, keys: Sequence[str]) -> dict[str, Any]:
     return _values(None if state is None else cast(Snapshot, state.snapshot()), keys)
 
 
-def _values(snapshot: Snapshot | None, keys: Sequence[str], folded: bool = False) -> dict[str, Any]:
-    """Return the values of a snapshot; `n` is None if a group was counted with others."""
+def _values(
+    snapshot: Snapshot | None, keys: Sequence[str], grouped: bool = False, folded: bool = False
+) -> dict[str, Any]:
+    """Return the values of a snapshot, or of that of one group; `n` is None if a group was counted with others."""
     if snapshot is None:
         return {"n": None if folded else 0, "values": dict.fromkeys(keys), "low": {}, "high": {}}
-    grouped = isinstance(state, ByGroup)
     values = {key: group_value(snapshot, key) if grouped else value(snapshot, key) for key in keys}
     known = [key for key in keys if values[key] is not None]
     if grouped:
