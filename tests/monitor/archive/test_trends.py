@@ -53,9 +53,9 @@ def archives(rows: MemoryPanes, *retention: str, parts: int = 1) -> list[Archive
 
 
 def add(archive: Archive, t: int, right: bool = True) -> None:
-    state = archive.at(COUNTS, t * SECOND)
-    assert isinstance(state, sm.MetricSet)
+    state = sm.MetricSet()
     state.update("x", "x" if right else "y")
+    archive.add(COUNTS, t * SECOND, state, batch=0)
 
 
 def within(point: Point, samples: Sequence[tuple[int, bool]]) -> list[bool]:
