@@ -143,7 +143,7 @@ def test_the_configuration_that_is_printed_is_the_one_given(cli, tmp_path) -> No
         (("none.jsonl",), 1, "none.jsonl: No such file"),
         (("events.csv",), 2, "a monitor reads JSON Lines: 'stream-metrics run' counts it"),
         (("events.jsonl.gz",), 2, "decompress it to 'stream-metrics monitor -'"),
-        (("events.jsonl", "--join-ttl", "soon"), 2, "Expected `ttl` to be a length of time"),
+        (("events.jsonl", "--join-ttl", "soon"), 2, "Expected `ttl` in [join] to be a length of time"),
         (("events.jsonl", "--counting-windows", "1y"), 2, "'1y'"),
         (("events.jsonl", "--counting-metrics", "acuracy"), 2, "accuracy"),
         (("events.jsonl", "--counting-labels", "[" * 5000), 2, "is no JSON list"),

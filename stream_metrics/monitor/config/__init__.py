@@ -4,41 +4,45 @@ A monitor is configured by a TOML file, by flags that are named like its keys (`
 Times and lengths of time are texts such as "30s", "5m", "1h", "7d"; `${VAR}` in a text is an environment variable. What
 each key means is part of its type, since help, the commented example and this file must say the same.
 
-`reading` makes a configuration of TOML and flags, and `secrets` replaces variables. msgspec checks types and ranges of
-what is read; all else is checked where a value is used.
+`reading` makes a configuration of TOML and flags, and `secrets` replaces variables. Types, ranges and lengths of time
+are checked whenever a table is made (see `checking`); all else is checked where a value is used.
 """
 
-import itertools
 from collections.abc import Iterator
-from types import UnionType
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta, Struct, field, structs
 
 from stream_metrics.catalog.table import ALIASES
-from stream_metrics.errors import StreamMetricsError
+from stream_metrics.errors import with_article
 from stream_metrics.inputs.field_names import GROUP, ID, SCORES, TIME, WEIGHT, Y_PRED, Y_TRUE
+from stream_metrics.monitor.config.checking import ConfigError, Key, checked, keys_of
 
 __all__ = ["Alerts", "Config", "ConfigError", "Counting", "Fields", "Join", "Key", "Serve", "Source", "Store", "keys"]
 
 LARGEST = 2**63 - 1
+ABOVE, LEAST, RULE = "above 0", "of at least 0", "rule"  # lengths of time
 Texts: TypeAlias = tuple[str, ...]
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST)]
 Positive: TypeAlias = Annotated[int, Meta(ge=1, le=LARGEST)]
 Label: TypeAlias = Annotated[int, Meta(ge=-LARGEST - 1, le=LARGEST)] | float | bool | str
 
 
-class ConfigError(StreamMetricsError, ValueError):
-    """A configuration that cannot be read."""
-
-
-def _is(meaning: str, *, secret: bool = False, shown: bool = True) -> Meta:
+def _is(meaning: str, *, secret: bool = False, shown: bool = True, length: str = "") -> Meta:
     """Return what a key means; a value that is not `shown`, as no secret is, is in no error and no `repr`."""
-    return Meta(description=meaning, extra={"secret": secret, "shown": shown and not secret})
+    return Meta(description=meaning, extra={"secret": secret, "shown": shown and not secret, "length": length})
 
 
 class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table of the configuration; its text has no key that may hold a secret."""
+
+    def __post_init__(self) -> None:
+        """Check all values, and take each as its type has it."""
+        kinds = {each.name: each.type for each in structs.fields(self)}
+        for key in keys_of(type(self)):
+            value = getattr(self, key.name)
+            if (taken := checked(key, kinds[key.name], value)) is not value:
+                structs.force_setattr(self, key.name, taken)
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         shown = (key.name for key in structs.fields(self) if key.type.__metadata__[-1].extra["shown"])
@@ -55,7 +59,7 @@ class Source(Table, frozen=True, kw_only=True):
     path: Annotated[str, _is("the file of JSON Lines; - is standard input")] = ""
     follow: Annotated[bool, _is("wait for more at the end of the file")] = False
     idle: Annotated[
-        str, _is("without an event for so long, or for the shortest window, the source counts as silent")
+        str, _is("without an event for so long, or for the shortest window, the source counts as silent", length=ABOVE)
     ] = "5m"
     servers: Annotated[str, _is("addresses of the Kafka brokers; this and what follows is of Kafka")] = "127.0.0.1:9092"
     group: Annotated[str, _is("the consumer group")] = "stream-metrics"
@@ -89,22 +93,26 @@ class Fields(Table, frozen=True, kw_only=True):
 class Join(Table, frozen=True, kw_only=True):
     """How long predictions wait for labels, and labels for predictions."""
 
-    ttl: Annotated[str, _is("how long a prediction waits for its label, by the time of events")] = "7d"
-    keep_joined: Annotated[str, _is("how long joined pairs are kept, to recognise duplicates and corrections")] = "1h"
+    ttl: Annotated[str, _is("how long a prediction waits for its label, by the time of events", length=ABOVE)] = "7d"
+    keep_joined: Annotated[
+        str, _is("how long joined pairs are kept, to recognise duplicates and corrections", length=LEAST)
+    ] = "1h"
     keep_ids: Annotated[
-        str, _is("how long ids are remembered after that, so that a replay is not counted twice; 0s: not")
+        str, _is("how long ids are remembered after that, so that a replay is not counted twice; 0s: not", length=LEAST)
     ] = "2d"
     max_pending: Annotated[Count, _is("maximum pending entries; older ones expire early")] = 10_000_000
     max_joined: Annotated[Count, _is("maximum joined entries kept; older ones are forgotten early")] = 1_000_000
     max_ids: Annotated[Count, _is("maximum ids remembered, 9 bytes each on disk, up to 80 in memory")] = 20_000_000
     in_memory: Annotated[Count, _is("pending entries kept in memory; older ones are in the state file only")] = 250_000
-    ahead: Annotated[str, _is("an event that is further ahead of the clock is rejected")] = "10m"
+    ahead: Annotated[str, _is("an event that is further ahead of the clock is rejected", length=LEAST)] = "10m"
     votes: Annotated[
         int,
         Meta(ge=1, le=65536),
         _is("the last events of a partition that tell its time, a quarter of them; 1 trusts every clock"),
     ] = 256
-    due: Annotated[str, _is("the age from which a prediction should have a label: what coverage is measured of")] = "0s"
+    due: Annotated[
+        str, _is("the age from which a prediction should have a label: what coverage is measured of", length=LEAST)
+    ] = "0s"
 
 
 class Counting(Table, frozen=True, kw_only=True):
@@ -114,7 +122,7 @@ class Counting(Table, frozen=True, kw_only=True):
     scores: Annotated[bool | Literal["any"], _is("count scores: true for probabilities, any for other numbers")] = False
     pos_label: Annotated[Label, _is("the class whose score a single number is")] = True
     labels: Annotated[tuple[Label, ...], _is("the classes, if they are fixed; without, as they come")] = ()
-    windows: Annotated[Texts, _is("the windows, in addition to the total since the start")] = ("1h", "1d")
+    windows: Annotated[Texts, _is("the windows, in addition to the total since the start", length=ABOVE)] = ("1h", "1d")
     panes: Annotated[int, Meta(ge=1, le=1_000_000), _is("the number of steps in which a window moves")] = 60
     clock: Annotated[
         Literal["label", "prediction"], _is("whether windows use the time of the label or of the prediction")
@@ -143,7 +151,10 @@ class Store(Table, frozen=True, kw_only=True):
     shared: Annotated[bool, _is("several workers of a group keep their partitions in this file")] = False
     retention: Annotated[
         Texts,
-        _is("counts by time, for queries of any range: panes of a length, for so long, then longer ones; []: none"),
+        _is(
+            "counts by time, for queries of any range: panes of a length, for so long, then longer ones; []: none",
+            length=RULE,
+        ),
     ] = ("1m for 2d", "1h for 90d", "1d")
     export: Annotated[str, _is("a file to which the merged state is written, whole or not at all, every minute")] = ""
 
@@ -174,7 +185,7 @@ class Alerts(Table, frozen=True, kw_only=True):
     webhook_file: Annotated[str, _is("a file that has the address")] = ""
     authorization: Annotated[str, _is('the header Authorization of these, such as "Bearer ${TOKEN}"', secret=True)] = ""
     authorization_file: Annotated[str, _is("a file that has the header")] = ""
-    retry: Annotated[str, _is("how long an alert is tried again that did not arrive")] = "1d"
+    retry: Annotated[str, _is("how long an alert is tried again that did not arrive", length=ABOVE)] = "1d"
     log: Annotated[bool, _is("write alerts to the log")] = True
 
 
@@ -189,31 +200,16 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     serve: Serve = Serve()
     alerts: Alerts = Alerts()
 
-
-class Key(NamedTuple):
-    """A key of the configuration: the table and name, the type, the default, what it means, what it may be."""
-
-    table: str
-    name: str
-    type: type[object] | UnionType
-    default: Any
-    meaning: str
-    allowed: tuple[object, ...]
-    secret: bool
-    shown: bool
+    def __post_init__(self) -> None:
+        """Check that there are tables."""
+        for each in structs.fields(self):
+            table = getattr(self, each.name)
+            if not isinstance(table, each.type):
+                got = with_article(type(table))
+                raise ConfigError(f"Expected {each.name!r} to be a table, [{each.name}], but got {got}")
 
 
 def keys() -> Iterator[Key]:
     """Yield every key, in order."""
     for table in structs.fields(Config):
-        for each in structs.fields(table.default):
-            kind, *_, about = get_args(each.type)
-            default = getattr(table.default, each.name)
-            yield Key(table.name, each.name, kind, default, about.description, _allowed(kind), **about.extra)
-
-
-def _allowed(kind: Any) -> tuple[object, ...]:
-    """Return all values of a type if these can be listed."""
-    parts = [kind] if get_origin(kind) is Literal else get_args(kind)
-    values = [(False, True) if part is bool else get_args(part) for part in parts]
-    return tuple(itertools.chain(*values)) if all(values) else ()
+        yield from keys_of(table.type)

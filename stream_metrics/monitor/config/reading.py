@@ -7,31 +7,20 @@ from __future__ import annotations
 
 import difflib
 import json
-import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import msgspec
 from msgspec import structs
 
-from stream_metrics.errors import with_article
 from stream_metrics.monitor.config import Config, ConfigError, Key, keys
-from stream_metrics.monitor.config.secrets import has_password, has_variable, is_secret_option, resolved, written_out
+from stream_metrics.monitor.config.secrets import has_password, is_secret_option, resolved, written_out
 
 __all__ = ["configured", "example", "layered", "load", "tables_of"]
 
 Tables = Mapping[str, Mapping[str, Any]]
 KEYS = {(key.table, key.name): key for key in keys()}
-CHOICES = [key for key, about in KEYS.items() if about.allowed]
-TABLES = list(Config.__struct_fields__)
-PLACE = re.compile(r"(.*) - at (?:`key` in )?`\$\.(\w+)\.(\w+)(\[.+\])?`", re.DOTALL)
-EXPECTED = re.compile(r"Expected `([^`]+)`(.*?)(?:, got .*)?", re.DOTALL)
-WORDS = {
-    "str": "text", "int": "a whole number", "float": "a number", "bool": "true or false", "array": "a list",
-    "object": "a table",
-}  # fmt: skip
-LONGEST = 200  # characters of a value in an error
+TABLES = {each.name: each.type for each in structs.fields(Config)}
 HEAD = """\
 # A monitor of stream_metrics: stream-metrics monitor --config FILE
 # Every key is also a flag, such as --join-ttl, and has its default here; whatever is left out keeps it.
@@ -73,59 +62,16 @@ def configured(tables: Tables) -> Config:
 
     A variable that was not replaced may stand for any of the texts that are allowed.
     """
-    items: dict[str, Any] = {of: dict(each) if isinstance(each, Mapping) else each for of, each in tables.items()}
-    later = {}
-    for table, name in CHOICES:
-        if isinstance(items.get(table), dict) and has_variable(items[table].get(name)):
-            later[table, name] = items[table].pop(name)
-    try:
-        config = msgspec.convert(items, Config)
-    except msgspec.ValidationError as error:
-        raise _refused(str(error), tables) from None
-    except UnicodeEncodeError:  # of a text that is not expected; those that are, such as names of files, are taken
-        return configured(_escaped(items))
-    for (table, name), value in later.items():
-        config = structs.replace(config, **{table: structs.replace(getattr(config, table), **{name: value})})
-    return config
-
-
-def _escaped(value: Any) -> Any:
-    """Return tables without lone surrogates."""
-    if isinstance(value, dict):
-        return {_escaped(name): _escaped(each) for name, each in value.items()}
-    return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
-
-
-def _refused(problem: str, tables: Tables) -> ConfigError:
-    """Return the error for what msgspec says of tables, without what may be secret."""
     for table, items in tables.items():
         if table not in TABLES:
-            return ConfigError(f"Expected a table of {TABLES}, but got {table!r}{_near(table, TABLES)}")
-        if not isinstance(items, Mapping):
-            return ConfigError(f"Expected {table!r} to be a table, [{table}], but got {with_article(type(items))}")
-        for name in items:
+            raise ConfigError(f"Expected a table of {list(TABLES)}, but got {table!r}{_near(table, TABLES)}")
+        for name in items if isinstance(items, Mapping) else ():
             if (table, name) not in KEYS:
-                return ConfigError(f"Unknown key {name!r} in [{table}]{_near_key(table, name)}")
-    match = PLACE.fullmatch(problem)
-    assert match is not None  # all other problems are those above
-    message, table, name, place = match.groups("")
-    key, value = KEYS[table, name], tables[table][name]
-    if place == "[...]":
-        wrong = next(entry for entry, item in value.items() if not isinstance(item, str))
-        place, value = f"[{wrong!r}]", value[wrong]
-    elif place:
-        value = value[int(place[1:-1])]
-    got = _brief(value) if key.shown else f"{with_article(type(value))} that may be secret"
-    return ConfigError(f"Expected `{name}{place}` in [{table}] to be {_expected(key, message)}, but got {got}")
-
-
-def _expected(key: Key, message: str) -> str:
-    """Return in words what msgspec expected."""
-    match = EXPECTED.fullmatch(message)
-    if key.allowed or match is None:
-        return f"one of {', '.join(map(repr, key.allowed))}" if key.allowed else "a number in range"
-    *types, last = (WORDS.get(each, each) for each in match[1].split(" | "))
-    return f"{', '.join(types)} or {last}{match[2]}" if types else last + match[2]
+                raise ConfigError(f"Unknown key {name!r} in [{table}]{_near_key(table, name)}")
+    made: dict[str, Any] = {
+        table: TABLES[table](**items) if isinstance(items, Mapping) else items for table, items in tables.items()
+    }
+    return Config(**made)
 
 
 def _near(name: str, names: Iterable[str]) -> str:
@@ -136,14 +82,6 @@ def _near(name: str, names: Iterable[str]) -> str:
 def _near_key(table: str, name: str) -> str:
     elsewhere = (f"; it belongs to [{of}]" for of, key in KEYS if key == name)
     return _near(name, [key for of, key in KEYS if of == table]) or next(elsewhere, "")
-
-
-def _brief(value: object) -> str:
-    try:
-        text = repr(value)
-    except (RecursionError, ValueError):  # too deep, or a number with thousands of digits
-        text = ""
-    return text if 0 < len(text) <= LONGEST else f"{with_article(type(value))} that is too large to show"
 
 
 def example(config: Config | None = None) -> str:

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from stream_metrics.monitor.config import ConfigError, keys
+from stream_metrics.monitor.config.checking import VARIABLE, has_variable
 
-__all__ = ["SECRET", "has_password", "has_variable", "is_secret_option", "resolved", "written_out"]
+__all__ = ["SECRET", "has_password", "is_secret_option", "resolved", "written_out"]
 
 FILE = "_file"
 SECRET = {(key.table, key.name) for key in keys() if key.secret}
 OPTIONS = ("password", "secret", "token", "key.pem", "sasl.oauthbearer.config", "assertion", "jaas", "credential")
-VARIABLE = re.compile(r"\$\$\{|\$\{([^}]*)\}")
 PASSWORD = re.compile(r"\w+://(?:[^/?]*:[^/?]*@|.*[?&]password=)")
 LARGEST = 1 << 16  # bytes of a file with a secret
 Tables = Mapping[str, Mapping[str, Any]]
@@ -40,11 +40,6 @@ def written_out(value: object) -> bool:
 def has_password(value: object) -> bool:
     """Return whether a text is the address of a database with a password that is written out."""
     return written_out(value) and PASSWORD.match(str(value)) is not None
-
-
-def has_variable(value: object) -> bool:
-    """Return whether a text names a variable of the environment."""
-    return isinstance(value, str) and any(match[1] is not None for match in VARIABLE.finditer(value))
 
 
 def resolved(tables: Tables) -> dict[str, dict[str, Any]]:

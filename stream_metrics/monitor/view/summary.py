@@ -136,7 +136,7 @@ def _table(
     columns = [Column("samples", "n", [number(row.n) for row in rows])]
     for at, key in enumerate(keys):
         cells = [
-            figure(row.metrics.get(key)) if at or isinstance(row, WindowView) else ranged(row, key) for row in rows
+            ranged(row, key) if isinstance(row, GroupRow) and not at else figure(row.metrics.get(key)) for row in rows
         ]
         columns.append(Column(inline_title(key), inline_title(key), cells, at))
     return Table(heading, names, columns).fit(width).lines()

@@ -8,9 +8,10 @@ import tomllib
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from stream_metrics.catalog.table import ALIASES
-from stream_metrics.monitor.config import Config, ConfigError, Counting, Join, Key, Serve, keys
+from stream_metrics.monitor.config import Alerts, Config, ConfigError, Counting, Join, Key, Serve, Source, Store, keys
 from stream_metrics.monitor.config.reading import configured, example, layered, load, tables_of
 
 
@@ -99,6 +100,56 @@ def test_what_is_refused(tables, message) -> None:
     """Unknown tables and keys with what may be meant, other types, values that are none of those allowed."""
     with pytest.raises(ConfigError, match=message):
         configured(tables)
+
+
+@pytest.mark.parametrize("key", [key for key in keys() if key.length], ids=lambda key: f"{key.table}.{key.name}")
+def test_lengths_of_time_are_checked(key: Key) -> None:
+    """Where a table is made; a variable stands for any text until it is replaced."""
+    several = isinstance(key.default, tuple)
+    for text, good in (("5m", True), ("soon", False), ("-1s", False), ("", False), ("${X}", True), ("0s", None)):
+        good = key.length == "of at least 0" if good is None else good
+        tables = {key.table: {key.name: [text] if several else text}}
+        message = refused(tables)
+        assert (message == "") == good
+        if message:
+            assert f"`{key.name}{'[0]' * several}` in [{key.table}] to be a length of time" in message
+
+
+MISTAKES: list[tuple[type[Any], dict[str, Any]]] = [
+    (Join, {"ttl": 3}),
+    (Join, {"ttl": "soon"}),
+    (Join, {"in_memory": -1}),
+    (Join, {"votes": 10**6}),
+    (Counting, {"windows": "1h"}),
+    (Counting, {"windows": ("1h", "1x")}),
+    (Counting, {"labels": ((1,),)}),
+    (Counting, {"clock": "labels"}),
+    (Counting, {"scores": "some"}),
+    (Source, {"options": {"a": 1}}),
+    (Store, {"every_seconds": 0}),
+    (Store, {"retention": ("1m for 2d for 3d",)}),
+    (Serve, {"port": True}),
+    (Serve, {"token": 5}),
+    (Alerts, {"retry": "0s"}),
+]
+
+
+@pytest.mark.parametrize(("table", "values"), MISTAKES, ids=str)
+def test_tables_made_in_python_are_checked_as_those_of_toml(table: type[Any], values: dict[str, Any]) -> None:
+    """When they are made, and when they are changed, with the same error."""
+    with pytest.raises(ConfigError) as made:
+        table(**values)
+    with pytest.raises(ConfigError) as changed:
+        structs.replace(table(), **values)
+    assert str(made.value) == str(changed.value) == refused({table.__name__.lower(): values})
+
+
+def test_values_made_in_python_are_those_of_toml() -> None:
+    """Lists become tuples, whole numbers floats; what is no table is refused."""
+    assert Counting(windows=["1h"]) == Counting(windows=("1h",))  # type: ignore[arg-type]
+    assert type(Store(every_seconds=2).every_seconds) is float
+    with pytest.raises(ConfigError, match=r"'join' to be a table, \[join\], but got a str"):
+        Config(join="5m")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
