@@ -38,9 +38,10 @@ from stream_metrics.monitor.events.arrivals import reading_time
 from stream_metrics.monitor.events.decoding import Decoder
 from stream_metrics.monitor.events.recent import RecentRejects
 from stream_metrics.monitor.events.records import Record, Rejected
+from stream_metrics.monitor.group import Group
 from stream_metrics.monitor.join.outcomes import JoinStats
 from stream_metrics.monitor.partition import Partition, by_part
-from stream_metrics.monitor.replicas import Group, Replicas, Report
+from stream_metrics.monitor.replicas import Replicas, Report
 from stream_metrics.monitor.store import StaleOwner, StoreError, TemporaryPanes
 from stream_metrics.monitor.store.classes import CLASSES, StoredClasses
 from stream_metrics.monitor.store.export import Export, Exported, write_export

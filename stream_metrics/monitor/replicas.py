@@ -16,9 +16,8 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 from stream_metrics.monitor.config import Config
@@ -28,9 +27,9 @@ from stream_metrics.monitor.store import StoreError
 from stream_metrics.monitor.store.rows import Lease
 from stream_metrics.monitor.store.sharing import Fetched, Reported, Shared
 from stream_metrics.monitor.store.tables import StateStore
-from stream_metrics.monitor.view.types import DeadLetter, ReplicaRow, View
+from stream_metrics.monitor.view.types import ReplicaRow
 
-__all__ = ["Group", "Other", "Replicas", "Report"]
+__all__ = ["Other", "Replicas", "Report"]
 
 LOG = logging.getLogger("stream_metrics.monitor")
 EVERY = 0.5  # seconds between two readings, or more: at most a tenth of the time
@@ -39,7 +38,6 @@ LEASE = 1.5  # seconds; after the holder dies, the next is elected this long and
 HUNG = 120.0  # seconds without an evaluation, after which the worker gives up the lease
 SILENT = 10.0  # seconds without a report, after which a worker is shown as silent
 ALERTS = "alerts"
-LETTERS = 100
 
 
 @dataclass
@@ -258,60 +256,3 @@ def _row(worker: str, age: float, report: Report, this: bool, alerts: bool) -> R
     lag = None if report.lag is None else sum(records for _, _, records in report.lag)
     state = "live" if age < SILENT else "silent"
     return ReplicaRow(worker, state, this, alerts, age, report.partitions, lag, report.problem)
-
-
-class Group:
-    """The partitions, lag, dead letters and problems of all workers of a group at one moment.
-
-    Without `replicas` the group is this worker.
-    """
-
-    def __init__(
-        self,
-        replicas: Replicas | None,
-        mine: Mapping[int, Partition],
-        lag: Mapping[tuple[str, int], int] | None,
-        letters: Sequence[Rejected],
-        problem: str | None,
-    ) -> None:
-        self._replicas, self._letters = replicas, letters
-        self._others = [] if replicas is None else replicas.others(mine)
-        reports = [] if replicas is None else replicas.reports()
-        numbered = {**mine, **{other.partition.number: other.partition for other in self._others}}
-        self.partitions = [partition for _, partition in sorted(numbered.items())]
-        self.lag = _merged_lag(lag, mine, reports)
-        self.problem = "; ".join(dict.fromkeys(filter(None, [problem, *(each.problem for each in reports)]))) or None
-        self._rejected = [report.rejected_share for report in reports if report.rejected_share is not None]
-        self.others_per_second = sum(report.per_second for report in reports)
-
-    def rejected_share(self, mine: float | None) -> float | None:
-        """Return the largest share of recent records that a worker rejected."""
-        return max([*self._rejected, *([] if mine is None else [mine])], default=None)
-
-    def mark(self, operation: View) -> None:
-        """Add the owners of partitions, the other workers and the dead letters of all to a view."""
-        others = {other.partition.number: other for other in self._others}
-        for row in operation.partitions:
-            if row.partition in others:
-                row.owner, row.age = others[row.partition].owner, others[row.partition].age
-        letters = {letter[:3]: letter for letter in reversed(self._letters)}
-        if self._replicas is not None:
-            operation.replicas = self._replicas.view()
-            if self._replicas.problem is not None:
-                operation.incomplete.append(f"what other workers count cannot be read: {self._replicas.problem}")
-            letters |= {letter[:3]: letter for letter in self._replicas.letters() if letter[:3] not in letters}
-        operation.dead_letters = [DeadLetter(*letter) for letter in islice(letters.values(), LETTERS)]
-
-
-def _merged_lag(
-    mine: Mapping[tuple[str, int], int] | None, partitions: Collection[int], reports: Sequence[Report]
-) -> dict[tuple[str, int], int] | None:
-    """Return how many records are to be read by (topic, partition); None if a worker that has partitions is unsure."""
-    if mine is None and (partitions or not reports):
-        return None
-    lag = dict(mine or {})
-    for report in reports:
-        if report.lag is None and report.partitions:
-            return None
-        lag |= {(topic, part): records for topic, part, records in report.lag or ()}
-    return lag

@@ -31,7 +31,7 @@ def shown_name(path: str) -> str:
     """Return a path as it is, and an address without secrets."""
     if not is_address(path):
         return path
-    from stream_metrics.monitor.store.postgres import shown_address
+    from stream_metrics.monitor.store.postgres_address import shown_address
 
     return shown_address(path)
 

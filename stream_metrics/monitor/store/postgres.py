@@ -18,15 +18,14 @@ from functools import cache
 from typing import Any, Self, TypeVar
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from stream_metrics.monitor.events.records import Rejected
 from stream_metrics.monitor.store.panes import PaneTables
+from stream_metrics.monitor.store.postgres_address import shown_address, with_defaults
 from stream_metrics.monitor.store.rows import Pane, PendingRow, Row, StoreError
 from stream_metrics.monitor.store.schema import SCHEMA, check_version, for_postgres, statements_after
 from stream_metrics.monitor.store.tables import StateStore
 
-__all__ = ["PostgresStore", "shown_address"]
+__all__ = ["PostgresStore"]
 
 T = TypeVar("T")
 PATIENCE = 20.0  # seconds, for a server that is away
@@ -37,41 +36,11 @@ LARGE = ("state", "state"), ("parts", "body"), ("log", "body")
 PENDING = {"part": "integer", "row": "integer", "id": "blob", "body": "blob"}
 TYPES = {"integer": "int8", "real": "float8", "text": "text", "blob": "bytea"}
 ROWS = 100  # fetched at once; states are large
-DEFAULTS = {
-    "target_session_attrs": "read-write",
-    "connect_timeout": "5",
-    "keepalives_idle": "10",
-    "keepalives_interval": "5",
-    "keepalives_count": "3",
-    "tcp_user_timeout": "20000",
-    "application_name": "stream-metrics monitor",
-}
 SETTINGS = (
     "set idle_in_transaction_session_timeout = '10s'",  # a worker that is stopped lets go of its rows
     "set lock_timeout = '15s'",
     "set client_min_messages = warning",
 )
-
-
-def shown_address(path: str) -> str:
-    """Return the parts of an address that may be shown: user, host, port and database, never a password.
-
-    ``StoreError`` if the address cannot be parsed.
-    """
-    try:
-        parts = conninfo_to_dict(path)
-        ports = str(parts.get("port") or "").split(",")
-        known = path.partition("?")[0].count("@") <= 1 and all(not port or port.isdecimal() for port in ports)
-    except psycopg.Error:
-        known = False
-    if not known:  # messages of the client would show what it parsed as port or host
-        raise StoreError(
-            "Expected an address such as postgresql://user@host:5432/database, with %40 for @ and %3A for : in a "
-            "password, but it is none"
-        ) from None
-    user, host, port = (parts.get(name) for name in ("user", "host", "port"))
-    place = f"{f'{user}@' if user else ''}{host or ''}{f':{port}' if port else ''}"
-    return f"postgresql://{place}/{parts.get('dbname') or ''}"
 
 
 @cache
@@ -93,7 +62,7 @@ class PostgresStore(StateStore):
         super().__init__(worker)
         self.name = shown_address(path)
         self._reader: PostgresStore | None = None  # for other threads
-        self._address = make_conninfo(path, **{k: v for k, v in DEFAULTS.items() if k not in conninfo_to_dict(path)})
+        self._address = with_defaults(path)
         with self._named_errors():
             self._connection = self._connected()
             try:
@@ -306,14 +275,6 @@ class PostgresStore(StateStore):
     def claim(self, part: int) -> Row:
         """Become the owner of a partition and return its stored state; ``StoreError`` if that is damaged."""
         return self.patiently(lambda: super(PostgresStore, self).claim(part))
-
-    def letters(self, most: int = 100) -> list[Rejected]:
-        """Return the last records that were rejected, the newest first."""
-        return self.patiently(lambda: super(PostgresStore, self).letters(most))
-
-    def notes(self) -> dict[str, bytes]:
-        """Return what others have put beside the states."""
-        return self.patiently(super().notes)
 
     def _rows(self, statement: str, part: int, *values: object) -> list[PendingRow]:
         return self.patiently(lambda: super(PostgresStore, self)._rows(statement, part, *values))

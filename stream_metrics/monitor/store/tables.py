@@ -240,15 +240,13 @@ class StateStore(ABC):
 
     def letters(self, most: int = 100) -> list[Rejected]:
         """Return the last records that were rejected, the newest first."""
-        columns = 'topic, partition, "offset", reason, detail'
-        with self._named_errors():
-            rows = self._run(f"select {columns} from dead_letters order by rowid desc limit ?", most)
-            return [Rejected(*letter) for letter in rows.fetchall()]
+        query = 'select topic, partition, "offset", reason, detail from dead_letters order by rowid desc limit ?'
+        return [Rejected(*letter) for letter in self.patiently(lambda: self.run(query, most).fetchall())]
 
     def notes(self) -> dict[str, bytes]:
         """Return the notes by name; earlier versions also wrote their trend lines, which are not read."""
-        with self._named_errors():
-            rows = self._run("select name, body, crc from notes where name <> 'history'").fetchall()
+        query = "select name, body, crc from notes where name <> 'history'"
+        rows = self.patiently(lambda: self.run(query).fetchall())
         for name, body, crc in rows:
             self.check_crc(f"the note {name!r}", crc, body)
         return {name: body for name, body, _ in rows}
