@@ -74,20 +74,33 @@ class GroupTable:
         """Return the sum of the bytes of groups; None if it takes states to add them up, or there are none."""
         table: Self | None = None
         for data in parts:
-            if table is None:
-                form = _form_of(data)
-                if form is None:
-                    return None
-                table = cls(form)
-            if not table._add(data):
+            table = cls._like(data) if table is None else table
+            if table is None or not table.add(data):
                 return None
         return table
+
+    @classmethod
+    def running(cls, parts: Sequence[bytes]) -> list[bytes] | None:
+        """Return the bytes of the sum of the first, of the first two, and so on; None as for `of`."""
+        table, sums = cls._like(parts[0]) if parts else None, list[bytes]()
+        for data in parts:
+            total = table.to_bytes() if table is not None and table.add(data) else None
+            if total is None:
+                return None
+            sums.append(total)
+        return sums
+
+    @classmethod
+    def _like(cls, data: bytes) -> Self | None:
+        """Return an empty table for groups with the options of some bytes; None if these count no labels."""
+        form = _form_of(data)
+        return None if form is None else cls(form)
 
     def has_form(self, form: _Form) -> bool:
         """Return whether there are samples of groups with these options."""
         return self._form == form and self._rows.n > 0
 
-    def _add(self, data: bytes) -> bool:
+    def add(self, data: bytes) -> bool:
         """Add the bytes of groups with the same options; False if that takes states."""
         start = self._form.start
         if data[HEADER : HEADER + len(start)] != start or not self._rows.add(data, HEADER + len(start)):

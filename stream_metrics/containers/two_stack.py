@@ -10,13 +10,13 @@ beside it, and joins it when the front is next built.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from stream_metrics.states.protocols import Accumulator
 
-__all__ = ["PaneForm", "StatesAsTheyAre", "TwoStackAggregator"]
+__all__ = ["PaneForm", "StatesAsTheyAre", "TwoStackAggregator", "running_merges"]
 
 State = TypeVar("State", bound="Accumulator")
 Stored = TypeVar("Stored")  # what a pane is stored as
@@ -37,6 +37,19 @@ class PaneForm(Protocol[State, Stored]):
     def keep(self, state: State) -> Stored:
         """Return the stored form of a state that changes afterwards."""
 
+    def merges(self, stored: Sequence[Stored]) -> list[Stored]:
+        """Return the stored forms of the first state, the merge of the first two, and so on."""
+
+
+def running_merges(form: PaneForm[State, Stored], stored: Sequence[Stored]) -> list[Stored]:
+    """Return the stored forms of the first state, the merge of the first two, and so on."""
+    total: State | None = None
+    merges = []
+    for each in stored:
+        total = form.thaw(each) if total is None else total.merge(form.read(each))
+        merges.append(form.keep(total))
+    return merges
+
 
 class StatesAsTheyAre:
     """Panes are stored as states."""
@@ -56,6 +69,10 @@ class StatesAsTheyAre:
     def keep(self, state: Accumulator) -> Accumulator:
         """Return a copy."""
         return state.copy()
+
+    def merges(self, stored: Sequence[Accumulator]) -> list[Accumulator]:
+        """Return copies of the running merge."""
+        return running_merges(self, stored)
 
 
 class TwoStackAggregator(Generic[State, Stored]):
@@ -140,12 +157,8 @@ class TwoStackAggregator(Generic[State, Stored]):
             stored = self._form.freeze(pane, late)
             del panes[pane]
             self.frozen[pane] = stored
-        keys, front = sorted(self.frozen), []
-        total: State | None = None
-        for pane in reversed(keys):
-            stored = self.frozen[pane]
-            total = self._form.thaw(stored) if total is None else total.merge(self._form.read(stored))
-            front.append(self._form.keep(total))
+        keys = sorted(self.frozen)
+        front = self._form.merges([self.frozen[pane] for pane in reversed(keys)])
         self.forget_merges()
         self._keys, self._front, self._stale = keys, front[::-1], False
 
@@ -162,7 +175,5 @@ class TwoStackAggregator(Generic[State, Stored]):
     def with_late(self, panes: Mapping[int, State]) -> dict[int, State]:
         """Return all panes in the order of time as states, each with what came late for it."""
         states = {pane: self._form.read(stored) for pane, stored in self.frozen.items()}
-        both = {
-            pane: state.copy().merge(panes[pane]) if pane in panes else state for pane, state in states.items()
-        }
+        both = {pane: state.copy().merge(panes[pane]) if pane in panes else state for pane, state in states.items()}
         return dict(sorted({**panes, **both}.items()))

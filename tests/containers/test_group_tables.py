@@ -43,6 +43,14 @@ def test_text_is_always_summed(batches, limit):
     assert summed([state.to_bytes() for state in states]) == sm.merge(states).to_bytes()
 
 
+@given(st.lists(SAMPLES, min_size=1, max_size=5), LIMITS)
+def test_running_sums_are_the_sums_of_the_first_parts(batches, limit):
+    parts = [counted(sm.ByGroup(sm.ConfusionMatrix(), limit), samples).to_bytes() for samples in batches]
+    running = GroupTable.running(parts)
+    sums = [summed(parts[: at + 1]) for at in range(len(parts))]
+    assert running == (None if None in sums else sums)
+
+
 @given(st.lists(st.tuples(st.integers(0, 300), st.integers(-5, 5), st.integers(0, 20)), min_size=1))
 def test_numbers_of_one_type_are_summed(samples):
     states = [counted(sm.ByGroup(sm.ConfusionMatrix(), 5), part) for part in (samples[::2], samples[1::2])]

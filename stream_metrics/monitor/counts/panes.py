@@ -15,10 +15,10 @@ from typing import Generic, Protocol, Self, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics.containers.group_tables import holds_samples_like
+from stream_metrics.containers.group_tables import GroupTable, holds_samples_like
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.containers.timed import TimeWindow
-from stream_metrics.containers.two_stack import TwoStackAggregator
+from stream_metrics.containers.two_stack import TwoStackAggregator, running_merges
 from stream_metrics.errors import DecodeError, MergeError
 from stream_metrics.inputs.times import LIMIT, format_duration, parse_duration
 from stream_metrics.metrics.metric_set import MetricSet
@@ -52,6 +52,10 @@ class _AsBytes(Generic[State]):
     def keep(self, state: State) -> bytes:
         """Return the bytes of a state."""
         return state.to_bytes()
+
+    def merges(self, stored: Sequence[bytes]) -> list[bytes]:
+        """Return the bytes of the running merge."""
+        return GroupTable.running(stored) or running_merges(self, stored)
 
 
 class Panes(Generic[State]):
