@@ -255,7 +255,7 @@ class Monitor:
     def _report(self) -> Report:
         """Return what this worker reports to the others."""
         lag = None if self._lag is None else [(*place, records) for place, records in self._lag.items()]
-        age = None if self.checkpointed is None else max(self.clock() - self.checkpointed, 0.0)
+        age = self._checkpoint_age(self.clock())
         rejected = self._recent.share(time.monotonic())
         return Report(self.partitions, age, lag, self._source_problem, self._per_second(), rejected)
 
@@ -505,9 +505,14 @@ class Monitor:
         operation.records.per_second = self._per_second() + group.others_per_second
         if operation.event_time is not None:
             operation.lag.seconds = max(now - operation.event_time, 0.0)
-        age = None if self.checkpointed is None else now - self.checkpointed
+        age = self._checkpoint_age(now)
         operation.checkpoint = Checkpoint(age, self.checkpoint_seconds, self.checkpoint_bytes, self.last_error)
         return readings, operation, now, at
+
+    def _checkpoint_age(self, now: float) -> float | None:
+        """Return for how long nothing was written; if the first checkpoint fails already, since the start."""
+        since = self.started if self.checkpointed is None and self.last_error else self.checkpointed
+        return None if since is None else max(now - since, 0.0)
 
     def _group(self) -> Group:
         """Return what all workers have; only under the lock."""

@@ -270,6 +270,30 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path: Path, caplog: pytest.
     again.close()
 
 
+def test_a_first_checkpoint_that_fails_has_an_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule about `checkpoint_age` fires also if nothing was ever written."""
+    monitor, clock = opened(tmp_path, BUSY), [NOW]
+    monitor.clock, monitor.started = lambda: clock[0], NOW
+    monitor.assign([0])
+    assert monitor.view().checkpoint.age is None
+
+    def full(*_: object) -> None:
+        raise StoreError("disk full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(monitor.store, "save", full)
+        monitor._ended = 0.0  # as if a while ago
+        monitor.step(STREAM[:100])
+    clock[0] += 700
+    failing = monitor.view().checkpoint
+    monitor.checkpoint()
+
+    assert failing.error == "disk full"
+    assert failing.age == 700
+    assert monitor.view().checkpoint.age == 0
+    monitor.close()
+
+
 def test_the_view_is_data_and_does_not_disturb(tmp_path: Path) -> None:
     """Threads that read all the time get data that JSON can hold, and reading does not change the counts."""
     monitor, seen, ended = opened(tmp_path), [], threading.Event()
