@@ -44,7 +44,7 @@ from stream_metrics.monitor.partition import Partition, by_part
 from stream_metrics.monitor.replicas import Replicas, Report
 from stream_metrics.monitor.store import StaleOwner, StoreError, TemporaryPanes
 from stream_metrics.monitor.store.classes import CLASSES, StoredClasses
-from stream_metrics.monitor.store.export import Export, Exported, write_export
+from stream_metrics.monitor.store.export import Export, Exported, check_target, write_export
 from stream_metrics.monitor.store.rows import Lease
 from stream_metrics.monitor.store.tables import StateStore
 from stream_metrics.monitor.view.annotations import Annotations
@@ -74,10 +74,12 @@ class Monitor:
     """Joins and counts the records of its partitions; without a `store` nothing is kept.
 
     `clock` returns the current time, by which events from the future are rejected and which the page shows.
-    `last_error` is why the last checkpoint failed, or None.
+    `last_error` is why the last checkpoint failed, or None. ``StoreError`` if the export would replace another file.
     """
 
     def __init__(self, config: Config, store: StateStore | None = None, clock: Callable[[], float] = time.time) -> None:
+        if config.store.export:
+            check_target(config.store.export)
         self.config, self.store, self.clock = config, store, clock
         self.panes: StateStore | TemporaryPanes = TemporaryPanes() if store is None else store
         self.started = clock()

@@ -15,9 +15,9 @@ from stream_metrics.errors import DecodeError
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.counts.counting import Counts
 from stream_metrics.monitor.store.rows import StoreError
-from stream_metrics.wire import Portable, write_file
+from stream_metrics.wire import MAGIC, Portable, write_file
 
-__all__ = ["Export", "Exported", "read_export", "write_export"]
+__all__ = ["Export", "Exported", "check_target", "read_export", "write_export"]
 
 T = TypeVar("T")
 
@@ -67,6 +67,19 @@ def write_export(path: str, export: Export) -> None:
         write_file(path, export.to_bytes(), private=True)
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}") from error
+
+
+def check_target(path: str) -> None:
+    """Raise ``StoreError`` if there is a file that an export must not replace, since it is none."""
+    try:
+        with open(path, "rb") as file:
+            beginning = file.read(64)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror or error}") from error
+    if beginning and not (beginning.startswith(MAGIC) and Export.KIND.encode() in beginning):
+        raise StoreError(f"{path}: expected no file, or an earlier export, where `export` in [store] is written")
 
 
 def read_export(path: str) -> Export:

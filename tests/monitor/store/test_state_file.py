@@ -15,7 +15,10 @@ from typing import Any
 import pytest
 from support.stores import change
 
+from stream_metrics.monitor.config import Config
+from stream_metrics.monitor.config import Store as StoreConfig
 from stream_metrics.monitor.events.records import Rejected
+from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.store import Row, Store, StoreError, locks, offsets
 from stream_metrics.monitor.store.backups import restore
 from stream_metrics.monitor.store.export import Export, Exported, read_export, write_export
@@ -237,6 +240,24 @@ def test_an_export_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.Mon
     assert os.listdir(tmp_path) == ["export"]
     with pytest.raises(StoreError, match="No such file or directory"):
         write_export(str(tmp_path / "nowhere" / "export"), first)
+
+
+@pytest.mark.parametrize("there", [b'{"id": 1}\n', b"SQLite format 3\0", b"SMET\x01....\x92\xa9MetricSet\x90"])
+def test_an_export_replaces_only_exports(tmp_path: Path, there: bytes) -> None:
+    """The file of the source, the state file or any other are refused at the start, and stay as they are."""
+    path = tmp_path / "file"
+    config = Config(store=StoreConfig(export=str(path)))
+    path.write_bytes(there)
+    with pytest.raises(StoreError, match=r"file: expected no file, or an earlier export"):
+        Monitor(config)
+    assert path.read_bytes() == there
+    path.write_bytes(b"")
+    for _ in range(2):
+        monitor = Monitor(config, Store(str(tmp_path / "state")))
+        monitor.assign([0])
+        monitor.close()
+
+    assert len(read_export(str(path)).partitions) == 1
 
 
 def _failing(*arguments: Any) -> None:
