@@ -104,51 +104,60 @@ cdef void histogram_add(ScoreHistogram *c, uint64_t code, Py_ssize_t group, int6
     count_code(c, code, group, whole, part)
 
 
-cdef bint histogram_holds(ScoreHistogram *c, uint64_t code, Py_ssize_t group, int64_t whole,
-                          fraction_t part) noexcept nogil:
-    """Whether a score has at least this weight, at level 0."""
-    cdef Py_ssize_t cell
+cdef Py_ssize_t histogram_holds(const ScoreHistogram *c, uint64_t code, Py_ssize_t group, int64_t whole,
+                                fraction_t part) noexcept nogil:
+    """Return the slot of a score that has at least this weight, at level 0; -1 if it has not."""
+    cdef Py_ssize_t at, cell
     cdef uint64_t have
     if c.used == 0 or group >= c.groups:
-        return False
-    cell = <Py_ssize_t> c.slot[find(c, code)] - 1
+        return -1
+    at = find(c, code)
+    cell = <Py_ssize_t> c.slot[at] - 1
     if cell < 0:
-        return False
+        return -1
     have = record_of(c, cell)[2 + 2 * group]
-    return have > <uint64_t> whole or (
-        have == <uint64_t> whole and part <= (0 if c.fractions == NULL else c.fractions[2 * (c.groups * cell + group)]))
+    if have > <uint64_t> whole or (
+            have == <uint64_t> whole and part <= (0 if c.fractions == NULL else fractions_of(c, cell)[2 * group])):
+        return at
+    return -1
 
 
-cdef bint histogram_is_all(ScoreHistogram *c, uint64_t code, Py_ssize_t group, int64_t whole,
+cdef bint histogram_is_all(const ScoreHistogram *c, Py_ssize_t at, Py_ssize_t group, int64_t whole,
                            fraction_t part) noexcept nogil:
-    """Whether this weight is all the weight of a score, at level 0."""
-    cdef Py_ssize_t cell = <Py_ssize_t> c.slot[find(c, code)] - 1, g
+    """Whether this weight is all the weight of the score in a slot, at level 0."""
+    cdef Py_ssize_t cell = <Py_ssize_t> c.slot[at] - 1, g
+    cdef const uint64_t *record = record_of(c, cell)
+    cdef uint64_t total = 0  # no sum of weights overflows
     for g in range(c.groups):
-        if g != group and occupied(c, cell, g):
+        total += record[2 + 2 * g]
+    if total != <uint64_t> whole or record[2 + 2 * group] != total:
+        return False
+    if c.fractions == NULL:
+        return part == 0
+    for g in range(c.groups):
+        if fractions_of(c, cell)[2 * g] != (part if g == group else 0):
             return False
-    return (record_of(c, cell)[2 + 2 * group] == <uint64_t> whole
-            and part == (0 if c.fractions == NULL else c.fractions[2 * (c.groups * cell + group)]))
+    return True
 
 
-cdef void histogram_remove(ScoreHistogram *c, uint64_t code, Py_ssize_t group, int64_t whole,
-                           fraction_t part) noexcept nogil:
-    """Undo `histogram_add` at level 0, where the histogram has the weight."""
-    cdef Py_ssize_t at = find(c, code), cell = <Py_ssize_t> c.slot[at] - 1, g
+cdef void histogram_remove(ScoreHistogram *c, Py_ssize_t at, Py_ssize_t group, int64_t whole, fraction_t part,
+                           bint is_all) noexcept nogil:
+    """Undo `histogram_add` at level 0 for the score in a slot; `is_all` says that this is all the weight it has."""
+    cdef Py_ssize_t cell = <Py_ssize_t> c.slot[at] - 1
     cdef uint64_t *t = record_of(c, cell) + 2 + 2 * group
-    cdef uint64_t moment = <uint64_t> whole * (code >> SHIFT), low = 0
+    cdef uint64_t shifted = record_of(c, cell)[0] >> SHIFT, moment = <uint64_t> whole * shifted, low = 0
     cdef fraction_t none[2]
     cdef fraction_t *fractions = none
+    take_fixed(c.sum + 2 * group, c.sum + 2 * group + 1, <uint64_t> whole, part)
+    if is_all:
+        remove_cell(c, at, cell)
+        return
     none[0], none[1] = 0, 0
     if c.fractions != NULL:
-        fractions = c.fractions + 2 * (c.groups * cell + group)
-    add_product(&moment, &low, part, code >> SHIFT)
-    take_fixed(c.sum + 2 * group, c.sum + 2 * group + 1, <uint64_t> whole, part)
+        fractions = fractions_of(c, cell) + 2 * group
+    add_product(&moment, &low, part, shifted)
     take_fixed(t, fractions, <uint64_t> whole, part)
     take_fixed(t + 1, fractions + 1, moment, low)
-    for g in range(c.groups):
-        if occupied(c, cell, g):
-            return
-    remove_cell(c, at, cell)
 
 
 cdef void remove_cell(ScoreHistogram *c, Py_ssize_t at, Py_ssize_t cell) noexcept nogil:

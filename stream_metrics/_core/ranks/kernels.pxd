@@ -92,12 +92,12 @@ cdef struct ScoreHistogram:
 
 cdef void histogram_add(ScoreHistogram *c, uint64_t code, Py_ssize_t group, int64_t whole,
                         fraction_t part) noexcept nogil
-cdef bint histogram_holds(ScoreHistogram *c, uint64_t code, Py_ssize_t group, int64_t whole,
-                          fraction_t part) noexcept nogil
-cdef bint histogram_is_all(ScoreHistogram *c, uint64_t code, Py_ssize_t group, int64_t whole,
+cdef Py_ssize_t histogram_holds(const ScoreHistogram *c, uint64_t code, Py_ssize_t group, int64_t whole,
+                                fraction_t part) noexcept nogil
+cdef bint histogram_is_all(const ScoreHistogram *c, Py_ssize_t at, Py_ssize_t group, int64_t whole,
                            fraction_t part) noexcept nogil
-cdef void histogram_remove(ScoreHistogram *c, uint64_t code, Py_ssize_t group, int64_t whole,
-                           fraction_t part) noexcept nogil
+cdef void histogram_remove(ScoreHistogram *c, Py_ssize_t at, Py_ssize_t group, int64_t whole, fraction_t part,
+                           bint is_all) noexcept nogil
 cdef void histogram_absorb(ScoreHistogram *c, const ScoreHistogram *o, const int64_t *to) noexcept nogil
 cdef bint above_one(const ScoreHistogram *c) noexcept nogil
 cdef Py_ssize_t histogram_cell(ScoreHistogram *c, uint64_t key, uint64_t single_code) noexcept nogil
@@ -164,6 +164,7 @@ cdef struct Class:
     int64_t type_counts[3]    # appearances of its label as bool, as int and as float
     ScoreHistogram *histogram     # its scores, or NULL while all were 0
     bint single        # whether a single score was counted beside a sample of the class
+    Py_ssize_t entry   # while a sample is reverted: the place of its score for the class, from 1 on; else 0
 
 cdef class RankCounters(Guarded):
     cdef readonly Py_ssize_t buckets
@@ -203,6 +204,8 @@ cdef struct Entry:
     Py_ssize_t class_index
     uint64_t code
     int kind
+    bint is_all      # of a sample to be reverted: whether it has all the weight of the score
+    Py_ssize_t slot  # of the score in its column
 
 
 cdef int sort_cells(ScoreHistogram *c) except -1

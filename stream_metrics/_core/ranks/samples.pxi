@@ -247,7 +247,7 @@ cdef int revert_sample(RankCounters self, object y_true, object scores, object w
         if whole | part:
             possible = possible and i >= 0 and remove_sample(self, i, kind, entry, n, whole, part, check_only)
         else:
-            possible = possible and self.n > least_samples(self, -1, NULL, 0, 0, 0)
+            possible = possible and self.n > least_samples(self, -1, NULL, 0, 0)
     finally:
         if entry != near:
             PyMem_RawFree(entry)
@@ -292,42 +292,53 @@ cdef Py_ssize_t set_entries(RankCounters self, Entry *entry, list labels, list v
     return n
 
 
-cdef Py_ssize_t least_samples(RankCounters self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole,
+cdef Py_ssize_t least_samples(RankCounters self, Py_ssize_t i, const Entry *entry, int64_t whole,
                               fraction_t part) noexcept:
     """Return the least possible number of samples without this one (of class i, -1 for none).
 
     There is one for each true class with a weight, and in every column one for each cell."""
-    cdef Py_ssize_t j, at, cells, most = 0, classes = 0
+    cdef Py_ssize_t j, most = 0, classes = 0
     cdef Class *c
     for j in range(self.used):
         c = self.classes + j
         classes += (c.whole != 0 or c.part != 0) and not (j == i and c.whole == whole and c.part == part)
-        if c.histogram == NULL:
-            continue
-        cells = c.histogram.used
-        for at in range(n):
-            if entry[at].class_index == j:
-                cells -= histogram_is_all(c.histogram, entry[at].code, i if self.paired else i == j, whole, part)
-        most = max(most, cells)
+        most = max(most, cells_left(c, entry))
     return max(most, classes)
+
+
+cdef inline Py_ssize_t cells_left(const Class *c, const Entry *entry) noexcept:
+    """Return how many cells the column of a class has without the sample that is reverted."""
+    if c.histogram == NULL:
+        return 0
+    return c.histogram.used - (c.entry != 0 and entry[c.entry - 1].is_all)
 
 
 cdef bint remove_sample(RankCounters self, Py_ssize_t i, int kind, Entry *entry, Py_ssize_t n, int64_t whole,
                         fraction_t part, bint check_only) except -1:
     """Remove a sample of class i (unless `check_only`); False, and no change, if a part of it is missing."""
     cdef Py_ssize_t at
-    if not holds_sample(self, i, entry, n, whole, part) or self.n <= least_samples(self, i, entry, n, whole, part):
-        return False
-    if self.pairs and not self.paired:
-        check_stays_unpaired(self, i, entry, n, whole, part)
-    if part != 0:
-        for at in range(n):  # fractions that add up to whole numbers are read from bytes without arrays for them
-            if histogram_reserve(self.classes[entry[at].class_index].histogram, 0, 0, True) < 0:
-                raise MemoryError("no memory for a column of scores")
+    cdef Class *c
+    for at in range(n):
+        if entry[at].class_index < 0:
+            return False
+        c = self.classes + entry[at].class_index
+        # fractions that add up to whole numbers are read from bytes without arrays for them
+        if part != 0 and c.histogram != NULL and histogram_reserve(c.histogram, 0, 0, True) < 0:
+            raise MemoryError("no memory for a column of scores")
+    for at in range(n):
+        self.classes[entry[at].class_index].entry = at + 1
+    try:
+        if not holds_sample(self, i, entry, whole, part) or self.n <= least_samples(self, i, entry, whole, part):
+            return False
+        if self.pairs and not self.paired:
+            check_stays_unpaired(self, i, entry, whole, part)
+    finally:
+        for at in range(n):
+            self.classes[entry[at].class_index].entry = 0
     if not check_only:
         for at in range(n):
-            histogram_remove(self.classes[entry[at].class_index].histogram, entry[at].code,
-                             i if self.paired else i == entry[at].class_index, whole, part)
+            histogram_remove(self.classes[entry[at].class_index].histogram, entry[at].slot,
+                             i if self.paired else i == entry[at].class_index, whole, part, entry[at].is_all)
         unweigh_class(self, i, whole, part)
         for at in range(n):
             remove_type_of(self, entry[at].class_index, entry[at].kind)
@@ -335,55 +346,58 @@ cdef bint remove_sample(RankCounters self, Py_ssize_t i, int kind, Entry *entry,
     return True
 
 
-cdef int check_stays_unpaired(RankCounters self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole,
+cdef int check_stays_unpaired(RankCounters self, Py_ssize_t i, const Entry *entry, int64_t whole,
                               fraction_t part) except -1:
     """Raise ScoreError if the sample is the last of so many classes that a state of the others would have pairs."""
-    cdef Py_ssize_t j, at, cells, left = 0
+    cdef Py_ssize_t j, left = 0
     cdef Class *c
     for j in range(self.used):
         c = self.classes + j
         if self.label_index.names[j] is None:
             continue
-        cells = 0 if c.histogram == NULL else c.histogram.used
-        for at in range(n):
-            if entry[at].class_index == j:
-                cells -= histogram_is_all(c.histogram, entry[at].code, i == j, whole, part)
-        left += cells > 0 or not ((j == i and c.whole == whole and c.part == part) or (c.whole == 0 and c.part == 0))
+        left += cells_left(c, entry) > 0 or not (
+            (j == i and c.whole == whole and c.part == part) or (c.whole == 0 and c.part == 0))
     if left <= most_paired:
         raise ScoreError(subject="to revert", expected=f"while more than {MOST_PAIRED} classes are left", got=left,
                          but=f"{left} would be left, whose pairs were dropped when there were more")
     return 0
 
 
-cdef bint holds_sample(RankCounters self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole,
-                       fraction_t part) noexcept:
-    """Whether the class has the weight, the columns the scores, and every other column as many scores of 0."""
+cdef bint holds_sample(RankCounters self, Py_ssize_t i, Entry *entry, int64_t whole, fraction_t part) noexcept:
+    """Whether the class has the weight, the columns the scores, and every other column as many scores of 0.
+
+    Sets the slots of the scores.
+    """
     cdef ScoreHistogram *histogram
-    cdef Py_ssize_t at, j, group
-    cdef uint64_t zeros, zeros_part
+    cdef Py_ssize_t j, group
+    cdef Entry *own
     if not at_least(self.classes[i].whole, self.classes[i].part, whole, part):
         return False
     for j in range(self.used):
         histogram = self.classes[j].histogram
         group = i if self.paired else i == j
-        at = 0
-        while at < n and entry[at].class_index != j:
-            at += 1
-        if at < n:
-            if histogram == NULL or not histogram_holds(histogram, entry[at].code, group, whole, part):
+        if self.classes[j].entry == 0:
+            if histogram != NULL and group < histogram.groups and not holds_zero(self, i, j, group, whole, part):
                 return False
-        elif histogram != NULL and group < histogram.groups:
-            zeros, zeros_part = <uint64_t> self.classes[i].whole, self.classes[i].part
-            if not self.paired and i != j:
-                zeros, zeros_part = <uint64_t> self.mass, self.mass_part
-                take_fixed(&zeros, &zeros_part, <uint64_t> self.classes[j].whole, self.classes[j].part)
-            take_fixed(&zeros, &zeros_part, histogram.sum[2 * group], histogram.sum[2 * group + 1])
-            if not at_least(zeros, zeros_part, <uint64_t> whole, part):
-                return False
-    for at in range(n):
-        if entry[at].class_index < 0:
+            continue
+        own = entry + self.classes[j].entry - 1
+        own.slot = -1 if histogram == NULL else histogram_holds(histogram, own.code, group, whole, part)
+        if own.slot < 0:
             return False
+        own.is_all = histogram_is_all(histogram, own.slot, group, whole, part)
     return True
+
+
+cdef bint holds_zero(RankCounters self, Py_ssize_t i, Py_ssize_t j, Py_ssize_t group, int64_t whole,
+                     fraction_t part) noexcept:
+    """Whether scores of 0 in column j have the weight, in the group of class i."""
+    cdef const uint64_t *sum = self.classes[j].histogram.sum + 2 * group
+    cdef uint64_t zeros = <uint64_t> self.classes[i].whole, zeros_part = self.classes[i].part
+    if not self.paired and i != j:
+        zeros, zeros_part = <uint64_t> self.mass, self.mass_part
+        take_fixed(&zeros, &zeros_part, <uint64_t> self.classes[j].whole, self.classes[j].part)
+    take_fixed(&zeros, &zeros_part, sum[0], sum[1])
+    return at_least(zeros, zeros_part, <uint64_t> whole, part)
 
 
 cdef void unweigh_class(RankCounters self, Py_ssize_t i, int64_t whole, fraction_t part) noexcept:
