@@ -5,6 +5,9 @@ links to the first. Commands are timed as a whole by the wall clock, start and i
 waited for; a machine with other work to do spoils that, so the time of all processors stands beside it. The scaling is
 that of the time that grows with the data: what all pairs take longer than the fewer ones.
 
+Our modules are compiled to bytecode before, as pip does it. Where Python may not write bytecode, an editable
+installation compiles all of them at each start, which takes longer than the other commands as a whole.
+
 DuckDB, Polars and pyarrow count in a process of their own with default settings, Polars with its streaming engine.
 Spark has started, and has counted once, before it is timed, with fewer pairs, and its time is compared by the pair.
 `MulticlassMetrics` takes numbers, which Spark makes of the text while it reads.
@@ -12,6 +15,7 @@ Spark has started, and has counted once, before it is timed, with fewer pairs, a
 
 from __future__ import annotations
 
+import compileall
 import os
 import subprocess
 import sys
@@ -67,6 +71,7 @@ class Cost(NamedTuple):
 
 def lines() -> Iterator[Line]:
     """Yield what is measured."""
+    compileall.compile_dir(Path(sm.__file__).parent, quiet=2)
     with tempfile.TemporaryDirectory() as name:
         folder, fewer, few = (Path(name, part) for part in ("all", "fewer", "few"))
         for new_folder, pairs in ((folder, PAIRS), (fewer, FEWER)):

@@ -7,6 +7,7 @@ nothing of a fraud model. Then the headline is about the rare class, unless the 
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 
 import numpy as np
 
@@ -28,6 +29,7 @@ def class_key(key: str, name: str) -> str:
     return f"{key}[{json.dumps(name, ensure_ascii=False)}]"
 
 
+@lru_cache(maxsize=1024)
 def split_key(key: str) -> tuple[str, str | None]:
     """Return the key of the catalog, and the name of the class or None."""
     metric, bracket, rest = key.partition("[")
