@@ -135,6 +135,8 @@ class Counting(Table, frozen=True, kw_only=True):
     metrics: Annotated[Texts, _is("the metrics of the headline; none: those that suit how rare classes are")] = ()
 
     def __post_init__(self) -> None:
+        """Check all values, and take each metric by the name that the headline shows."""
+        super().__post_init__()
         structs.force_setattr(self, "metrics", tuple(ALIASES.get(key, key) for key in self.metrics))
 
 
