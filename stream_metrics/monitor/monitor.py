@@ -40,6 +40,7 @@ from stream_metrics.monitor.events.recent import RecentRejects
 from stream_metrics.monitor.events.records import Record, Rejected
 from stream_metrics.monitor.group import Group
 from stream_metrics.monitor.join.outcomes import JoinStats
+from stream_metrics.monitor.notes import Notes
 from stream_metrics.monitor.partition import Partition, by_part
 from stream_metrics.monitor.replicas import Replicas, Report
 from stream_metrics.monitor.store import StaleOwner, StoreError, TemporaryPanes
@@ -55,7 +56,6 @@ from stream_metrics.monitor.view.types import Alert, Checkpoint, Firing, SourceS
 from stream_metrics.monitor.view.view import WindowViews, operation_view, view
 from stream_metrics.monitor.view.window_reading import Reading, read
 from stream_metrics.report.headlines import MONITOR
-from stream_metrics.wire import decoded, encoded
 
 __all__ = ["Monitor"]
 
@@ -97,13 +97,10 @@ class Monitor:
         self._decoder = Decoder(config.fields, config.counting, config.join.ahead)
         self._partitions: dict[int, Partition] = {}
         self._lock = threading.Lock()
-        self._keepers: dict[str, Callable[[], object]] = {}
-        self._takers: dict[str, Callable[[Any], object]] = {}
-        self._mergers: dict[str, Callable[[Any], object]] = {}  # of the notes that any worker may change
+        self._notes = Notes({} if store is None else store.notes())
         self._classes = self._class_pool()
         self.replicas: Replicas | None = None  # once the store is shared with other workers
         self._lease: Lease | None = None  # under which notes are written, where it is shared
-        self._notes: dict[str, bytes] = {} if store is None else store.notes()
         self._dead_letters: deque[Rejected] = deque(
             [] if store is None else store.letters(DEAD_LETTERS)[::-1], DEAD_LETTERS
         )
@@ -124,13 +121,12 @@ class Monitor:
         self._showing = threading.Lock()
         self._windows = WindowViews()
         alone = store is not None and not store.shared
-        stored = self._notes.get(FLOWS) if alone else None
-        self._flows = FlowCounters(None if stored is None else decoded(stored))
+        self._flows = FlowCounters(self._notes.value(FLOWS) if alone else None)
         self._keeps_flows = alone
         self.reference = ReferenceKeeper(self._lengths, config.counting.reference)
         self.annotations = Annotations()
-        self._attach_common("reference", self.reference.to_data, self.reference.merge)
-        self._attach_common("annotations", self.annotations.to_data, self.annotations.merge)
+        self._notes.attach_common("reference", self.reference.to_data, self.reference.merge)
+        self._notes.attach_common("annotations", self.annotations.to_data, self.annotations.merge)
         self.checkpointed: float | None = None  # when, by the clock
         self.checkpoint_seconds = 0.0
         self.checkpoint_bytes = 0
@@ -141,7 +137,7 @@ class Monitor:
         registry = StoredClasses(self.store, self.config.counting)
         pool = ClassPool(self.config.counting, registry if self.store.shared else None, registry.read())
         if not self.store.shared:
-            self._keepers[CLASSES] = lambda: pool.admitted
+            self._notes.attach(CLASSES, lambda: pool.admitted)
         return pool
 
     def report_lag(self, lag: Mapping[tuple[str, int], int] | None) -> None:
@@ -193,31 +189,11 @@ class Monitor:
         Lists come back as tuples. Of workers that share a store, only the one that evaluates alerts stores it. Another
         one that is elected calls `take` with what is stored then, or None.
         """
-        self._keepers[name] = keep
-        if take is not None:
-            self._takers[name] = take
-        return self._kept(name)
-
-    def _attach_common(self, name: str, keep: Callable[[], object], merge: Callable[[Any], object]) -> None:
-        """Store what `keep` returns with every checkpoint of any worker, and merge what the others store.
-
-        `merge` must give the same in any order, since workers write at the same time and read some time later.
-        """
-        merge(self.attach(name, keep))
-        self._mergers[name] = merge
-        self._notes.setdefault(name, encoded(keep()))  # an empty one is not written
-
-    def _kept(self, name: str) -> Any:
-        stored = self._notes.get(name)
-        return None if stored is None else decoded(stored)
+        return self._notes.attach(name, keep, take)
 
     def _merge_common(self) -> None:
-        """Merge the notes that any worker may change; those that were read last may be older than this worker's."""
-        for name, merge in self._mergers.items() if self.replicas is not None else ():
-            stored = self.note(name)
-            if stored is not None and stored != self._notes.get(name):
-                self._notes[name] = stored
-                merge(decoded(stored))
+        if self.replicas is not None:
+            self._notes.merge(self.note)
 
     def share(self) -> None:
         """Show the counts of all workers that share the store from now on, if it can be shared."""
@@ -234,9 +210,7 @@ class Monitor:
         self.replicas.asked = time.monotonic()
         lease, notes = self.replicas.elected()
         if lease is not None and lease != self._lease:
-            self._notes = dict(notes) | {name: self._notes[name] for name in self._mergers}
-            for name, take in self._takers.items():
-                take(self._kept(name))
+            self._notes.take_over(notes)
         self._lease = lease
         return lease is not None
 
@@ -252,7 +226,7 @@ class Monitor:
 
     def note(self, name: str) -> bytes | None:
         """Return a note as it was last read from the store, as bytes; None if there is none."""
-        return (self._notes if self.replicas is None else self.replicas.elected()[1]).get(name)
+        return self._notes.get(name) if self.replicas is None else self.replicas.elected()[1].get(name)
 
     def _report(self) -> Report:
         """Return what this worker reports to the others."""
@@ -367,11 +341,8 @@ class Monitor:
         """
         started, lease = time.monotonic(), self._lease
         changed = [each for each in partitions if each.changed and (each.good or not each.read)]
-        writes = self._keepers if self.replicas is None or lease is not None else self._mergers
-        notes = {name: encoded(self._keepers[name]()) for name in writes}
-        if self._keeps_flows:
-            notes[FLOWS] = encoded(self._flows.content(changed))
-        notes = {name: note for name, note in notes.items() if self._notes.get(name) != note}
+        flows = {FLOWS: self._flows.content(changed)} if self._keeps_flows else {}
+        notes = self._notes.changed(self.replicas is None or lease is not None, flows)
         if changed or notes:
             with self._lock:
                 changes = [partition.change() for partition in changed]
@@ -390,7 +361,7 @@ class Monitor:
                 self._flows.commit(changed)
                 for partition, change in zip(changed, changes, strict=True):
                     partition.written(change)
-            self._notes.update(notes)
+            self._notes.written(notes)
             if self.store is not None:
                 stored = {(topic, each.number): at for each in changed for topic, at in each.next.items()}
                 for notify in self._on_checkpoint:
@@ -563,12 +534,15 @@ class Monitor:
         return (self._read - read_then) / max(time.monotonic() - then, 1e-9)
 
     def close(self) -> None:
-        """Write a last checkpoint, and the export if one is configured, and close the store."""
+        """Write a last checkpoint, and the export if one is configured, and close the store.
+
+        If the store is away for a while, the checkpoint is tried again.
+        """
         if self.store is None:
             self.panes.close()
             return
         try:
-            self._save(list(self._partitions.values()))
+            self.store.patiently(lambda: self._save(list(self._partitions.values())))
             if self.config.store.export:
                 self.export()
         finally:

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from support.monitor_events import CONFIG, NOW, events, records
 from support.stores import change, content, new_address
 
+from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.store import StoreError
 from stream_metrics.monitor.store.opening import open_store
 from stream_metrics.monitor.store.schema import SCHEMA
@@ -94,6 +96,31 @@ def test_a_server_that_is_away_for_too_long(store: Any, monkeypatch: pytest.Monk
         store.save([change(row, 2)], [], {})
     assert store._connected == connected
     assert store.claim(0).next == {"t": 1}
+
+
+def test_the_last_checkpoint_is_tried_again(store: Any, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A monitor that ends while a connection breaks has written everything."""
+    import psycopg
+
+    monitor = Monitor(CONFIG, store, lambda: NOW)
+    monitor.assign([0])
+    stream = records(events(50))
+    monitor.step(stream)
+    run, breaks = store._run, iter([True])
+
+    def cut(statement: str, *values: object) -> Any:
+        if statement == "commit" and next(breaks, False):
+            store._connection.close()
+            raise psycopg.OperationalError("the connection is lost")
+        return run(statement, *values)
+
+    monkeypatch.setattr(store, "_run", cut)
+    monitor.close()
+
+    again = open_store(address)
+    assert next(breaks, None) is None
+    assert again.claim(0).next == {"t": len(stream)}
+    again.close()
 
 
 def test_no_message_has_a_password() -> None:
