@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 
 import stream_metrics as sm
+from stream_metrics._core.confusion.kernels import count_integers
 
 NAN = float("nan")
 
@@ -216,3 +218,23 @@ def test_large_batches_equal_small_ones() -> None:
     expected = np.bincount(truth * 40 + predicted, minlength=1600).reshape(40, 40)
     assert np.array_equal(whole.matrix, expected)
     assert pieces == whole
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
+def test_runs_of_small_integers(dtype: Any) -> None:
+    """Pairs below 16 are counted in runs, with what is left over; a number outside is seen wherever it stands."""
+    g = np.random.default_rng(0)
+    for n in (1, 255, 256, 257, 700, 5000):
+        t, p = g.integers(0, 16, (2, n)).astype(dtype)
+        low, table = count_integers(t, p)
+        expected = np.bincount(16 * t.astype(int) + p, minlength=256).reshape(16, 16)
+
+        assert low == 0
+        np.testing.assert_array_equal(table, expected)
+        for at in {0, n // 2, n - 1}:
+            for column in (t, p):
+                before, column[at] = int(column[at]), 16 if at else -1
+                low, table = count_integers(t, p)
+                counts = {(low + int(i), low + int(j)): int(table[i, j]) for i, j in np.argwhere(table)}
+                assert counts == dict(Counter(zip(t.tolist(), p.tolist(), strict=True)))
+                column[at] = before

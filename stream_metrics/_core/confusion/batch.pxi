@@ -2,10 +2,10 @@
 
 Small integers have a fast path: both columns are read once, masked to a few bits, and counted in a table that fits the
 first-level cache. Four tables are used in turn, because consecutive samples often hit the same cell, and a store must
-finish before the next load from the same address. A pair of numbers from 0 to 15 fits a byte and needs no masks; with
-prefetching that takes 0.8 ns a sample, little more than reading the columns. The bits that the masks remove show,
-at the end of every block, whether a value was outside the table. Everything runs without the interpreter's
-lock on buffers that no other thread changes; the caller adds the result.
+finish before the next load from the same address. A pair of numbers from 0 to 15 fits a byte and needs no masks: runs
+of pairs are packed, many at a time, and counted from there, in about the time that reading both columns takes. The bits
+that the masks remove show, at the end of every block, whether a value was outside the table. Everything runs without
+the interpreter's lock on buffers that no other thread changes; the caller adds the result.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,6 @@ from stream_metrics.labels.label import canonical, is_missing, most_likely
 
 cdef extern from *:
     """
-    #define SM_AHEAD 256
     #if defined(__GNUC__) || defined(__clang__)
     #define SM_PREFETCH(p) __builtin_prefetch(p)
     #else
@@ -33,7 +32,44 @@ cdef extern from *:
     #endif
     """
     void prefetch "SM_PREFETCH"(const void *p) noexcept nogil
-    const int AHEAD "SM_AHEAD"
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #include <string.h>
+    #define SM_RUN 256
+
+    /* Compilers pack 64-bit numbers into bytes in several steps; shifting them into words of two takes a tenth less. */
+    static inline uint64_t sm_pack_pairs(const int64_t *t, const int64_t *p, uint8_t *pair)
+    {
+    #if defined(__GNUC__) || defined(__clang__)
+        typedef uint64_t two __attribute__((vector_size(16)));
+        two seen = {0, 0}, run[SM_RUN / 16], x;
+        for (int side = 0; side < 2; side++, t = p)
+            for (int i = 0; i < SM_RUN; i += 16) {
+                two packed = {0, 0};
+                for (int k = i; k < i + 16; k += 2) {
+                    memcpy(&x, t + k, sizeof(two));
+                    seen |= x;
+                    packed = (packed << 8) + x;
+                }
+                run[i / 16] = side ? run[i / 16] + packed : packed << 4;
+            }
+        memcpy(pair, run, SM_RUN);
+        return seen[0] | seen[1];
+    #else
+        uint64_t seen = 0;
+        for (int i = 0; i < SM_RUN; i++) {
+            seen |= (uint64_t) (t[i] | p[i]);
+            pair[i] = (uint8_t) (((uint64_t) t[i] << 4) + (uint64_t) p[i]);
+        }
+        return seen;
+    #endif
+    }
+    """
+    # Puts a run of pairs of numbers from 0 to 15 into bytes, in some order, and returns the bits of all numbers.
+    uint64_t pack_pairs "sm_pack_pairs"(const int64_t *t, const int64_t *p, uint8_t *pair) nogil
+    const Py_ssize_t RUN "SM_RUN"  # longer and shorter runs are slower
 
 ctypedef fused whole_number:
     int8_t
@@ -76,31 +112,30 @@ cdef uint64_t count_pairs(const whole_number *t, const whole_number *p, Py_ssize
 
 cdef uint64_t count_pairs_sixteen(const whole_number *t, const whole_number *p, Py_ssize_t n,
                                   uint32_t *table) noexcept nogil:
-    """Count n pairs of numbers from 0 to 15, a pair a byte; return the bits that lay outside."""
-    cdef uint64_t a, b, outside = 0
-    cdef Py_ssize_t i = 0
-    while i + 4 <= n:
-        prefetch(t + i + AHEAD)
-        prefetch(p + i + AHEAD)
-        a, b = <uint64_t> <int64_t> t[i], <uint64_t> <int64_t> p[i]
-        outside |= a | b
-        table[<uint8_t> ((a << 4) + b)] += 1
-        a, b = <uint64_t> <int64_t> t[i + 1], <uint64_t> <int64_t> p[i + 1]
-        outside |= a | b
-        table[256 + <Py_ssize_t> <uint8_t> ((a << 4) + b)] += 1
-        a, b = <uint64_t> <int64_t> t[i + 2], <uint64_t> <int64_t> p[i + 2]
-        outside |= a | b
-        table[512 + <Py_ssize_t> <uint8_t> ((a << 4) + b)] += 1
-        a, b = <uint64_t> <int64_t> t[i + 3], <uint64_t> <int64_t> p[i + 3]
-        outside |= a | b
-        table[768 + <Py_ssize_t> <uint8_t> ((a << 4) + b)] += 1
-        i += 4
-    while i < n:
-        a, b = <uint64_t> <int64_t> t[i], <uint64_t> <int64_t> p[i]
-        outside |= a | b
-        table[<uint8_t> ((a << 4) + b)] += 1
-        i += 1
-    return outside & ~<uint64_t> 15
+    """Count n pairs of numbers from 0 to 15; return the bits that lay outside."""
+    cdef uint8_t pair[256]  # RUN
+    cdef whole_number outside = 0
+    cdef Py_ssize_t i = 0, k
+    while i + RUN <= n:
+        if whole_number is int64_t:
+            outside |= <int64_t> pack_pairs(t + i, p + i, pair)
+        else:
+            for k in range(RUN):
+                outside |= t[i + k]
+                pair[k] = <uint8_t> (<uint64_t> t[i + k] << 4)
+            for k in range(RUN):
+                outside |= p[i + k]
+                pair[k] += <uint8_t> p[i + k]
+        for k in range(0, RUN, 4):
+            table[pair[k]] += 1
+            table[256 + <Py_ssize_t> pair[k + 1]] += 1
+            table[512 + <Py_ssize_t> pair[k + 2]] += 1
+            table[768 + <Py_ssize_t> pair[k + 3]] += 1
+        i += RUN
+    for k in range(i, n):
+        outside |= t[k] | p[k]
+        table[<uint8_t> ((<uint64_t> t[k] << 4) + <uint64_t> p[k])] += 1
+    return <uint64_t> <int64_t> outside & ~<uint64_t> 15
 
 
 cdef void extend_range(const whole_number *x, Py_ssize_t n, whole_number *low, whole_number *high) noexcept nogil:
