@@ -156,7 +156,7 @@ def test_files_that_are_there_become_private(tmp_path: Path, umask: None) -> Non
     for each in tmp_path.iterdir():
         each.chmod(0o644)
     config = Config(store=StoreConfig(path=str(path), export=str(tmp_path / "export")))
-    (tmp_path / "export").write_bytes(b"old")
+    (tmp_path / "export").touch(mode=0o644)
     store = Store(str(path))
     monitor = Monitor(config, store)
     monitor.assign([0])
