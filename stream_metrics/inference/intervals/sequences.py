@@ -8,6 +8,7 @@ intervals of several shards would be wrong, since each covers the parameter of i
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -53,6 +54,7 @@ def beta_binomial_sequence(
     return low, high
 
 
+@lru_cache(maxsize=16384)  # groups with many classes have the same small counts again and again
 def _limits(x: float, n: float, alpha: float) -> tuple[float, float]:
     """Return where n log(1 + e^u) - x u, convex in the logit u, reaches the bound, by Newton's steps from outside."""
     goal = log_beta(MIX, MIX) - math.log(alpha) - log_beta(MIX + x, MIX + (n - x))
