@@ -20,6 +20,7 @@ from stream_metrics._core.confusion.kernels import (
     count_codes,
     count_integers,
     encode_bytes,
+    encode_near,
     encode_objects,
 )
 from stream_metrics.errors import LabelError, WeightError
@@ -381,7 +382,11 @@ def factorize(c: Column) -> tuple[Array, list[Label]]:
         return renumbered[codes], [name for name, used in zip(c.names, occurs[:-1].tolist(), strict=True) if used]
     if not len(c.values):
         return np.empty(0, np.int32), []
-    codes, firsts = encode_bytes(c.values.view(np.uint8).reshape(len(c.values), -1))
+    low, high = int(c.values.min()), int(c.values.max())
+    if high - low < len(c.values) and high < 2**63:
+        codes, firsts = encode_near(np.ascontiguousarray(c.values, np.int64), low, high - low + 1)
+    else:
+        codes, firsts = encode_bytes(c.values.view(np.uint8).reshape(len(c.values), -1))
     return codes, c.values[firsts].tolist()
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import stream_metrics as sm
+from stream_metrics.inputs.columns import as_column, factorize
 
 TEXT = ["cat", "dog", "cat", "", "cat", "é", "dog"]
 NUMBERS = [3, -1, 3, 0, 7, 3, -1]
@@ -263,3 +264,18 @@ def test_columns_meet_fixed_labels(kind: str, labels: list[str], w: Any) -> None
     assert in_batch(TEXT_COLUMNS[kind](TEXT), TEXT, w, **configuration) == one_by_one(TEXT, TEXT, w, **configuration)
     state = in_batch(TEXT_COLUMNS[kind](TEXT), TEXT, w, labels=["cat", "dog", "", "é"])
     assert state == one_by_one(TEXT, TEXT, w, labels=["cat", "dog", "", "é"])
+
+
+@pytest.mark.parametrize("kind", ["i1", "u1", "i4", "i8", "u8"])
+@pytest.mark.parametrize("low", [0, 100, -100, 2**62, 2**63 - 5, 2**64 - 5, -(2**63)])
+def test_integers_are_numbered_as_they_first_occur(kind: str, low: int) -> None:
+    """Near to each other or far apart, at the ends of their type too."""
+    bounds = np.iinfo(kind)
+    if not bounds.min <= low <= bounds.max - 4:
+        low = int(bounds.min)
+    near = [low + step for step in (3, 0, 3, 4, 0, 1)]
+    for numbers in (near, [*near, int(bounds.max), int(bounds.min)]):
+        codes, names = factorize(as_column(np.array(numbers, kind), "y_true", False))
+
+        assert names == list(dict.fromkeys(numbers))
+        assert [names[code] for code in codes.tolist()] == numbers

@@ -250,6 +250,22 @@ def encode_bytes(const uint8_t[:, ::1] rows):
     return codes, firsts[:distinct]
 
 
+def encode_near(const int64_t[::1] numbers, int64_t low, Py_ssize_t span):
+    """Number distinct integers as `encode_bytes` does its rows; all are from `low` on and before `low + span`."""
+    cdef Py_ssize_t n = numbers.shape[0], r
+    cdef int32_t distinct = 0
+    codes, firsts, table = np.empty(n, np.int32), np.empty(min(n, span), np.int64), np.full(span, -1, np.int32)
+    cdef int32_t[::1] code = codes, number = table
+    cdef int64_t[::1] first = firsts
+    for r in range(n):
+        if number[numbers[r] - low] < 0:
+            number[numbers[r] - low] = distinct
+            first[distinct] = r
+            distinct += 1
+        code[r] = number[numbers[r] - low]
+    return codes, firsts[:distinct]
+
+
 cdef object typed_key(object label):
     """A dict key that keeps equal numbers of different types apart."""
     kind = type(label)

@@ -94,6 +94,9 @@ class GroupRows:
 def count_integers(
     t: NDArray[np.signedinteger], p: NDArray[np.signedinteger]
 ) -> tuple[int, NDArray[np.int64]] | None: ...
+def encode_near(
+    numbers: NDArray[np.int64], low: int, span: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
 def encode_bytes(rows: NDArray[np.uint8]) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
 def encode_objects(
     values: list[object],
