@@ -164,7 +164,7 @@ class Partition:
         waiting, done = len(self.joiner.waiting), len(self.joiner.done)
         rejected = sorted(self.rejected.items())
         numbers = [self.read, self.good, rejected, self.incomplete, self.event_time, waiting, done]
-        later = [*(self.changes.content() or [[]]), [self._field, self.counts.groups_since]]
+        later = [*(self.changes.content() or [[]]), [self._field, self.counts.groups_since], self.arrivals.content()]
         return encoded([FORMAT, self.joiner.content(moving), *numbers, *later])
 
     def written(self, change: Change) -> None:
@@ -241,8 +241,10 @@ class Partition:
             groups_since = to_epoch_ns(max(recent + times)) + 1
             self._mark_later(f"groups by {self._field}", groups_since)
         self.counts.groups_since = groups_since
-        if recent:
-            self.arrivals.restore(recent, row.written)
+        if recent and len(later) > 2:
+            self.arrivals.load(later[2], row.written)
+        elif recent:
+            self.arrivals.note(recent, row.written)
         return waiting, done
 
 

@@ -11,12 +11,14 @@ silent. So windows are read at a time that goes on:
 - A partition that is ahead of the clock does not move the others, unless all are.
 
 Events whose delay does not fit the others do not say how late it is: see `credible`. None of this is part of a state
-or changes a count. When the last event came is stored beside the state, so that time also passes over a restart.
+or changes a count. It is stored beside the state, so that time also passes over a restart, and all workers that read
+the stored counts read them at the same time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,16 +67,15 @@ class Arrivals:
         self.behind = behind if self.last is None else min(self.behind, behind)
         self.last, self.newest = now, float(self._times[usable].max())
 
-    def restore(self, times: Sequence[float], last: float) -> None:
-        """Take note of the last events before a restart, in the order in which they came; the last came at `last`.
+    def content(self) -> list[object]:
+        """Return all but `last` as it is stored."""
+        return [self.newest, self.behind, self._times.tolist(), self._delays.tolist()]
 
-        When the others came is not known. After a pause they say that the last few are far too fresh, so these count
-        for themselves.
-        """
-        self.note(times, last)
-        newest, self._times, self._delays = self.newest, np.empty(0), np.empty(0)
-        self.note(times[1 - FEW :], last)
-        self.newest = max(each for each in (newest, self.newest) if each is not None)
+    def load(self, content: Sequence[Any], last: float) -> None:
+        """Load what `content` returned, with the time at which the last event came."""
+        self.last = last
+        self.newest, self.behind, times, delays = content
+        self._times, self._delays = np.array(times, np.float64), np.array(delays, np.float64)
 
 
 def reading_time(arrivals: Iterable[Arrivals], now: float, lag: int | None, ended: bool) -> float | None:

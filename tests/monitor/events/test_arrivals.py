@@ -141,6 +141,30 @@ def test_time_passes_over_a_restart_after_a_pause(tmp_path: Path, after: int) ->
     again.close()
 
 
+@pytest.mark.parametrize("batch", [1, 7, 50])
+@pytest.mark.parametrize("wrong", [3000.0, -3000.0])
+def test_a_restart_reads_the_windows_at_the_same_time(tmp_path: Path, wrong: float, batch: int) -> None:
+    """Whatever the clocks of the last events were, then and after further events."""
+    clock = Clock(NOW + 4)
+    straight, _ = monitor_of(clock)
+    monitor, _ = monitor_of(clock, tmp_path / "state")
+    events = records([*pairs(200), *pairs(6, NOW + 4 + wrong), *pairs(50, NOW + 4)])
+    for each in (straight, monitor):
+        each.assign([0])
+        for n in range(0, 206, batch):
+            each.step(events[n : min(n + batch, 206)])
+    monitor.close()
+    again, _ = monitor_of(clock, tmp_path / "state")
+    again.assign([0])
+
+    assert again.view().source.time == straight.view().source.time
+    clock.now += 2
+    for each in (straight, again):
+        each.step(events[206:])
+    assert again.view().source.time == straight.view().source.time
+    again.close()
+
+
 def test_time_stands_still_while_a_backlog_is_read() -> None:
     """Records of two hours ago are shown as the last hour while more wait; the clock takes over at the end of them."""
     clock = Clock(NOW + 7200)
