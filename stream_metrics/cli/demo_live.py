@@ -48,8 +48,8 @@ def live(port: int, seconds: float | None, tui: bool, limit: int | None) -> int:
     """Run the demo until Ctrl-C, or for `seconds`."""
     answers = predictions(limit)
     with tempfile.TemporaryDirectory() as folder:
-        config = _config(CYCLE, port, str(Path(folder) / "demo.sqlite"))
         with usage():
+            config = _config(CYCLE, port, str(Path(folder) / "demo.sqlite"))
             watch = Watch(config, Replay(answers, CYCLE, seconds=seconds), tui=tui)
         start, end = (round(CYCLE * share) for share in DRIFT)
         print(f"Colours are swapped from second {start} to {end} of every {CYCLE:.0f}. Ctrl-C ends.", flush=True)

@@ -194,7 +194,7 @@ def test_folding_is_a_rule_value_a_warning_and_a_fact() -> None:
     assert any(each.startswith(f"{number} samples have a class beyond max_classes") for each in part.warnings)
     assert f'window_folded_predictions{{model="{shown.title}",window="1h"}} {number:.1f}\n' in text(shown, Serve())
     assert ("classes", f"{number} samples are of further classes, counted as one") in facts(shown)
-    with pytest.raises(ValueError, match="`max_classes` to be above 0"):
+    with pytest.raises(ValueError, match=r"`max_classes` in \[counting\] to be a whole number >= 1"):
         Counts(replace(LABELS, max_classes=0))
 
 

@@ -238,5 +238,5 @@ def test_a_port_that_is_taken_is_named(serve):
     port = serve().port
     with pytest.raises(OSError, match=f"`host` '127.0.0.1', `port` {port}, but got: Address already in use"):
         PageServer(VIEW, port)
-    with pytest.raises(ValueError, match="Expected `port` to be from 0 to 65535"):
+    with pytest.raises(ValueError, match=r"Expected `port` in \[serve\] to be a whole number <= 65535"):
         PageServer(VIEW, 70_000)
