@@ -9,6 +9,8 @@ import { byId, setAttribute, setText, short } from "./dom.js";
 import { count, duration, moment, share, standing, windowName } from "./format.js";
 import { absent } from "./workers.js";
 
+const BEHIND = 60; // seconds of events, from which records that wait are a backlog
+
 // Icons of the tab, by state: shape and colour, as on the page.
 const TAB = {
   well: ["#12805c", "M9 17l5 5 9-11"],
@@ -96,6 +98,11 @@ export function judge(view, feed, now = Date.now()) {
   if (empty(view)) return { kind: "waiting", text: "Waiting", detail: "for the first prediction with a label" };
   const quiet = now - feed.heardAt;
   const ended = view.source.state === "ended" ? "; the source was read to its end" : "";
+  const { records, seconds } = view.lag;
+  if (records > 0 && seconds >= BEHIND) {
+    const detail = `${count(records)} records still to be read; numbers of ${moment(view.event_time, view.now)}`;
+    return { kind: "warn", text: "Catching up", detail };
+  }
   const slow = ended || quiet <= 10000 ? `${ended}; numbers of ${moment(view.now)}` : `; no news for ${duration(quiet / 1000)}`;
   if (view.alerts.length === 0) return { kind: "live", text: "Live", detail: `No alert rules are set${slow}` };
   return {

@@ -317,3 +317,14 @@ def test_a_range_of_time_is_chosen_and_left_again(visit):
     assert float(asked["to"][0]) - float(asked["from"][0]) == 86_400
     assert page.locator("#trends-table tbody tr").count() == live
     assert page.inner_text("#trends-note") == "by event time, each point covers 1h"
+
+
+def test_a_backlog_is_not_well(visit):
+    """While records wait and the newest event is old, the bar says of when the numbers are."""
+    view = make_view(3, 0)
+    view["lag"] = {"records": 812_345, "seconds": 200_000.0}
+    view["event_time"] = view["now"] - 200_000
+    page, _ = visit(view)
+
+    page.locator("#bar", has_text="Catching up").wait_for()
+    assert "812,345 records still to be read; numbers of 2023-11-12" in page.inner_text("#bar")
