@@ -464,7 +464,7 @@ class Monitor:
             readings = read(
                 [each.counts for each in partitions] or [Counts(self.config.counting, self.config.join.due)],
                 at,
-                [each.arrivals.newest for each in partitions] or None,
+                None if self._source_ended else [each.arrivals.time(now) for each in partitions] or None,
             )
             operation = operation_view(partitions, group.lag)
             operation.changes = changes_view((each.number, each.changes) for each in partitions)

@@ -48,6 +48,7 @@ NAP = 0.01
 LOOK = 0.25  # seconds between two views, at least
 IDLE = 1.0  # if nothing was read
 FIRST = 5.0  # seconds after the start, after which it is taken that no record waits
+UNASSIGNED = 60.0  # the same without a partition: Kafka takes 45 s to give those of a process that was killed
 SHARE = 9  # a view, and nine times as long without one
 YOUNG = 50_000  # objects, after which Python looks for garbage among them
 STALE = 30.0  # seconds without a poll, after which the process is taken to hang
@@ -241,7 +242,7 @@ class Runner:
 
     def _nothing_waits(self) -> bool:
         """Tell whether no record can be expected soon."""
-        waited = time.monotonic() - self._began >= FIRST
+        waited = time.monotonic() - self._began >= (FIRST if self.monitor.partitions else UNASSIGNED)
         return waited or self._problem() is not None or self._caught_up()
 
     def _caught_up(self) -> bool:

@@ -67,6 +67,12 @@ class Arrivals:
         self.behind = behind if self.last is None else min(self.behind, behind)
         self.last, self.newest = now, float(self._times[usable].max())
 
+    def time(self, now: float) -> float | None:
+        """Return the time of the newest event; of one that came from the future, as it goes on with the clock."""
+        if self.newest is None or self.last is None or self.newest <= self.last:
+            return self.newest
+        return self.newest + max(now - self.last, 0.0)
+
     def content(self) -> list[object]:
         """Return all but `last` as it is stored."""
         return [self.newest, self.behind, self._times.tolist(), self._delays.tolist()]
@@ -84,7 +90,7 @@ def reading_time(arrivals: Iterable[Arrivals], now: float, lag: int | None, ende
     `lag` is how many records wait to be read, None if that is unknown; `ended` whether no more will come.
     """
     seen = [each for each in arrivals if each.last is not None]
-    times = [each.newest for each in seen if each.newest is not None]
+    times = [t for each in seen if (t := each.newest if ended else each.time(now)) is not None]
     if not times:
         return None
     newest = min(times) if min(times) > now else min(max(times), now)

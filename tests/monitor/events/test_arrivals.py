@@ -283,6 +283,11 @@ def test_a_partition_that_is_ahead_does_not_move_the_others(skews: tuple[float, 
     assert view.by_window["total"].n == view.by_window["1h"].n == 200 * len(skews)
     assert len(skews) * 59 - 20 <= view.by_window["60s"].n <= len(skews) * 60
     assert view.source.time == pytest.approx(clock.now + max(min(skews), 0), abs=1.1)
+    clock.now += 90
+    silent = monitor.view()
+    assert (silent.by_window["60s"].n, silent.by_window["1h"].n) == (0, 200 * len(skews))
+    monitor.report_source(ended=True)
+    assert monitor.view().by_window["60s"].n > 0
 
 
 @pytest.mark.parametrize("wrong", [3600.0, -3600.0, 86400.0, 5.0, -5.0])
