@@ -11,9 +11,12 @@ import pytest
 from scipy.special import betaln
 
 import stream_metrics as sm
+from stream_metrics.catalog.table import CATALOG
 from stream_metrics.formulas.stats.normal import log_beta
 from stream_metrics.inference.intervals.batched_counts import batch_of_one
+from stream_metrics.inference.intervals.dispatch import class_bounds
 from stream_metrics.inference.intervals.gradients import OF_CELLS, _step_cells
+from stream_metrics.inference.intervals.methods import METHODS
 
 
 @pytest.mark.parametrize("valid", ["fixed", "anytime"])
@@ -162,3 +165,32 @@ def test_the_bootstrap_of_a_difference_holds_it():
     found = state.snapshot().difference("pair_fowlkes_mallows", method="bootstrap", draws=20)
 
     assert found.low <= found.value <= found.high
+
+
+@pytest.mark.parametrize("n", [0, 1, 25, 2000])
+@pytest.mark.parametrize(("units", "valid"), [(False, "fixed"), (False, "anytime"), (True, "fixed")])
+def test_bounds_of_classes_are_those_of_their_intervals(n, units, valid):
+    """To the last bit, for every metric of classes, also of classes without samples or predictions."""
+    rng, state = np.random.default_rng(n), sm.MetricSet(labels=list("abcdefg"))
+    truths = rng.choice(list("abcdef"), n, p=[0.4, 0.3, 0.2, 0.08, 0.015, 0.005])
+    predictions = np.where(rng.random(n) < 0.8, truths, rng.choice(list("abcdeg"), n))
+    state.update_many(truths, predictions, **({"unit": rng.integers(0, 50, n)} if units else {}))
+    snapshot = state.snapshot()
+
+    for key in (key for key in METHODS if CATALOG[key].kind == "per_class" and CATALOG[key].state == "counts"):
+        bounds = class_bounds(snapshot.evaluation, key, 0.99, valid=valid, draws=100)
+        each = snapshot.interval(key, 0.99, valid=valid, draws=100)
+        assert list(each) == list(snapshot.labels)
+        np.testing.assert_array_equal(bounds.low, [one.low for one in each.values()], key)
+        np.testing.assert_array_equal(bounds.high, [one.high for one in each.values()], key)
+        assert bounds.notes == [one.note for one in each.values()]
+
+
+def test_bounds_of_classes_are_refused_as_intervals_are():
+    """A metric without intervals, one that is not of classes, weights, and looks at a metric of one look."""
+    snapshot = sm.evaluate(list("abab"), list("abba"))
+    for key in ("expected_accuracy_term", "accuracy", "roc_auc", "unheard_of"):
+        with pytest.raises((ValueError, KeyError)):
+            class_bounds(snapshot.evaluation, key)
+    with pytest.raises(ValueError, match="the weight 1"):
+        class_bounds(sm.evaluate(["a", "b"], ["a", "b"], w=[2, 1]).evaluation, "recall")

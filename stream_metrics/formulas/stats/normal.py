@@ -39,8 +39,10 @@ def distinct_pairs(x: Floats, n: Floats) -> DistinctPairs | None:
     """Return the distinct pairs; None if there are no equal ones, or few pairs. Of many classes many are alike."""
     if x.size <= FEW:
         return None
-    (own, all_), places = np.unique(np.stack([x.ravel(), n.ravel()]), axis=1, return_inverse=True)
-    return DistinctPairs(own, all_, places.reshape(x.shape)) if len(own) < x.size else None
+    pairs = np.empty(x.size, np.complex128)  # complex numbers are sorted ten times as fast as columns
+    pairs.real, pairs.imag = x.ravel(), n.ravel()
+    own, places = np.unique(pairs, return_inverse=True)
+    return DistinctPairs(own.real, own.imag, places.reshape(x.shape)) if len(own) < x.size else None
 
 
 @lru_cache(maxsize=64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,13 +44,23 @@ from stream_metrics.inference.intervals.sequences import beta_binomial_sequence
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
 
-__all__ = ["on_logit_scale", "per_class", "whole"]
+__all__ = ["ClassEnds", "class_ends", "on_logit_scale", "per_class", "whole"]
 
 Bounds: TypeAlias = tuple[Floats, Floats, Floats, NDArray[np.bool_]]  # low, high, standard error, whether exact
-Columns: TypeAlias = tuple[Numbers | list[str], ...]  # low, high, standard error, n, skipped draws, method
 ROUNDING = 1e-6  # a sample that moves a metric at all moves it by about 1/n
 CELL_SAMPLES = 10  # a cell, of metrics that read every cell
 SPARSE = ("cramers_v", "generalized_mcc", *(key for key in CELLS if "ovo" in key))
+
+
+class ClassEnds(NamedTuple):
+    """Intervals of every class, in the order of the labels."""
+
+    low: Floats
+    high: Floats
+    se: Floats
+    n: Numbers
+    skipped: Numbers
+    methods: list[str]
 
 
 def whole(row: MetricSpec, c: Counts, entry: tuple[float, bool], request: IntervalRequest, zero: float) -> Interval:
@@ -189,36 +199,46 @@ def per_class(
     row: MetricSpec, c: Counts, entry: tuple[Floats, Sequence[Label]], request: IntervalRequest, zero: float
 ) -> dict[Label, Interval]:
     """Return the interval of every class."""
+    ends = class_ends(row, c, entry, request, zero)
+    numbers = (part.tolist() for part in (entry[0], ends.low, ends.high, ends.se, ends.n, ends.skipped))
+    return {
+        label: Interval(value, low, high, request.level, method, request.valid, se, int(n), int(skipped))
+        for label, method, value, low, high, se, n, skipped in zip(c.labels, ends.methods, *numbers, strict=True)
+    }
+
+
+def class_ends(
+    row: MetricSpec, c: Counts, entry: tuple[Floats, Sequence[Label]], request: IntervalRequest, zero: float
+) -> ClassEnds:
+    """Return the ends of the interval of every class, and what else is known of it, as columns."""
     values, key, lost = entry[0], row.key, set(entry[1])
     if not int(c.total):
-        nothing = Interval(0.0, math.nan, math.nan, request.level, request.method or DEFAULTS[key], request.valid)
-        return {label: replace(nothing, value=value) for label, value in zip(c.labels, values.tolist(), strict=True)}
+        nothing, none = np.full(c.k, math.nan), np.zeros(c.k)
+        return ClassEnds(nothing, nothing, nothing, none, none, [request.method or DEFAULTS[key]] * c.k)
     shares = key in SHARES and (request.valid == "anytime" or (request.method or DEFAULTS[key]) in PROPORTION_METHODS)
     if shares:
-        parts = _shares(key, c, request)
+        ends = _shares(key, c, request)
     elif request.valid == "anytime":
-        parts = _watched(row, c, values, request, zero)
+        ends = _watched(row, c, values, request, zero)
     else:
-        parts = _modelled(row, c, values, request, zero)
-    columns = [part.tolist() if hasattr(part, "tolist") else part for part in parts]
-    intervals = {}
-    for label, value, low, high, se, n, skipped, method in zip(c.labels, values.tolist(), *columns, strict=True):
-        if label in lost:
-            low = high = se = math.nan
-        low, high = (low, high) if low != low else (min(low, value), max(high, value))
-        intervals[label] = Interval(value, low, high, request.level, method, request.valid, se, int(n), int(skipped))
-    return intervals
+        ends = _modelled(row, c, values, request, zero)
+    low, high, se = ends[:3]
+    if lost:
+        gone = np.fromiter((label in lost for label in c.labels), bool, c.k)
+        low, high, se = (np.where(gone, math.nan, part) for part in (low, high, se))
+    low, high = np.where(values < low, values, low), np.where((values > high) & (low == low), values, high)
+    return ClassEnds(low, high, se, *ends[3:])
 
 
-def _shares(key: str, c: Counts, request: IntervalRequest) -> Columns:
+def _shares(key: str, c: Counts, request: IntervalRequest) -> ClassEnds:
     share, one = SHARES[key], batch_of_one(c)
     x, n = one.form(share.numerator), np.broadcast_to(one.form(share.denominator), one.true_totals.shape)
     low, high, se, exact = share_bounds(key, x, n, request, c.k)
     name = "beta_binomial" if request.valid == "anytime" else request.method or DEFAULTS[key]
-    return low, high, se, n, np.zeros(c.k), ["clopper_pearson" if few else name for few in exact.tolist()]
+    return ClassEnds(low, high, se, n, np.zeros(c.k), ["clopper_pearson" if few else name for few in exact.tolist()])
 
 
-def _modelled(row: MetricSpec, c: Counts, values: Floats, request: IntervalRequest, zero: float) -> Columns:
+def _modelled(row: MetricSpec, c: Counts, values: Floats, request: IntervalRequest, zero: float) -> ClassEnds:
     """Return delta, posterior or bootstrap intervals; by default, of each class what its counts allow."""
     key, k = row.key, c.k
     n, names = np.full(k, int(c.total)), [request.method or "delta"] * k
@@ -243,10 +263,10 @@ def _modelled(row: MetricSpec, c: Counts, values: Floats, request: IntervalReque
                 above = np.where(seen[mine], np.fmax(above, high[mine]), above)
             low[mine], high[mine], se[mine], skipped[mine] = below, above, *rest
         names = [names[0] if mine else "posterior" for mine in use.tolist()]
-    return low, high, se, n, skipped, names
+    return ClassEnds(low, high, se, n, skipped, names)
 
 
-def _watched(row: MetricSpec, c: Counts, values: Floats, request: IntervalRequest, zero: float) -> Columns:
+def _watched(row: MetricSpec, c: Counts, values: Floats, request: IntervalRequest, zero: float) -> ClassEnds:
     """Return the intervals of values per class for all looks: exact at first, then asymptotic."""
     n = int(c.total)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -259,7 +279,8 @@ def _watched(row: MetricSpec, c: Counts, values: Floats, request: IntervalReques
     if exact is not None:
         low[early], high[early] = np.maximum(exact.low, row.low), np.minimum(exact.high, row.high)
     first = "asymptotic" if exact is None else "beta_binomial"
-    return low, high, se, np.full(c.k, n), np.zeros(c.k), ["asymptotic" if steady else first for steady in late]
+    names = ["asymptotic" if steady else first for steady in late.tolist()]
+    return ClassEnds(low, high, se, np.full(c.k, n), np.zeros(c.k), names)
 
 
 def on_logit_scale(

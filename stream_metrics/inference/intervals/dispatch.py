@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from stream_metrics.catalog.obstacles import SQUARE_LIMIT
 from stream_metrics.catalog.table import CATALOG, MetricSpec, find
 from stream_metrics.errors import UnknownKeyError
 from stream_metrics.evaluation.evaluation import Evaluation, Options
-from stream_metrics.formulas.protocol import Counts
+from stream_metrics.formulas.protocol import Counts, Floats
 from stream_metrics.inference.intervals import count_intervals, folds, losses, score_intervals
 from stream_metrics.inference.intervals.conditions import refuse_looks, refuse_weights, validate_request
 from stream_metrics.inference.intervals.custom_metrics import of_function, with_options
@@ -30,7 +32,15 @@ from stream_metrics.inference.intervals.resampling import DRAWS, SEED
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
 
-__all__ = ["interval", "has_interval"]
+__all__ = ["ClassBounds", "class_bounds", "has_interval", "interval"]
+
+
+class ClassBounds(NamedTuple):
+    """The ends of the intervals of every class, in the order of the labels, and why one is not to be trusted."""
+
+    low: Floats
+    high: Floats
+    notes: list[str]
 
 
 def interval(
@@ -55,7 +65,34 @@ def interval(
         raise ValueError("Expected samples with a `unit` for the method 'folds', but got none")
     if callable(key):
         return of_function(_counts(evaluation, "a function of counts"), key, request, options)
-    row = find(key)
+    row = _row(key, request)
+    if row.state == "counts":
+        return _of_counts(evaluation, row, request, label, options)
+    return score_intervals.interval(evaluation, row, request, label, options)
+
+
+def class_bounds(
+    evaluation: Evaluation, key: str, level: float = 0.95, *, valid: str = "fixed", draws: int = DRAWS
+) -> ClassBounds:
+    """Return the intervals of a per-class metric of counts as arrays, without an object for each; see `interval`."""
+    if (metric := find(key)).kind != "per_class" or metric.state != "counts":
+        raise ValueError(f"Expected a metric of the counts of every class, but got {key!r}")
+    if evaluation.folds:
+        intervals = interval(evaluation, key, level, valid=valid, draws=draws)
+        assert isinstance(intervals, dict)
+        low, high = np.array([tuple(each) for each in intervals.values()], np.float64).reshape(-1, 2).T
+        return ClassBounds(low, high, [each.note for each in intervals.values()])
+    request = validate_request(IntervalRequest(level, None, valid, None, draws, SEED))
+    refuse_looks(evaluation, valid)
+    row = _row(key, request)
+    view, zero = _view(evaluation, row), evaluation.zero_division_of(row)
+    ends = count_intervals.class_ends(row, view, evaluation.value_and_undefined(key), request, zero)
+    return ClassBounds(ends.low, ends.high, [""] * view.k)
+
+
+def _row(key: str, request: IntervalRequest) -> MetricSpec:
+    """Return the row of a metric; `ValueError` if it cannot have the interval that is asked for."""
+    row, (_, method, valid, *_) = find(key), request
     reason = refusal(row)
     if reason is not None:
         raise ValueError(f"Expected a metric that can have an interval, but {key!r} has none: {reason}")
@@ -63,9 +100,15 @@ def interval(
         raise ValueError(f"Expected `method` for {key!r} to be one of {', '.join(METHODS[key])}, but got {method!r}")
     if valid == "anytime" and key in ONE_LOOK:
         raise ValueError(f"Expected valid='fixed' for {key!r}, which has no sequence, but got 'anytime'")
-    if row.state == "counts":
-        return _of_counts(evaluation, row, request, label, options)
-    return score_intervals.interval(evaluation, row, request, label, options)
+    return row
+
+
+def _view(evaluation: Evaluation, row: MetricSpec) -> Counts:
+    """Return the counts; `ValueError` if there are too many classes for a metric, or a weight was not 1."""
+    view = _counts(evaluation, row.key)
+    if view.k > (most := _most_classes(row)):
+        raise ValueError(f"Expected at most {most} classes for an interval of {row.key!r}, but got {view.k}")
+    return view
 
 
 def _counts(evaluation: Evaluation, what: str) -> Counts:
@@ -78,9 +121,7 @@ def _counts(evaluation: Evaluation, what: str) -> Counts:
 def _of_counts(
     evaluation: Evaluation, row: MetricSpec, request: IntervalRequest, label: Label | None, options: Options
 ) -> Interval | dict[Label, Interval]:
-    view = _counts(evaluation, row.key)
-    if view.k > (most := _most_classes(row)):
-        raise ValueError(f"Expected at most {most} classes for an interval of {row.key!r}, but got {view.k}")
+    view = _view(evaluation, row)
     if row.kind == "whole" and label is not None:
         raise UnknownKeyError(f"Expected no label for {row.key!r}, which is one value, but got {label!r}")
     zero = evaluation.zero_division_of(row)

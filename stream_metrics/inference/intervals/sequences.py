@@ -46,12 +46,13 @@ def beta_binomial_sequence(
     if (pairs := distinct_pairs(x, n)) is not None:
         low, high = beta_binomial_sequence(pairs.x, pairs.n, level, t_opt)
         return low[pairs.places], high[pairs.places]
-    low, high = np.zeros(x.shape), np.ones(x.shape)
-    for at in np.ndindex(x.shape):
-        if n[at] > 0:
-            counts = float(x[at]), float(n[at]), 1 - level
-            low[at], high[at] = _limits(*counts) if t_opt is None else _tuned_limits(*counts, t_opt)
-    return low, high
+    alpha, counts = 1 - level, zip(x.ravel().tolist(), n.ravel().tolist(), strict=True)
+    if t_opt is None:
+        ends = [_limits(hits, of, alpha) if of > 0 else (0.0, 1.0) for hits, of in counts]
+    else:
+        ends = [_tuned_limits(hits, of, alpha, t_opt) if of > 0 else (0.0, 1.0) for hits, of in counts]
+    low, high = np.array(ends, np.float64).reshape(-1, 2).T
+    return low.reshape(x.shape), high.reshape(x.shape)
 
 
 @lru_cache(maxsize=16384)  # groups with many classes have the same small counts again and again

@@ -12,8 +12,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from stream_metrics.errors import quantity
+from stream_metrics.formulas.memoized import memoized
+from stream_metrics.formulas.protocol import Counts
 from stream_metrics.inference.intervals.conditions import weight_problem
+from stream_metrics.inference.intervals.dispatch import class_bounds
 from stream_metrics.inference.intervals.interval import Interval
 from stream_metrics.inference.intervals.resampling import enough_draws
 from stream_metrics.labels import Label
@@ -72,28 +78,40 @@ def groups_view(snapshots: Mapping[Label, Snapshot], folded: int, keys: Sequence
 
 
 def _row(name: str, view: Snapshot, values: dict[str, Number | None], keys: Sequence[str]) -> GroupRow:
-    lacks = len(view.labels) - len(classes_present(view)) if view.n and any(key in MEANS for key in keys) else 0
+    lacks = len(view.labels) - len(_own(view)) if view.n and any(key in MEANS for key in keys) else 0
     return GroupRow(name, view.n, values, classes_absent=lacks)
 
 
 def classes_present(view: Snapshot) -> list[Label]:
     """Return the classes of the matrix of a group that have true samples."""
-    support = view.evaluation.value_and_undefined("support")[0]
-    return [label for label, n in zip(view.labels, support, strict=True) if n > 0]
+    return [view.labels[at] for at in _own(view).tolist()]
 
 
-def _absent(view: Snapshot) -> bool:
-    """Tell whether a class of the matrix of a group has no true sample."""
-    return not view.evaluation.value_and_undefined("support")[0].all()
+def _own(view: Snapshot) -> NDArray[np.intp]:
+    return _places_present(view.evaluation.views["counts"])
+
+
+@memoized
+def _places_present(c: Counts) -> NDArray[np.intp]:
+    """Return the places of the classes that have true samples; once for all metrics of a group."""
+    return np.flatnonzero(c.true_totals)
+
+
+def _some_classes(view: Snapshot, key: str) -> NDArray[np.intp] | None:
+    """Return the places of the classes that a metric of a group is the mean over; None for the metric itself."""
+    if key not in MEANS:
+        return None
+    own = _own(view)
+    return own if 0 < len(own) < len(view.labels) else None
 
 
 def group_value(view: Snapshot, key: str) -> Number | None:
     """Return a metric of a group; means over classes leave out the classes that the group does not have."""
-    if key not in MEANS or not view.n or not _absent(view):
+    own = _some_classes(view, key)
+    if own is None:
         return value(view, key)
-    support = view.evaluation.value_and_undefined("support")[0]
-    each = view.evaluation.value_and_undefined(MEANS[key])[0][support > 0].tolist()
-    return json_number(math.fsum(each) / len(each)) if each else None
+    each = view.evaluation.value_and_undefined(MEANS[key])[0][own].tolist()
+    return json_number(math.fsum(each) / len(each))
 
 
 def _outwards(bounds: Bounds) -> Bounds:
@@ -106,19 +124,28 @@ def group_interval(view: Snapshot, key: str, level: float, valid: str) -> Range:
     """Return the interval of `group_value`, of one look or of all that are `valid`."""
     if reason := weight_problem(view.evaluation):
         return Range(None, reason)
-    metric, label = labelled(view, key)
-    own = classes_present(view) if key in MEANS and _absent(view) else None
-    each = level if own is None else 1 - (1 - level) / len(own)
     try:
-        metric = metric if own is None else MEANS[key]
-        interval = view.interval(metric, each, label=label, valid=valid, draws=enough_draws(each))
+        if (own := _some_classes(view, key)) is not None:
+            return _mean_interval(view, MEANS[key], own, 1 - (1 - level) / len(own), valid)
+        metric, label = labelled(view, key)
+        interval = view.interval(metric, level, label=label, valid=valid, draws=enough_draws(level))
     except (KeyError, ValueError):
         return Range(None, "this metric has no interval")
-    intervals = [interval] if isinstance(interval, Interval) else [interval[label] for label in own or ()]
-    low, high = (math.fsum(ends) / len(ends) for ends in zip(*((x.low, x.high) for x in intervals), strict=True))
+    assert isinstance(interval, Interval)
+    return _range(interval.low, interval.high, interval.note)
+
+
+def _mean_interval(view: Snapshot, key: str, own: NDArray[np.intp], each: float, valid: str) -> Range:
+    """Return the interval of a mean over some classes, from those of the classes, of the level `each`."""
+    low, high, notes = class_bounds(view.evaluation, key, each, valid=valid, draws=enough_draws(each))
+    first, last = (math.fsum(part[own].tolist()) / len(own) for part in (low, high))
+    return _range(first, last, next((notes[at] for at in own.tolist() if notes[at]), ""))
+
+
+def _range(low: float, high: float, note: str) -> Range:
     if not (math.isfinite(low) and math.isfinite(high)):
         return Range(None, "a class has no predictions, or nothing is known of it")
-    return Range((low, high), next((x.note for x in intervals if x.note), ""))
+    return Range((low, high), note)
 
 
 def _difference(low: Snapshot, high: Snapshot, key: str, groups: int, valid: str) -> Range:

@@ -12,13 +12,14 @@ ones is too low at every look. `interval_meaning` says so in words; `label_bound
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.inference import missing_labels
 from stream_metrics.inference.intervals.conditions import weight_problem
+from stream_metrics.inference.intervals.dispatch import class_bounds
 from stream_metrics.inference.intervals.interval import Interval
 from stream_metrics.labels import Label
 from stream_metrics.monitor.view.headline import labelled, spec
@@ -55,9 +56,13 @@ def class_intervals(snapshot: Snapshot, keys: Sequence[str], valid: str) -> dict
     """Return [low, high] of per-class metrics, by metric and label, where there is one."""
     bounds_by_key: dict[str, dict[Label, Bounds]] = {}
     for key in keys:
-        by_label = _interval(snapshot, key, valid)
-        ends = {label: _bounds(each) for label, each in by_label.items()} if isinstance(by_label, Mapping) else {}
-        bounds_by_key[key] = {label: bounds for label, bounds in ends.items() if bounds is not None}
+        try:
+            low, high, _ = class_bounds(snapshot.evaluation, key, LEVEL, valid=valid)
+        except (KeyError, ValueError):  # the samples have weights
+            bounds_by_key[key] = {}
+            continue
+        ends = zip(snapshot.labels, low.tolist(), high.tolist(), strict=True)
+        bounds_by_key[key] = {at: (a, b) for at, a, b in ends if math.isfinite(a) and math.isfinite(b)}
     return bounds_by_key
 
 

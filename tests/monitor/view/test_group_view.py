@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.monitor.view.group_view import MEANS, groups_view
+from stream_metrics.monitor.view.group_view import MEANS, group_interval, groups_view
 from stream_metrics.monitor.view.types import GAP_SAMPLES, Groups
 from stream_metrics.snapshots.snapshot import Snapshot
 
@@ -149,3 +149,10 @@ def test_a_class_that_is_never_predicted_leaves_no_precision() -> None:
     (row,) = shown({"de": pairs}, ("macro_precision",)).rows
     assert row.intervals == {}
     assert "no predictions" in row.interval_notes["macro_precision"]
+
+
+def test_a_group_without_samples_has_no_interval() -> None:
+    """Of fixed classes it lacks all, so a mean over its own is over none."""
+    snapshot = Snapshot(sm.ConfusionMatrix(labels=["a", "b", "c"]))
+    for key in MEANS:
+        assert group_interval(snapshot, key, 0.95, "fixed").bounds is None
