@@ -13,9 +13,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from stream_metrics.errors import quantity
+from stream_metrics.evaluation.evaluate import State
 from stream_metrics.formulas.memoized import memoized
 from stream_metrics.formulas.protocol import Counts
 from stream_metrics.inference.intervals.conditions import weight_problem
@@ -31,7 +33,7 @@ from stream_metrics.monitor.view.types import GAP_SAMPLES, Bounds, Gap, GroupRow
 from stream_metrics.monitor.view.window_values import value
 from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["MEANS", "Range", "classes_present", "group_interval", "group_value", "groups_view"]
+__all__ = ["MEANS", "Range", "ShownGroups", "classes_present", "group_interval", "group_value", "groups_view"]
 
 MOST_INTERVALS = 100  # rows; in bad cases an interval takes a millisecond
 UNITS = 10_000  # to 1 of the bounds of rows
@@ -51,21 +53,46 @@ class Range(NamedTuple):
     note: str = ""
 
 
-def groups_view(snapshots: Mapping[Label, Snapshot], folded: int, keys: Sequence[str], valid: str = "fixed") -> Groups:
-    """Return metrics of every group, the worst first by the first that groups have; `valid` is that of intervals."""
+class ShownGroups:
+    """The rows of the last view, with the counts that they are of; a group that has not changed keeps its row."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Label, tuple[State, GroupRow]] = {}
+
+    def row(self, group: Label, view: Snapshot) -> GroupRow | None:
+        """Return the row of a group; None if its counts are others than in the last view."""
+        counts, row = self._rows.get(group, (None, None))
+        state = view.evaluation.states["counts"]
+        return row if counts is not None and counts.n == state.n and counts == state else None
+
+    def replace(self, snapshots: Mapping[Label, Snapshot], rows: Mapping[Label, GroupRow]) -> None:
+        """Take over what is shown now."""
+        self._rows = {group: (snapshots[group].evaluation.states["counts"], row) for group, row in rows.items()}
+
+
+def groups_view(
+    snapshots: Mapping[Label, Snapshot],
+    folded: int,
+    keys: Sequence[str],
+    valid: str = "fixed",
+    shown: ShownGroups | None = None,
+) -> Groups:
+    """Return metrics of every group, the worst first by the first that groups have; `valid` is that of intervals.
+
+    `shown` has the rows of the last view with the same options, and takes over the new ones.
+    """
+    shown = shown or ShownGroups()
     names = dict(zip(snapshots, names_of(tuple(snapshots)), strict=True))
     of_labels = [key for key in keys if spec(key).state == "counts"]
-    values = {group: {key: group_value(view, key) for key in keys} for group, view in snapshots.items()}
+    rows = {group: shown.row(group, view) or _row(view, keys) for group, view in snapshots.items()}
+    values = {group: row.metrics for group, row in rows.items()}
     order = list(snapshots)
     first = next((key for key in of_labels if spec(key).direction is not None), None)
     if first is not None:
         order.sort(key=lambda group: _badness(values[group][first], spec(first).direction))
-    rows = [_row(names[group], snapshots[group], values[group], keys) for group in order]
-    for row, group in zip(rows[:MOST_INTERVALS], order, strict=False):
-        known = [key for key in of_labels if values[group][key] is not None]
-        ranges = {key: group_interval(snapshots[group], key, LEVEL, valid) for key in known}
-        row.intervals = {key: _outwards(each.bounds) for key, each in ranges.items() if each.bounds is not None}
-        row.interval_notes = {key: each.note for key, each in ranges.items() if each.note}
+    for group in order[:MOST_INTERVALS]:
+        rows[group] = _with_intervals(rows[group], snapshots[group], of_labels, valid)
+    shown.replace(snapshots, rows)
     compared = {group: view for group, view in snapshots.items() if view.n >= GAP_SAMPLES}
     gaps = {}
     for key in of_labels:
@@ -74,12 +101,25 @@ def groups_view(snapshots: Mapping[Label, Snapshot], folded: int, keys: Sequence
             low, high = min(known_of, key=known_of.__getitem__), max(known_of, key=known_of.__getitem__)
             bounds, note = _difference(compared[low], compared[high], key, len(known_of), valid)
             gaps[key] = Gap(known_of[high] - known_of[low], names[low], names[high], bounds, note)
-    return Groups(rows, gaps, folded)
+    named = [structs.replace(rows[group], group=names[group]) for group in order]
+    bare = [structs.replace(row, intervals={}, interval_notes={}) for row in named[MOST_INTERVALS:]]
+    return Groups([*named[:MOST_INTERVALS], *bare], gaps, folded)
 
 
-def _row(name: str, view: Snapshot, values: dict[str, Number | None], keys: Sequence[str]) -> GroupRow:
+def _row(view: Snapshot, keys: Sequence[str]) -> GroupRow:
+    """Return the row of a group, without a name and intervals."""
     lacks = len(view.labels) - len(_own(view)) if view.n and any(key in MEANS for key in keys) else 0
-    return GroupRow(name, view.n, values, classes_absent=lacks)
+    return GroupRow("", view.n, {key: group_value(view, key) for key in keys}, classes_absent=lacks)
+
+
+def _with_intervals(row: GroupRow, view: Snapshot, keys: Sequence[str], valid: str) -> GroupRow:
+    """Return a row with the intervals of its values, or with the reasons why there is none; as it is if it has them."""
+    if row.intervals or row.interval_notes:
+        return row
+    ranges = {key: group_interval(view, key, LEVEL, valid) for key in keys if row.metrics[key] is not None}
+    bounds = {key: _outwards(each.bounds) for key, each in ranges.items() if each.bounds is not None}
+    notes = {key: each.note for key, each in ranges.items() if each.note}
+    return structs.replace(row, intervals=bounds, interval_notes=notes)
 
 
 def classes_present(view: Snapshot) -> list[Label]:

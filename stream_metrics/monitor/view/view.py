@@ -11,6 +11,7 @@ from msgspec import structs
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.counts.counting import TOTAL, Counts
 from stream_metrics.monitor.join.outcomes import JoinStats
+from stream_metrics.monitor.view.group_view import ShownGroups
 from stream_metrics.monitor.view.headline import headline
 from stream_metrics.monitor.view.types import JoinCounts, Lag, PartitionRow, Records, View, WindowView
 from stream_metrics.monitor.view.window_reading import Reading, read
@@ -23,21 +24,27 @@ __all__ = ["WindowViews", "operation_view", "view"]
 
 
 class WindowViews:
-    """The newest view of each window. It is computed only if counts have changed, so a silent source costs little."""
+    """The newest view of each window. It is computed only if counts have changed, so a silent source costs little.
+
+    The same holds for each group.
+    """
 
     def __init__(self) -> None:
-        self._views: dict[str, tuple[Reading, tuple[object, ...], WindowView]] = {}
+        self._views: dict[str, tuple[Reading, tuple[object, ...], WindowView, ShownGroups]] = {}
 
     def view(
         self, name: str, reading: Reading, headline: Sequence[str], extra_metrics: Sequence[str], valid: str
     ) -> WindowView:
         """Return the view of a window, whose states are not copied; see `window_view`."""
-        options = tuple(headline), tuple(extra_metrics)
+        options = tuple(headline), tuple(extra_metrics), valid
         earlier = self._views.get(name)
-        if earlier is not None and earlier[1] == options and earlier[0].equals(reading):
+        if earlier is not None and earlier[1] != options:
+            earlier = None
+        if earlier is not None and earlier[0].equals(reading):
             return structs.replace(earlier[2])
-        shown = window_view(reading, headline, extra_metrics, valid)
-        self._views[name] = reading, options, shown
+        groups = ShownGroups() if earlier is None else earlier[3]
+        shown = window_view(reading, headline, extra_metrics, valid, groups)
+        self._views[name] = reading, options, shown, groups
         return structs.replace(shown)
 
 

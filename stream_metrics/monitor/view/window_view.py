@@ -25,7 +25,7 @@ from stream_metrics.monitor.counts.class_pool import ANOTHER, OTHER
 from stream_metrics.monitor.counts.coverage import Covered
 from stream_metrics.monitor.counts.delays import DELAYS, delay_quantile
 from stream_metrics.monitor.view.curves import curves
-from stream_metrics.monitor.view.group_view import group_value, groups_view
+from stream_metrics.monitor.view.group_view import ShownGroups, group_value, groups_view
 from stream_metrics.monitor.view.headline import labelled, spec
 from stream_metrics.monitor.view.intervals import (
     class_intervals,
@@ -61,17 +61,22 @@ NO_LABELS = Covered(0, 0, np.zeros(DELAYS, np.int64))  # none was awaited
 
 
 def window_view(
-    reading: Reading, headline: Sequence[str], extra_metrics: Sequence[str] = (), valid: str = "fixed"
+    reading: Reading,
+    headline: Sequence[str],
+    extra_metrics: Sequence[str] = (),
+    valid: str = "fixed",
+    shown_groups: ShownGroups | None = None,
 ) -> WindowView:
     """Return everything that is shown of a window, with `extra_metrics`; the states of the reading are taken over.
 
-    `valid` is that of the intervals.
+    `valid` is that of the intervals; `shown_groups` are those of the last view with the same options.
     """
     groups, snapshot = reading.groups, snapshot_of(reading.state)
     by_group = _by_group(groups)
     return snapshot_view(
         *(snapshot, headline, extra_metrics, valid),
         by_group=by_group,
+        shown_groups=shown_groups,
         folded=groups.folded,
         covered=reading.covered,
         late=reading.late,
@@ -117,6 +122,7 @@ def snapshot_view(
     valid: str = "fixed",
     *,
     by_group: Mapping[Label, Snapshot] = NO_GROUPS,
+    shown_groups: ShownGroups | None = None,
     folded: int = 0,
     covered: Covered = NO_LABELS,
     late: int = 0,
@@ -153,7 +159,7 @@ def snapshot_view(
         classes_omitted=len(most) - len(shown),
         matrix=_matrix(snapshot, np.sort(most[:MOST_CELLS]), list(names.values())),
         curves=curves(snapshot, names),
-        groups=groups_view(by_group, folded, tuple(dict.fromkeys((*headline, *extra_metrics))), valid),
+        groups=groups_view(by_group, folded, tuple(dict.fromkeys((*headline, *extra_metrics))), valid, shown_groups),
     )
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.monitor.view.group_view import MEANS, group_interval, groups_view
+from stream_metrics.monitor.view import group_view
+from stream_metrics.monitor.view.group_view import MEANS, ShownGroups, group_interval, groups_view
 from stream_metrics.monitor.view.types import GAP_SAMPLES, Groups
 from stream_metrics.snapshots.snapshot import Snapshot
 
@@ -156,3 +157,27 @@ def test_a_group_without_samples_has_no_interval() -> None:
     snapshot = Snapshot(sm.ConfusionMatrix(labels=["a", "b", "c"]))
     for key in MEANS:
         assert group_interval(snapshot, key, 0.95, "fixed").bounds is None
+
+
+def test_groups_that_have_not_changed_keep_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The view is the one computed from nothing, also if rows move past those with intervals, or names change."""
+    monkeypatch.setattr(group_view, "MOST_INTERVALS", 4)
+    rng, earlier = random.Random(1), ShownGroups()
+    counts: dict[Any, Any] = {group: sm.ConfusionMatrix() for group in range(6)}
+    for each in counts.values():
+        each.update_many(*zip(*noisy(40, 0.7, "abc"), strict=True))
+    before: dict[str, Any] = {}
+    reused = 0
+    for at in range(12):
+        changed = rng.choice(list(counts))
+        counts[changed].update_many(*zip(*noisy(20, rng.random(), "abc", seed=at), strict=True))
+        if at == 6:
+            counts["1"] = counts[1].copy()  # two groups with one name
+        if at == 9:
+            del counts[2]
+        snapshots: dict[Any, Snapshot] = {group: Snapshot(each.copy()) for group, each in counts.items()}
+        again = groups_view(snapshots, 0, KEYS, "fixed", earlier)
+        assert again == groups_view(snapshots, 0, KEYS)
+        reused += sum(row.metrics is before.get(row.group) for row in again.rows)
+        before = {row.group: row.metrics for row in again.rows}
+    assert reused > 30
