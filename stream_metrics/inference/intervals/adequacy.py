@@ -138,15 +138,23 @@ def thin_share(c: Counts, weights: Floats, f: Floats, places: Places) -> float:
     For predictions these are the samples that are wrongly taken for such a class.
     """
     parts, (rows, columns) = weights * f * f, places
-    true, predicted = (np.append(totals < _thin(c), False) for totals in (c.true_totals, c.predicted_totals))
+    true, predicted = _thin_totals(c)
     total = float(parts.sum())
     return float(parts[true[rows] | (predicted[columns] & (rows != columns))].sum()) / total if total > 0 else 0.0
+
+
+@memoized
+def _thin_totals(c: Counts) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Tell which true and predicted totals are small; the average class, the last one, is not."""
+    least = _thin(c)
+    return np.append(c.true_totals < least, False), np.append(c.predicted_totals < least, False)
 
 
 def _thin(c: Counts) -> int:
     return THIN if c.k <= 2 else THIN_OF_MANY
 
 
+@memoized
 def _thin_classes(c: Counts) -> str:
     """Return how many classes have next to no samples or predictions, as text; "" if none has."""
     true, predicted, least = c.true_totals, c.predicted_totals, _thin(c)
@@ -184,15 +192,11 @@ def _class_cells(c: BatchedCounts, slopes: Gradient) -> tuple[Floats, Floats, Pl
 
     A sample that is missed goes to an average class, which is numbered K; one that is invented comes from there.
     """
-    where, n = c.where, float(c.total)
-    a, b, p = (np.broadcast_to(np.asarray(part, np.float64), c.true_totals.shape) for part in slopes[:3])
+    where, n, k = c.where, float(c.total), c.true_totals.shape
+    a, b, p = (part if np.shape(part) == k else np.broadcast_to(np.asarray(part, np.float64), k) for part in slopes[:3])
     cells = b[where.rows] + p[where.columns]
     cells[where.on] += a[where.rows[where.on]]
     missed, invented = b + c.predicted_totals @ p / n, p + c.true_totals @ b / n
-    (occurs,) = np.nonzero(c.true_totals + c.predicted_totals)
+    occurs, places = c.places_with_average
     extra = [part[occurs] for part in (a + b + p, missed, invented)]
-    weights = np.concatenate([c.values, np.full(3 * len(occurs), HALF)])
-    average = np.full(len(occurs), where.k)
-    rows = np.concatenate([where.rows, occurs, occurs, average])
-    columns = np.concatenate([where.columns, occurs, average, occurs])
-    return weights, np.concatenate([cells, *extra]), (rows, columns)
+    return np.concatenate([c.values, np.full(3 * len(occurs), HALF)]), np.concatenate([cells, *extra]), places

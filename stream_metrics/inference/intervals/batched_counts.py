@@ -87,6 +87,18 @@ class BatchedCounts:
         full[..., rows, columns] = self.values
         return full
 
+    @cached_property
+    def places_with_average(self) -> tuple[Integers, tuple[Integers, Integers]]:
+        """The classes of one matrix that occur; rows and columns of its cells and, for each of these, of three more.
+
+        The diagonal, the row with an average class in the columns, and the column with that class, K, in the rows.
+        """
+        rows, columns, _, k, _ = self.where
+        (occurs,) = np.nonzero(self.true_totals + self.predicted_totals)
+        average = np.full(len(occurs), k)
+        places = np.concatenate([rows, occurs, occurs, average]), np.concatenate([columns, occurs, average, occurs])
+        return occurs, places
+
     def cells(self) -> tuple[Integers, Integers, Batch]:
         """Return rows, columns and weights of the cells that one of the matrices may have."""
         return self.where.rows, self.where.columns, self.values
