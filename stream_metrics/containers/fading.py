@@ -211,7 +211,7 @@ class Fading(FadingUpdateBase, InRiver, Portable):
                 f"Expected the sum of faded weights to stay below 2**62, but got {taken:g} on top of {shown:g}"
             )
         end = (newest + 1) * self._stretch  # where weights are largest
-        self._capacity = min([left, *(free / self._scale(end, stretch) for free, stretch in rooms)])
+        self._capacity = min([left, *(free / max(3.0, self._scale(end, stretch)) for free, stretch in rooms)])
 
     def merge_load(self) -> Load:
         """Return bounds of what a merge adds up; see `states.limits`."""

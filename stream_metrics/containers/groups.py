@@ -327,7 +327,9 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
 
     def merge_load(self) -> Load:
         """Return bounds of what a merge adds up; see `states.limits`."""
-        return load_of(slot.state for slot in (*self._slots.values(), *([] if self._rest is None else [self._rest])))
+        slots = [*self._slots.values(), *([] if self._rest is None else [self._rest])]
+        weights, samples, abstentions = load_of(slot.state for slot in slots)
+        return weights, samples, max([abstentions, *(max(slot.forms) for slot in slots)])
 
     def _find_capacity(self, added: int) -> None:
         """Find out how much can be counted; WeightError if that is less than `added`."""

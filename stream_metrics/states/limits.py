@@ -3,7 +3,7 @@
 A window or a group is read as the merge of its states, so what it has counted must fit into one. The states of a
 container are looked at together only when a bound of the capacity left is used up: a sample costs one
 subtraction. `merge_load` of a state returns three bounds of what a merge adds up: the sum of weights, the number of
-samples (or of appearances of a label), the number of abstentions.
+samples (or of appearances of a label), the number of abstentions (or of appearances of a group).
 """
 
 from __future__ import annotations

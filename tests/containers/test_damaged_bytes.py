@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import stream_metrics as sm
+from stream_metrics.states.limits import MOST
 from stream_metrics.wire import MAGIC, VERSION, Portable, encoded
 
 
@@ -101,3 +102,56 @@ def test_changed_bytes_are_refused_or_read_as_they_stand(make: Callable[[], Port
 
     assert refused > 1500
     assert sm.from_bytes(state.to_bytes()) == state
+
+
+def most_seen(state: Portable, *places: int) -> bytes:
+    """Return bytes of groups by 5 in a container in which the group appears `2**63 - 3` times at these places."""
+    seen = iter(range(1000))
+
+    def raised(content: Any) -> Any:
+        if not isinstance(content, list | tuple):
+            return content
+        if len(content) == 3 and content[0] == 5 and isinstance(content[1], list | tuple):
+            return [5, [0, MOST, 0], content[2]] if next(seen) in places else content
+        return [raised(item) for item in content]
+
+    body = encoded(raised([state.KIND, state.to_content()]))
+    return MAGIC + bytes([VERSION]) + zlib.crc32(body).to_bytes(4, "little") + body
+
+
+def groups_in_panes(panes: int) -> sm.TimeWindow:
+    """Return a window with a sample of group 5 in each pane."""
+    result = sm.TimeWindow(sm.ByGroup(sm.Accuracy()), "1m", 6)
+    for pane in range(panes):
+        result.update("a", "a", group=5, t=10 * pane)
+    return result
+
+
+def test_a_window_whose_panes_count_too_many_appearances_of_a_group_is_refused() -> None:
+    """Each pane is right, but their merge, which every reading makes, is not."""
+    with pytest.raises(sm.DecodeError, match=r"stay below 2\*\*63 - 2"):
+        sm.from_bytes(most_seen(groups_in_panes(3), 0, 2))
+
+
+def test_a_window_refuses_the_sample_that_would_be_one_appearance_too_many() -> None:
+    """The sample is of another pane than those before, so only the sum over panes is too large."""
+    full = sm.from_bytes(most_seen(groups_in_panes(1), 0))
+    before = full.to_bytes()
+    with pytest.raises(sm.WeightError):
+        full.update("a", "a", group=5, t=10)
+    with pytest.raises(sm.WeightError):
+        full.update_many(["a"], ["a"], group=5, t=10)
+    assert full.to_bytes() == before
+    assert full.n == 1 and full.snapshot().values_of("accuracy") == {5: 1.0}
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_fading_state_of_groups_refuses_one_appearance_too_many_in_either_state(place: int) -> None:
+    """The later state has a small scale of weights, which says nothing of appearances."""
+    fading = sm.Fading(sm.ByGroup(sm.Accuracy()), 3)
+    fading.update_many(["a"] * 200, ["a"] * 200, group=5)
+    full = sm.from_bytes(most_seen(fading, place))
+    before = full.to_bytes()
+    with pytest.raises(sm.WeightError):
+        full.update("a", "a", group=5)
+    assert full.to_bytes() == before
