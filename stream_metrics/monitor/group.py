@@ -8,6 +8,7 @@ from itertools import islice
 from stream_metrics.monitor.events.records import Rejected
 from stream_metrics.monitor.partition import Partition
 from stream_metrics.monitor.replicas import Replicas, Report
+from stream_metrics.monitor.unassigned import Unassigned
 from stream_metrics.monitor.view.types import DeadLetter, View
 
 __all__ = ["Group"]
@@ -18,7 +19,7 @@ LETTERS = 100
 class Group:
     """The partitions, lag, dead letters and problems of all workers of a group at one moment.
 
-    Without `replicas` the group is this worker.
+    Without `replicas` the group is this worker; `unassigned` are then shown while it has no partitions.
     """
 
     def __init__(
@@ -28,9 +29,13 @@ class Group:
         lag: Mapping[tuple[str, int], int] | None,
         letters: Sequence[Rejected],
         problem: str | None,
+        unassigned: Unassigned,
     ) -> None:
         self._replicas, self._letters = replicas, letters
-        self._others = [] if replicas is None else replicas.others(mine)
+        if replicas is not None:
+            self._others = replicas.others(mine)
+        else:
+            self._others = [] if mine else unassigned.others()
         reports = [] if replicas is None else replicas.reports()
         numbered = {**mine, **{other.partition.number: other.partition for other in self._others}}
         self.partitions = [partition for _, partition in sorted(numbered.items())]

@@ -48,6 +48,7 @@ from stream_metrics.monitor.store.classes import CLASSES, StoredClasses
 from stream_metrics.monitor.store.export import Export, Exported, check_target, write_export
 from stream_metrics.monitor.store.rows import Lease
 from stream_metrics.monitor.store.tables import StateStore
+from stream_metrics.monitor.unassigned import Unassigned
 from stream_metrics.monitor.view.annotations import Annotations
 from stream_metrics.monitor.view.comparing import Earlier, compared
 from stream_metrics.monitor.view.flows import FlowCounters
@@ -67,6 +68,7 @@ RETRY = 1.0  # seconds after a checkpoint that failed
 DEAD_LETTERS = 100
 EXPORT_EVERY = 60.0
 SECONDS = 10  # over which the rate of records is measured
+UNASSIGNED = "no partition is assigned to this process now; it shows what was counted before"
 FLOWS = "flows"  # the note that has the counters
 
 
@@ -100,6 +102,7 @@ class Monitor:
         self._notes = Notes({} if store is None else store.notes())
         self._classes = self._class_pool()
         self.replicas: Replicas | None = None  # once the store is shared with other workers
+        self._unassigned = Unassigned()
         self._lease: Lease | None = None  # under which notes are written, where it is shared
         self._dead_letters: deque[Rejected] = deque(
             [] if store is None else store.letters(DEAD_LETTERS)[::-1], DEAD_LETTERS
@@ -174,6 +177,11 @@ class Monitor:
         self.last_error = str(error)
 
     @property
+    def unassigned(self) -> bool:
+        """Whether nothing can be counted, since no partition is assigned; other workers may have all, if there are."""
+        return self.replicas is None and not self._partitions
+
+    @property
     def partitions(self) -> list[int]:
         """The partitions assigned."""
         return sorted(self._partitions)
@@ -196,8 +204,12 @@ class Monitor:
             self._notes.merge(self.note)
 
     def share(self) -> None:
-        """Show the counts of all workers that share the store from now on, if it can be shared."""
-        if self.store is None or not self.store.shared or self.replicas is not None:
+        """Show from now on what the store has of other workers, or, if it is not shared, until partitions come."""
+        if self.store is None or self.replicas is not None:
+            return
+        if not self.store.shared:
+            if not self._partitions:
+                self._unassigned.load(self.config, self.store, self.panes)
             return
         replicas = Replicas(self.config, self.store, self._report, lambda: list(self._partitions))
         replicas.start()
@@ -251,6 +263,7 @@ class Monitor:
                 self._flows.assign(partition)
                 with self._lock:
                     self._partitions[number] = partition
+                    self._unassigned.clear()
         return {(topic, n): offset for n in wanted for topic, offset in self._partitions[n].next.items()}
 
     def revoke(self, partitions: Iterable[int]) -> None:
@@ -264,10 +277,12 @@ class Monitor:
     def lost(self, partitions: Iterable[int]) -> None:
         """Forget partitions without writing anything: another process owns them."""
         with self._lock:
-            for number in set(partitions):
-                partition = self._partitions.pop(number, None)
-                if partition is not None and self.replicas is not None:
+            gone = [self._partitions.pop(number) for number in set(partitions) & self._partitions.keys()]
+            if self.replicas is not None:
+                for partition in gone:
                     self.replicas.keep(partition)
+            elif gone and not self._partitions:
+                self._unassigned.keep(gone)
 
     def step(self, records: Sequence[Record]) -> None:
         """Decode, join and count records that were not read before; make a checkpoint if one is due.
@@ -468,7 +483,7 @@ class Monitor:
             )
             operation = operation_view(partitions, group.lag)
             operation.changes = changes_view((each.number, each.changes) for each in partitions)
-            operation.flows = self._flows.view(partitions if self.store is None else ())
+            operation.flows = self._flows.view(self._partitions.values() if self.store is None else ())
             operation.source = self._source_state(group, now, at)
             operation.records.rejected_share = group.rejected_share(self._recent.share(time.monotonic()))
             group.mark(operation)
@@ -489,7 +504,8 @@ class Monitor:
 
     def _group(self) -> Group:
         """Return what all workers have; only under the lock."""
-        return Group(self.replicas, self._partitions, self._lag, self._dead_letters, self._source_problem)
+        source = self._lag, self._dead_letters, self._source_problem
+        return Group(self.replicas, self._partitions, *source, self._unassigned)
 
     def _reading_time(self, group: Group, now: float) -> float | None:
         lag = None if group.lag is None else sum(group.lag.values())
@@ -523,6 +539,8 @@ class Monitor:
             state = "away"
         elif self._source_ended:
             state = "ended"
+        elif self.unassigned:
+            return SourceState("unassigned", UNASSIGNED, silence, self._idle, at)
         elif silence is None:
             state = "waiting"
         else:

@@ -113,6 +113,7 @@ class Runner:
         self._stop = threading.Event()
         self._polled = -STALE
         self._asked = -LOOK
+        self._had: float | None = None  # when it was first seen to have partitions
         self._known = False  # whether what waited at the start has begun to be counted
         self._looks = threading.Event()  # set when there shall be no more
         self._looked = 0.0  # processor time that views took
@@ -151,8 +152,9 @@ class Runner:
     def ready(self) -> bool:
         """Whether it polls its source, and has read the counts of all other workers.
 
-        A worker that waits for partitions is ready: it takes them over when they come. So is one whose source cannot be
-        read, which the page, the metrics and the rules show: to take all workers out of service would hide it.
+        Of workers that share a store, one that waits for partitions is ready: it takes them over when they come. With a
+        store of its own it is not, since what it shows is old. One whose source cannot be read is ready, which the
+        page, the metrics and the rules show: to take all workers out of service would hide it.
         """
         return self.not_ready() is None
 
@@ -160,6 +162,8 @@ class Runner:
         """Return why it is not ready, None if it is."""
         if not self.alive():
             return f"the source was not read for {STALE:.0f} s"
+        if self.latest.source.state == "unassigned":
+            return f"waiting for partitions: {self.latest.source.problem}"
         if self.monitor.replicas is not None and not self.monitor.replicas.synced:
             return f"what other workers count was not read yet: {self.monitor.replicas.problem}"
         return None
@@ -242,7 +246,10 @@ class Runner:
 
     def _nothing_waits(self) -> bool:
         """Tell whether no record can be expected soon."""
-        waited = time.monotonic() - self._began >= (FIRST if self.monitor.partitions else UNASSIGNED)
+        now = time.monotonic()
+        if self._had is None and self.monitor.partitions:
+            self._had = now
+        waited = now - self._began >= UNASSIGNED if self._had is None else now - self._had >= FIRST
         return waited or self._problem() is not None or self._caught_up()
 
     def _caught_up(self) -> bool:

@@ -12,13 +12,14 @@
 `precision`, `recall` and `f1` without a class are the mean over classes (`macro_recall`). A number that is not known,
 or 0/0, is None.
 
-`source_up` is 1, or 0 while the source cannot be read; `silence` is for how many seconds no event has come, whatever
-its time; `lag_seconds` is how old the newest event is by its own time. While the source cannot be read, `lag` is not
-known. `unreadable` is the number of partitions of which no record was an event so far, `incomplete` the number of
-reasons why counts lack records. `expired_early` are predictions that were given up because more than `max_pending`
-waited, `forgotten` ids beyond `max_ids`. `rejected_share` is of the last 5 minutes, or of the last 1,000 records if
-these took longer. `mismatched_labels` is 1 if true labels and predictions of the first window that has samples seem to
-be written differently, 1 and "1", else 0. `classes_folded` are samples with a class beyond `max_classes`.
+`source_up` is 1, or 0 while the source cannot be read or gives no partitions; `silence` is for how many seconds no
+event has come, whatever its time; `lag_seconds` is how old the newest event is by its own time. While the source cannot
+be read, `lag` is not known. `unreadable` is the number of partitions of which no record was an event so far,
+`incomplete` the number of reasons why counts lack records. `expired_early` are predictions that were given up because
+more than `max_pending` waited, `forgotten` ids beyond `max_ids`. `rejected_share` is of the last 5 minutes, or of the
+last 1,000 records if these took longer. `mismatched_labels` is 1 if true labels and predictions of the first window
+that has samples seem to be written differently, 1 and "1", else 0. `classes_folded` are samples with a class beyond
+`max_classes`.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def _mismatched(view: View) -> int:
 
 
 OPERATION: dict[str, Callable[[View], float | None]] = {
-    "source_up": lambda view: int(view.source.state != "away"),
+    "source_up": lambda view: int(view.source.up),
     "silence": lambda view: view.source.silence,
     "lag": lambda view: view.lag.records,
     "lag_seconds": lambda view: view.lag.seconds,
@@ -109,7 +110,7 @@ class Value:
         """Return in words why `read` returns None."""
         part = view.by_window.get(self.window or "")
         if part is None:
-            return "the source cannot be read" if view.source.state == "away" else "not known yet"
+            return "not known yet" if view.source.up else "the source cannot be read"
         if self.gap:
             enough = sum(row.n >= (least or GAP_SAMPLES) for row in part.groups.rows)
             return f"{enough} of the two groups that a gap needs have samples enough"

@@ -11,6 +11,7 @@ const SOURCES = {
   live: "live",
   silent: "silent",
   away: "cannot be read",
+  unassigned: "waiting for partitions",
   ended: "read to its end",
 };
 const JOINED = [

@@ -57,6 +57,8 @@ export function judge(view, feed, now = Date.now()) {
       detail: `The source cannot be read: ${short(view.source.problem ?? "", 200)}; ${lastEvent(view)}`,
     };
   }
+  if (view.source.state === "unassigned")
+    return { kind: "stale", text: "Waiting for partitions", detail: `${short(view.source.problem)}; ${lastEvent(view)}` };
   const missing = missingData(view);
   if (missing !== null) return { kind: "nodata", text: "No data", detail: missing };
   if (view.checkpoint?.error) return notSaved(view);

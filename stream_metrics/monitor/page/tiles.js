@@ -209,6 +209,7 @@ function monitorFacts(view, part) {
 export function lag(view) {
   const { records, seconds } = view.lag;
   const age = seconds === null ? "" : `newest ${duration(seconds)} old`;
+  if (view.source.state === "unassigned") return ["unknown", age || "waiting for partitions"];
   if (view.source.state === "away") return ["unknown", age || "the source cannot be read"];
   if (records === null) return [DASH, age || "unknown"];
   return [compact(records), seconds === null ? "records" : `records, ${age}`];

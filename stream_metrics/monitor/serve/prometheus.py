@@ -250,7 +250,7 @@ def _gauges(view: View) -> Iterable[tuple[str, str, Number | None]]:
         ("unmatched_labels", "Labels without a prediction, waiting or given up.", view.join.labels_unmatched),
         ("last_event_timestamp_seconds", "The time of the newest event.", view.event_time),
         ("start_timestamp_seconds", "When the monitor was started.", view.started),
-        ("source_up", "Whether the source can be read.", int(source.state != "away")),
+        ("source_up", "Whether the source can be read.", int(source.up)),
         ("source_silence_seconds", "Time since the last event came.", source.silence),
         ("window_end_timestamp_seconds", "The time at which windows end; it passes without events.", source.time),
         ("consumer_lag_records", "Records that are still to be read.", lag.records),

@@ -66,7 +66,9 @@ def facts(view: View) -> list[tuple[str, str]]:
     ]
     if part.classes_folded:
         lines.append(("classes", f"{figure(part.classes_folded)} samples are of further classes, counted as one"))
-    if view.source.problem is not None:
+    if view.source.state == "unassigned":
+        lines.append(("waiting", f"for partitions: {visible(view.source.problem or '')}"))
+    elif view.source.problem is not None:
         lines.append(("blind", f"the source cannot be read: {visible(view.source.problem)}"))
     elif view.source.state == "silent":
         lines.append(("no data", f"no event for {duration(view.source.silence)}"))

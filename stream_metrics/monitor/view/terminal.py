@@ -34,6 +34,7 @@ NAME = 16
 WORDS = {
     "firing": "ALERT",
     "away": "BLIND",
+    "unassigned": "WAITING",
     "silent": "NO DATA",
     "pending": "PENDING",
     "unknown": "UNKNOWN",
@@ -43,6 +44,7 @@ WORDS = {
 COLOURS = {
     "firing": "bold white on red",
     "away": "bold white on red",
+    "unassigned": "bold black on yellow",
     "silent": "bold white on magenta",
     "pending": "bold black on yellow",
     "unknown": "black on yellow",
@@ -114,7 +116,7 @@ def _height(drawn: RenderableType, width: int) -> int:
 def _title(view: View) -> Text:
     states = [alert.state for alert in view.alerts]
     states += [view.source.state]
-    order = ("firing", "away", "silent", "pending", "unknown", "ok")
+    order = ("firing", "away", "unassigned", "silent", "pending", "unknown", "ok")
     worst = next((state for state in order if state in states), "live")
     line = Text(no_wrap=True, overflow="ellipsis")
     line.append(f" {WORDS[worst]} ", COLOURS.get(worst, "bold white on blue"))

@@ -296,8 +296,9 @@ class SourceState(Struct):
     """How the source does.
 
     `state` is "waiting" before the first event, "live", "silent" after `idle` seconds without an event, "away" while
-    the source cannot be read, for which `problem` has the reason, or "ended". `silence` is how long ago the last event
-    came, in seconds; `time` is the time at which windows end: it passes also without events.
+    the source cannot be read, "unassigned" while it has given no partitions to this process, or "ended". `problem` is
+    why nothing can be read. `silence` is how long ago the last event came, in seconds; `time` is the time at which
+    windows end: it passes also without events.
     """
 
     state: str = "waiting"
@@ -305,6 +306,11 @@ class SourceState(Struct):
     silence: float | None = None
     idle: float | None = None
     time: float | None = None
+
+    @property
+    def up(self) -> bool:
+        """Whether records can come."""
+        return self.state not in ("away", "unassigned")
 
 
 class Lag(Struct):

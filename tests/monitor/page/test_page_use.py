@@ -55,6 +55,7 @@ CONTRAST = """() => {
 
 SILENT = {"state": "silent", "silence": 724.0}
 AWAY = {"state": "away", "problem": "Connection refused", "silence": 41.0}
+UNASSIGNED = {"state": "unassigned", "problem": "no partition is assigned", "silence": 41.0}
 UNKNOWN = {"rule": "n[1h] < 1", "state": "unknown", "since": None, "value": None, "note": "no samples"}
 
 
@@ -67,6 +68,7 @@ def test_what_is_not_known_is_never_green(visit):
         ("nodata", SILENT, [UNKNOWN]),
         ("blind", AWAY, []),
         ("warn", {}, [UNKNOWN]),
+        ("stale", UNASSIGNED, []),
         ("firing", AWAY, [UNKNOWN | {"state": "firing", "value": 0.0, "note": None}]),
         ("well", {"state": "ended"}, []),
     ):
@@ -76,7 +78,10 @@ def test_what_is_not_known_is_never_green(visit):
         colour = page.evaluate("getComputedStyle(document.getElementById('bar')).getPropertyValue('--state')")
         seen[kind] = page.inner_text("#state"), page.inner_text("#state-detail"), colour
 
-    assert [words for words, _, _ in seen.values()] == ["No data", "Blind", "1 rule unknown", "1 alert firing", "Well"]
+    assert [words for words, _, _ in seen.values()] == [
+        *("No data", "Blind", "1 rule unknown", "Waiting for partitions", "1 alert firing", "Well")
+    ]
+    assert seen["stale"][1].startswith("no partition is assigned; the last event came 41 s ago")
     assert "No event for 12 min" in seen["nodata"][1]
     assert "Connection refused; the last event came 41 s ago" in seen["blind"][1]
     assert seen["warn"][1] == "n[1h] < 1 (no samples)"
