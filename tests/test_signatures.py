@@ -144,3 +144,28 @@ def test_a_weight_by_another_name_is_w(name: str, word: str) -> None:
     with pytest.raises(TypeError, match=word):
         state.update(1, 1, **{word: 1})
     assert state == MADE[name]()
+
+
+@pytest.mark.parametrize(
+    ("container", "more"),
+    [
+        (sm.TimeWindow(sm.Accuracy(), "1h"), {"t": 0}),
+        (sm.ByGroup(sm.Accuracy()), {"group": 1}),
+        (sm.TimeWindow(sm.ByGroup(sm.Accuracy()), "1h"), {"t": 0, "group": 1}),
+        (sm.ByGroup(sm.TimeWindow(sm.Accuracy(), "1h")), {"t": 0, "group": 1}),
+        (sm.Fading(sm.Accuracy(), 5), {}),
+        (sm.Rolling(sm.Accuracy(), 5), {}),
+    ],
+)
+@pytest.mark.parametrize("counted", [0, 1])
+def test_a_sample_without_a_prediction_is_a_call_with_too_few_arguments(
+    container: Any, more: dict[str, Any], counted: int
+) -> None:
+    """As for a metric, in the first call and where the labels are known."""
+    state = container.copy()
+    for _ in range(counted):
+        state.update("a", "a", **more)
+    before = state.to_bytes()
+    with pytest.raises(TypeError, match=r"needs a prediction"):
+        state.update("a", **more)
+    assert state.to_bytes() == before

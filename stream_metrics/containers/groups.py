@@ -444,7 +444,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
             return tuple([shown(key, self._slots[key].forms) for key in self._keys()])
 
     def state(self, group: Label) -> Any:
-        """Return the state of a group; it goes on counting with the group.
+        """Return the state of a group at this moment.
 
         Parameters
         ----------
@@ -460,6 +460,12 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         ------
         KeyError
             If the group is not kept apart.
+
+        Notes
+        -----
+        The state is not a copy. Later samples of the group may change it (`update` does), or be counted in a state that
+        replaces it (as after `update_many` and `merge`). Call `state` again for the current one, and copy it to keep
+        it as it is or to update it.
         """
         slot = self._slots.get(canonical(group, "group"))
         if slot is None:

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 
 from stream_metrics._core.confusion.kernels cimport ConfusionCounters, UpdateBase, SetUpdateBase
 from stream_metrics._core.numeric.kernels cimport (
-    MOST_SAMPLES, Guarded, check_samples, not_counted, numeric_kind, plain, plain_weight, split,
+    MOST_SAMPLES, Guarded, check_samples, chosen_labels, not_counted, numeric_kind, plain, plain_weight, split,
 )
 from stream_metrics.errors import WeightError
 from stream_metrics.labels.label import canonical
@@ -99,8 +99,10 @@ cdef inline int deliver(object state, ConfusionCounters counts, object y_true, o
     return 0
 
 
-cdef tuple plain_sample(ConfusionCounters counts, object y_true, object y_pred, object w):
-    """Return a sample as plain values that counters of this configuration count alike."""
+cdef tuple plain_sample(object inner, object y_true, object y_pred, object w):
+    """Return a sample as plain values that counters like those of `inner` count alike."""
+    cdef ConfusionCounters counts = counters_in(inner)
+    y_pred = chosen_labels(inner, y_pred, None, None)
     weight = plain_weight(w)
     truth = counts.label_index.admitted(y_true, "y_true", None)
     return truth, counts.label_index.admit_prediction(y_pred, y_true), weight
@@ -217,7 +219,7 @@ cdef class PaneUpdateBase(Guarded):
                           object classes, object unit) except -1:
         """Count one sample in a section; labels and a weight are read before it."""
         if self.counted and group is None and scores is None and classes is None and unit is None:
-            y_true, y_pred, w = plain_sample(counters_in(self.inner), y_true, y_pred, w)
+            y_true, y_pred, w = plain_sample(self.inner, y_true, y_pred, w)
         self.enter()
         try:
             self.place(now, timed, y_true, y_pred, w, group, scores, classes, unit)
@@ -404,12 +406,11 @@ cdef class GroupUpdateBase(Guarded):
                           object classes, object unit) except -1:
         """Count one sample in a section; labels and a weight are read before it."""
         cdef bint labels_only = t is None and scores is None and classes is None and unit is None
-        cdef ConfusionCounters counts = counters_of(self.inner) if labels_only else None
         cdef Slot slot
         cdef bint new
         cdef int64_t taken = cost(w)
-        if counts is not None:
-            y_true, y_pred, w = plain_sample(counts, y_true, y_pred, w)
+        if labels_only and counters_of(self.inner) is not None:
+            y_true, y_pred, w = plain_sample(self.inner, y_true, y_pred, w)
         self.enter()
         try:
             slot = self.known(key)
