@@ -50,7 +50,7 @@ def live(port: int, seconds: float | None, tui: bool, limit: int | None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         with usage():
             config = _config(CYCLE, port, str(Path(folder) / "demo.sqlite"))
-            watch = Watch(config, Replay(answers, CYCLE, seconds=seconds), tui=tui)
+            watch = Watch(config, Replay(answers, CYCLE, seconds=seconds), tui=tui, report=True)
         start, end = (round(CYCLE * share) for share in DRIFT)
         print(f"Colours are swapped from second {start} to {end} of every {CYCLE:.0f}. Ctrl-C ends.", flush=True)
         with failures():

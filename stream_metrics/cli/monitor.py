@@ -108,6 +108,7 @@ def _execute(arguments: argparse.Namespace, lines: logs.Lines) -> int:
             stay=arguments.stay,
             once=arguments.once,
             tui=arguments.tui,
+            report=arguments.format is not None,
             lines=lines,
         )
     with failures():

@@ -33,7 +33,10 @@ NO_PAGE = 'the page needs Starlette and uvicorn: pip install "stream-metrics[mon
 
 
 class Watch:
-    """Runs a monitor; ``ValueError`` for a configuration that cannot be."""
+    """Runs a monitor; ``ValueError`` for a configuration that cannot be.
+
+    With `report` one is printed in the end, and without it only of what has an end.
+    """
 
     def __init__(
         self,
@@ -45,9 +48,11 @@ class Watch:
         stay: bool = False,
         once: bool = False,
         tui: bool = False,
+        report: bool = False,
         lines: Lines | None = None,
     ) -> None:
         self._config, self._lines, self._page = config, lines or Lines(), page
+        self._follows = (config.source.follow or config.source.kind != "file") and not once
         validate(config)  # before a state file is created
         self._screen = _screen(self._lines.recent) if tui and sys.stdout.isatty() else None
         store = open_store(config.store.path, config.store.shared) if keeps else None
@@ -64,6 +69,7 @@ class Watch:
                 _server(stay) if page else None,
                 stay=stay,
                 once=once,
+                last_view=report or not self._follows,
                 started=self._started,
                 show=(lambda view: None) if self._screen is None else self._screen.show,
             )
@@ -72,8 +78,7 @@ class Watch:
     @property
     def endless(self) -> bool:
         """Whether it runs until it is stopped, and was."""
-        source = self._config.source
-        return (source.follow or source.kind != "file") and not self.runner.once and not self.runner.ended
+        return self._follows and not self.runner.ended
 
     @property
     def interrupted(self) -> bool:

@@ -13,7 +13,8 @@ server and the terminal show the newest view.
 No rule is evaluated before the first records were counted, or it is known that none wait: until then windows lack what
 came while the process was down, and every start would be an alert.
 
-A signal sets a flag, so that nothing is interrupted in the middle; a second Ctrl-C is for when that is not enough.
+A signal sets a flag, so that nothing is interrupted in the middle; a second Ctrl-C is for when that is not enough. Only
+a view is cut short by it, which may take seconds. The last view is made only where it is needed, after a checkpoint.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Protocol
 
 from stream_metrics.monitor.alerts.alerting import Alerts
@@ -37,7 +38,8 @@ from stream_metrics.monitor.serve.posts import routes
 from stream_metrics.monitor.serve.signals import handled_signals
 from stream_metrics.monitor.sources import Source
 from stream_metrics.monitor.sources.kafka_options import SourceError
-from stream_metrics.monitor.store import StaleOwner
+from stream_metrics.monitor.store import StaleOwner, StoreError
+from stream_metrics.monitor.view.cutting import ViewCut, cut_if
 from stream_metrics.monitor.view.types import View
 
 __all__ = ["Runner", "Served", "collecting_rarely", "stopped_by_signals"]
@@ -86,9 +88,10 @@ class Runner:
 
     `server` makes a `Served` of (config.serve, view, alive=, ready=, not_ready=, routes=); without, nothing is served.
     `show` is called with each view. With `stay` it goes on serving when the source has ended, until it is stopped; with
-    `once` it ends as soon as nothing more is there to be read. `latest` is the newest view, `counts` what was counted
-    in the end, `ended` whether the source ended by itself, or with `once` was read as far as it went, `share` the part
-    of the time that views take.
+    `once` it ends as soon as nothing more is there to be read. With `last_view=False` no view is made after `stop`
+    unless the source has ended. `latest` is the newest view, `counts` what was counted in the end, None without a last
+    view, `ended` whether the source ended by itself, or with `once` was read as far as it went, `share` the part of the
+    time that views take.
     """
 
     def __init__(
@@ -101,6 +104,7 @@ class Runner:
         *,
         stay: bool = False,
         once: bool = False,
+        last_view: bool = True,
         started: Callable[[str | None], None] = lambda address: None,
         show: Callable[[View], None] = lambda view: None,
     ) -> None:
@@ -108,7 +112,7 @@ class Runner:
         self.latest = View()
         self.counts: Counts | None = None
         self.ended = False
-        self._stay, self.once = stay, once
+        self._stay, self.once, self._last_view = stay, once, last_view
         self._started, self._show = started, show
         self._stop = threading.Event()
         self._polled = -STALE
@@ -183,7 +187,8 @@ class Runner:
             self.monitor.share()
             self._polled = time.monotonic()  # alive and ready as soon as the address is reported
             self.alerts.start()
-            self._look()
+            with suppress(ViewCut), cut_if(self._stop.is_set):
+                self._look()
             self._started(self._serve(last))
             last.callback(self._settle)
             looking = threading.Thread(target=self._keep_looking, name="views", daemon=True)
@@ -286,9 +291,12 @@ class Runner:
                 return
             seen = read
             try:
-                spent = self._evaluate()
-                if time.monotonic() >= due:
-                    due = time.monotonic() + SHARE * self._look()
+                with cut_if(lambda: self._stop.is_set() or self._looks.is_set()):
+                    spent = self._evaluate()
+                    if time.monotonic() >= due:
+                        due = time.monotonic() + SHARE * self._look()
+            except ViewCut:
+                return
             except BaseException as error:  # whatever it is, it must end the process rather than leave an old page
                 self._failure = error
                 self.stop()
@@ -299,12 +307,26 @@ class Runner:
         looking.join()
 
     def _settle(self) -> None:
-        """Make the last view, while the partitions are still ours."""
+        """Evaluate the rules and make the last view if it is needed, while the partitions are still ours."""
         self._report()
-        if self.monitor.partitions or self.monitor.replicas is not None:
+        if not self.monitor.partitions and self.monitor.replicas is None:
+            return
+        self._evaluate()
+        if self._last_view or self.ended:
+            self._save()
             self.counts = self.monitor.counts()
-            self._evaluate()
             self._look()
+
+    def _save(self) -> None:
+        """Write a checkpoint before what takes long, since the process may be killed meanwhile."""
+        if self.monitor.store is None:
+            return
+        try:
+            self.monitor.checkpoint()
+        except StaleOwner:
+            raise
+        except StoreError as error:
+            self.monitor.note_error(error, "checkpoint failed, and is tried again in the end")
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from stream_metrics.monitor.sources.kafka_options import SourceError
 from stream_metrics.monitor.sources.memory import MemorySource, records
 from stream_metrics.monitor.store import StaleOwner, Store
 from stream_metrics.monitor.view.types import View
+from stream_metrics.snapshots.snapshot import Snapshot
 
 NOW = 1_700_000_000.0
 PATIENCE = 20.0
@@ -320,3 +321,69 @@ def test_views_are_made_less_often_when_they_cost_more(monkeypatch) -> None:
     assert waits == [0.25, pytest.approx(1.8), 0.75, pytest.approx(1.8)]
     assert (len(looks), len(views)) == (2, 1)  # rules do not wait for a view that costs more
     assert 0 < runner.share < 1
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_stop_does_not_wait_for_a_view(tmp_path, monkeypatch, first) -> None:
+    """Neither for the first one nor for those in their thread: no further interval is computed, and all is stored."""
+    path = str(tmp_path / "state")
+    made(MemorySource(records(events(10))), store=Store(path), once=True).run()
+    source = MemorySource()
+    runner = made(source, store=Store(path), last_view=False)
+    stopped, computing = list[bool](), threading.Event()
+
+    def interval(*args: object, **options: object) -> None:
+        stopped.append(runner._stop.is_set())
+        computing.set()
+        runner._stop.wait(PATIENCE)
+        raise ValueError
+
+    if first:
+        monkeypatch.setattr(Snapshot, "interval", interval)
+    thread = started(runner)
+    if not first:
+        until(lambda: runner.latest.records.read == 10)
+        monkeypatch.setattr(Snapshot, "interval", interval)
+        source.add(records(events(20)[10:], start=10))
+    until(computing.is_set)
+    runner.stop()
+    thread.join(PATIENCE)
+
+    assert not thread.is_alive()
+    assert stopped == [False]
+    assert runner.counts is None
+    monkeypatch.undo()
+    again = made(MemorySource(), store=Store(path), once=True)
+    again.run()
+    assert again.latest.by_window["total"].n == (10 if first else 20)
+
+
+def test_rules_are_evaluated_in_the_end_without_a_view() -> None:
+    """They see what the last view does not show."""
+    source = MemorySource(records(events(10)))
+    runner = made(source, ("n < 15",), last_view=False)
+    runner._look = lambda: 0.0
+    thread = started(runner)
+    until(lambda: [alert.state for alert in runner.alerts.engine.shown()] == ["firing"])
+    runner._looks.wait = lambda seconds: runner._stop.wait(PATIENCE)
+    source.add(records(events(20)[10:], start=10))
+    until(lambda: runner.monitor.counts().total.n == 20)
+    runner.stop()
+    thread.join(PATIENCE)
+
+    assert [alert.state for alert in runner.alerts.engine.shown()] == ["ok"]
+
+
+def test_a_checkpoint_comes_before_the_last_view(tmp_path) -> None:
+    """A process that is killed while it makes its report has stored all counts."""
+    stored = list[bool]()
+    runner = made(
+        MemorySource(records(events(10))),
+        store=Store(str(tmp_path / "state")),
+        once=True,
+        show=lambda view: stored.append(runner.monitor.checkpointed is not None),
+    )
+    runner.run()
+
+    assert not stored[0]
+    assert stored[-1]

@@ -24,6 +24,7 @@ from stream_metrics.monitor.archive.reading import DAY, STEPS, Panes, complete, 
 from stream_metrics.monitor.archive.writing import COUNTS
 from stream_metrics.monitor.counts.panes import Panes as Window
 from stream_metrics.monitor.store.rows import Extent, StoreError
+from stream_metrics.monitor.view.cutting import check_cut
 from stream_metrics.monitor.view.types import Bounds, Lines, Number
 from stream_metrics.monitor.view.window_view import values_and_intervals
 
@@ -204,6 +205,7 @@ class _Line:
 
     def _state(self, panes: Panes, cell: int, states: _States) -> MetricSet | None:
         """Return the samples of a cell; None if it has none."""
+        check_cut()
         now = self._cells.get(cell)
         if now is None:
             return None

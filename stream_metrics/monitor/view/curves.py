@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.labels import Label
+from stream_metrics.monitor.view.cutting import check_cut
 from stream_metrics.monitor.view.types import Curve, Curves
 from stream_metrics.ranking.steps import threshold_sweep
 from stream_metrics.snapshots.snapshot import Snapshot
@@ -45,6 +46,7 @@ def curves(snapshot: Snapshot, names: Mapping[Label, str]) -> Curves:
 
 def _both(snapshot: Snapshot, label: Label) -> tuple[tuple[list[float], list[float]], ...]:
     """Return the points of the two curves of a class; none where no sample, or no other one, has scores."""
+    check_cut()
     column = snapshot.evaluation.column(label)
     steps, (rest, own) = threshold_sweep(column).fine, (column.weight(0), column.weight(1))
     if not own:

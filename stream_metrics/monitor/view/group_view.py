@@ -26,6 +26,7 @@ from stream_metrics.inference.intervals.interval import Interval
 from stream_metrics.inference.intervals.resampling import enough_draws
 from stream_metrics.labels import Label
 from stream_metrics.labels.json_names import json_number
+from stream_metrics.monitor.view.cutting import check_cut
 from stream_metrics.monitor.view.headline import labelled, spec
 from stream_metrics.monitor.view.intervals import LEVEL
 from stream_metrics.monitor.view.names import names_of
@@ -147,6 +148,7 @@ def _some_classes(view: Snapshot, key: str) -> NDArray[np.intp] | None:
 
 def group_value(view: Snapshot, key: str) -> Number | None:
     """Return a metric of a group; means over classes leave out the classes that the group does not have."""
+    check_cut()
     own = _some_classes(view, key)
     if own is None:
         return value(view, key)
@@ -162,6 +164,7 @@ def _outwards(bounds: Bounds) -> Bounds:
 
 def group_interval(view: Snapshot, key: str, level: float, valid: str) -> Range:
     """Return the interval of `group_value`, of one look or of all that are `valid`."""
+    check_cut()
     if reason := weight_problem(view.evaluation):
         return Range(None, reason)
     try:

@@ -22,6 +22,7 @@ from stream_metrics.inference.intervals.conditions import weight_problem
 from stream_metrics.inference.intervals.dispatch import class_bounds
 from stream_metrics.inference.intervals.interval import Interval
 from stream_metrics.labels import Label
+from stream_metrics.monitor.view.cutting import check_cut
 from stream_metrics.monitor.view.headline import labelled, spec
 from stream_metrics.monitor.view.types import Bounds, IntervalMeaning
 from stream_metrics.snapshots.snapshot import Snapshot
@@ -133,6 +134,7 @@ def class_label_bounds(snapshot: Snapshot, keys: Sequence[str], unlabelled: int)
 
 def _interval(snapshot: Snapshot, key: str, valid: str) -> object:
     """Return an interval, or intervals by label; None if the metric has none, or the samples have weights."""
+    check_cut()
     try:
         metric, label = labelled(snapshot, key)
         return snapshot.interval(metric, LEVEL, label=label, valid=valid)
