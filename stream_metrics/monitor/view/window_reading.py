@@ -18,6 +18,7 @@ from stream_metrics.inputs.times import to_epoch_ns
 from stream_metrics.labels import Label
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.counts.coverage import Covered
+from stream_metrics.monitor.view.cutting import check_cut
 
 if TYPE_CHECKING:
     from stream_metrics.monitor.counts.counting import Counts
@@ -92,6 +93,7 @@ def _partial(parts: Sequence[Counts]) -> frozenset[Label | None]:
 def _read(counts: Counts, at: int) -> dict[str, Reading]:
     readings = {}
     for name, coverage in counts.coverage.items():
+        check_cut()  # all panes are merged at the first reading
         if name in counts.windows:
             state, groups = counts.windows[name].merged(at), counts.groups[name].merged(at)
         else:
