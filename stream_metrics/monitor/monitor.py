@@ -48,6 +48,7 @@ from stream_metrics.monitor.store.classes import CLASSES, StoredClasses
 from stream_metrics.monitor.store.export import Export, Exported, check_target, write_export
 from stream_metrics.monitor.store.rows import Lease
 from stream_metrics.monitor.store.tables import StateStore
+from stream_metrics.monitor.store.unclaimed import stored_offsets
 from stream_metrics.monitor.unassigned import Unassigned
 from stream_metrics.monitor.view.annotations import Annotations
 from stream_metrics.monitor.view.comparing import Earlier, compared
@@ -198,6 +199,14 @@ class Monitor:
         one that is elected calls `take` with what is stored then, or None.
         """
         return self._notes.attach(name, keep, take)
+
+    def stored_offsets(self) -> dict[tuple[str, int], int]:
+        """Return the next offset of each (topic, partition) of which the store has counts, without claiming any."""
+        return {} if self.store is None else stored_offsets(self.store)
+
+    def stored_note(self, name: str) -> Any:
+        """Return a note as it was stored, None if it was not."""
+        return self._notes.value(name)
 
     def _merge_common(self) -> None:
         if self.replicas is not None:
@@ -401,6 +410,11 @@ class Monitor:
             partitions = [each for _, each in sorted(self._partitions.items())]
             rows = [Exported(each.number, dict(each.next), each.state(), each.counts.parts()) for each in partitions]
         write_export(self.config.store.export, Export(self.clock(), rows))
+
+    def rename_topic(self, partition: int, old: str, new: str) -> None:
+        """Go on with a topic under another name, at the offset at which it is."""
+        with self._lock:
+            self._partitions[partition].rename_topic(old, new)
 
     def skip_to(self, topic: str, partition: int, offset: int) -> None:
         """Note that a partition has no records before an offset but those that were read."""

@@ -134,6 +134,11 @@ class Partition:
             self.next = {**self.next, topic: offset}
             self.changed = True
 
+    def rename_topic(self, old: str, new: str) -> None:
+        """Go on with a topic under another name."""
+        self.next = {new if topic == old else topic: offset for topic, offset in self.next.items()}
+        self.changed = True
+
     def mark_incomplete(self, what: str) -> None:
         """Note something that the counts lack."""
         if what not in self.incomplete:

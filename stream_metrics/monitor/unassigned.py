@@ -14,6 +14,7 @@ from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.partition import Partition
 from stream_metrics.monitor.replicas import Other
 from stream_metrics.monitor.store.tables import StateStore
+from stream_metrics.monitor.store.unclaimed import stored_rows
 
 __all__ = ["Unassigned"]
 
@@ -27,7 +28,7 @@ class Unassigned:
     def load(self, config: Config, store: StateStore, panes: StoredPanes) -> None:
         """Show what a store has; ``StoreError`` if that is damaged."""
         now = time.monotonic()
-        for row, age in store.rows():
+        for row, age in stored_rows(store):
             partition = Partition(row.part, config, panes=panes)
             partition.load_counts(row)
             self._partitions.append((partition, now - age))

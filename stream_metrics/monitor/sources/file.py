@@ -21,6 +21,7 @@ import os
 import select
 import time
 import zlib
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -30,18 +31,21 @@ from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.sources.lines import BLOCK, Lines
 from stream_metrics.monitor.sources.rotation import BEGINNING, Known, Skipped, find, following, missing, same_content
 from stream_metrics.monitor.store import StoreError
+from stream_metrics.monitor.store.rows import OtherSourceError
 
 __all__ = ["FileSource", "StdinSource"]
 
 LOG = logging.getLogger("stream_metrics.monitor")
 FILES = 8
 NAP = 0.05
+PATH = "file"  # the note that has the path
 GUESS = 150  # bytes of a record, before any was read
 
 
 class FileSource:
     """The lines of a file, as records of partition 0 of a topic that is named like the file.
 
+    The store must have no counts of other topics, but the file may have been renamed: it is known by its content.
     With `follow` it waits for more at the end, and goes on with the new file when it is rotated or truncated. Raises
     ``StoreError`` at the start if the file that was being read is gone and `truncated` is "fail"; with "reset" it goes
     on with the new one, and the counts are marked as incomplete. So it does while it runs.
@@ -71,12 +75,17 @@ class FileSource:
     def start(self, monitor: Monitor) -> None:
         """Go on where the monitor stopped."""
         self._monitor = monitor
-        stored = monitor.attach(f"file {self.topic}", self._kept)
-        self._known = [Known(*known) for known in stored or ()]
-        at = monitor.assign([0]).get((self.topic, 0), 0)
-        self._start = max((known.start for known in self._known if known.start <= at), default=0)
-        self._known = [known for known in self._known if known.start < self._start]
-        wanted = next((Known(*known) for known in (stored or ())[::-1] if known[0] == self._start), Known(0, 0, 0))
+        name = self._stored_name()
+        stored = [Known(*known) for known in monitor.stored_note(f"file {name}") or ()]
+        monitor.attach(f"file {self.topic}", self._kept)
+        monitor.attach(PATH, lambda: str(self.path.absolute()))
+        at = monitor.assign([0]).get((name, 0), 0)
+        if name != self.topic:
+            LOG.warning("%s: goes on with what was %s before", self.path, name)
+            monitor.rename_topic(0, name, self.topic)
+        wanted = _last(stored, at)
+        self._start = wanted.start
+        self._known = [known for known in stored if known.start < self._start]
         place = self._find(wanted, at - self._start, bool(stored))
         self._lines = Lines(self.topic, at)
         if place is None and at > self._start:
@@ -88,6 +97,21 @@ class FileSource:
             if (lost := missing(self.path, place)) is not None:
                 self._gone(lost)
             self._open(place, at)
+
+    def _stored_name(self) -> str:
+        """Return under which name the store has this file, which may have been renamed since.
+
+        ``OtherSourceError`` if it has counts of another file, or of another source.
+        """
+        offsets = self._monitor.stored_offsets()
+        if not offsets or (self.topic, 0) in offsets:
+            return self.topic
+        for (name, _), at in offsets.items():
+            stored = [Known(*known) for known in self._monitor.stored_note(f"file {name}") or ()]
+            wanted = _last(stored, at)
+            if stored and wanted.size and self._find(wanted, at - wanted.start, True) is not None:
+                return name
+        raise _other_source(self._monitor, offsets, str(self.path))
 
     def _gone(self, what: str) -> None:
         """Go on although records are gone that were not read, if that is allowed."""
@@ -227,6 +251,19 @@ class FileSource:
             self._file.close()
 
 
+def _last(known: Sequence[Known], at: int) -> Known:
+    """Return the file that was being read at an offset."""
+    return max((each for each in known[::-1] if each.start <= at), key=lambda each: each.start, default=Known(0, 0, 0))
+
+
+def _other_source(monitor: Monitor, places: Iterable[tuple[str, int]], given: str) -> OtherSourceError:
+    """Return the error for a store with counts of other topics."""
+    path = monitor.stored_note(PATH)
+    topics = sorted({topic for topic, _ in places})
+    names = [path if path is not None and Path(path).name == topic else topic for topic in topics]
+    return OtherSourceError(" and ".join(names), given, "" if monitor.store is None else monitor.store.name)
+
+
 class StdinSource:
     """The lines of standard input, or of another descriptor, as records of partition 0 of the topic stdin."""
 
@@ -237,6 +274,9 @@ class StdinSource:
 
     def start(self, monitor: Monitor) -> None:
         """Count on from the offset where the monitor stopped; what comes is taken to be new."""
+        offsets = monitor.stored_offsets()
+        if offsets and ("stdin", 0) not in offsets:
+            raise _other_source(monitor, offsets, "standard input")
         at = monitor.assign([0]).get(("stdin", 0), 0)
         if at:
             message = "standard input starts from its beginning; what was read of it before, %d bytes, stays counted"

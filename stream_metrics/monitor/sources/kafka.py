@@ -110,9 +110,11 @@ class KafkaSource:
         self._monitor = monitor
         monitor.on_checkpoint(self._done.update)
         self._first_counts = dict(monitor.attach("topics", lambda: sorted(self._first_counts.items())) or ())
-        if self._first_counts and not self._first_counts.keys() & set(self._topics):  # before anything is claimed
+        stored = self._first_counts.keys() | {topic for topic, _ in monitor.stored_offsets()}
+        gone, new = stored - set(self._topics), set(self._topics) - stored
+        if gone and new:  # before anything is claimed
             raise SourceError(
-                f"Expected a store of the topics {self._topics}, but it has counts of {sorted(self._first_counts)}: "
+                f"Expected a store of the topics {self._topics}, but it has counts of {sorted(stored)}: "
                 f"each model needs a state file, or a schema of a database, of its own"
             )
         try:

@@ -18,6 +18,7 @@ __all__ = [
     "Lease",
     "Moves",
     "NotEmptyError",
+    "OtherSourceError",
     "Pane",
     "PaneChange",
     "PendingRow",
@@ -46,6 +47,17 @@ class EmptyStoreError(StoreError):
 
 class NotEmptyError(StoreError):
     """A backup would replace something that is stored already."""
+
+
+class OtherSourceError(StoreError):
+    """A store has counts of another source: `stored` is its name, `given` that of the one to be read now."""
+
+    def __init__(self, stored: str, given: str, store: str) -> None:
+        super().__init__(
+            f"{store}: Expected counts of {given}, but it has those of {stored}, and what was read already would be "
+            f"counted again: give {given} a state file of its own"
+        )
+        self.stored, self.given = stored, given
 
 
 class StaleOwner(StoreError):

@@ -124,17 +124,6 @@ class StateStore(ABC):
         self._epochs[part] = row.epoch
         return row
 
-    def rows(self) -> list[tuple[Row, float]]:
-        """Return the stored partitions, without their logs, and how many seconds ago each was written; claim none."""
-        with self.reading():
-            query = f"select {STATE}, {self.NOW} - saved from state where length(state) > 0 order by part"
-            states = self._run(query).fetchall()
-            parts = "select name, body, crc from parts where part = ?"
-            return [
-                (self.checked_row(state, self._run(parts, state[0]).fetchall()), max(age, 0.0))
-                for *state, age in states
-            ]
-
     @staticmethod
     def _log_query(part: int, shelf: int) -> tuple[str, int, int]:
         columns = "number, size, last, body, crc"

@@ -112,6 +112,24 @@ def test_topics_that_cannot_be_joined(cluster: Cluster, topic: str, state: str) 
 SECRET = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "me"}
 
 
+def test_a_topic_that_takes_the_place_of_another_is_refused(cluster: Cluster, topic: str, state: str) -> None:
+    """Also beside one that stays: its events may be those that were counted. A topic may be added or left out."""
+    found = [Record(topic, 0, 0, 1, NOW, None, lines([{"id": 1, "time": START, "prediction": "a"}])[0])]
+    for name in (topic + "-labels", topic + "-new"):
+        cluster.ask("create", name, 3)
+        produce(cluster.servers, renamed(found, name))
+    produce(cluster.servers, found)
+    given = {"servers": cluster.servers, "labels": topic + "-labels"}
+    with reading(state, predictions=topic, **given) as (monitor, source):
+        read(monitor, source, lambda: at(monitor) == {(topic, 0): 1, (topic + "-labels", 0): 1})
+    with pytest.raises(SourceError, match="each model needs a state file"), reading(
+        state, predictions=topic + "-new", **given
+    ):
+        pass
+    with reading(state, predictions=topic, **given | {"labels": "", "group": "again"}) as (monitor, source):
+        read(monitor, source, lambda: monitor.partitions)
+
+
 def test_a_store_of_another_model_is_refused(cluster: Cluster, topic: str, state: str) -> None:
     """Its topics are others: nothing of it is claimed, and nothing added to it."""
     found = [Record(topic, 0, 0, 1, NOW, None, lines([{"id": 1, "time": START, "prediction": "a", "truth": "a"}])[0])]

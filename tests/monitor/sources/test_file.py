@@ -25,6 +25,7 @@ from stream_metrics.monitor.sources.file import FileSource, StdinSource
 from stream_metrics.monitor.sources.lines import Lines
 from stream_metrics.monitor.sources.make import make_source
 from stream_metrics.monitor.store import Store, StoreError
+from stream_metrics.monitor.store.rows import OtherSourceError
 
 
 def line(number: int) -> bytes:
@@ -272,6 +273,51 @@ def test_the_old_file_is_found_where_rotation_left_it(
     assert run(monitor, source) == 40
     assert monitor.view().incomplete == []
     stop(monitor, source)
+
+
+@pytest.mark.parametrize("truncated", ["fail", "reset"])
+def test_a_state_of_another_file_is_refused(
+    path: Path, start: Callable[..., tuple[Monitor, FileSource]], tmp_path: Path, truncated: str
+) -> None:
+    """Ids that were counted under another name would be counted again; nothing changes, and the old one goes on."""
+    path.write_bytes(block(100))
+    first = start(path)
+    run(*first)
+    stop(*first)
+    other = path.with_name("other.jsonl")
+    other.write_bytes(line(1000) + block(100))
+    with pytest.raises(OtherSourceError, match=r"Expected counts of .*other\.jsonl, but it has those of") as refused:
+        start(other, False, truncated)
+    monitor = Monitor(CONFIG, Store(str(tmp_path / "state")), lambda: NOW)
+    with pytest.raises(OtherSourceError, match="standard input"):
+        StdinSource().start(monitor)
+    monitor.close()
+    again = start(path)
+    count = run(*again)
+    stop(*again)
+
+    assert (refused.value.stored, refused.value.given) == (str(path), str(other))
+    assert count == 100
+
+
+def test_a_file_that_was_renamed_goes_on(path: Path, start: Callable[..., tuple[Monitor, FileSource]]) -> None:
+    """It is known by its content, twice and back again, with what was appended meanwhile; rotation goes on too."""
+    path.write_bytes(block(100))
+    counts = []
+    for at, name in enumerate(["events.jsonl", "first.jsonl", "second.jsonl", "events.jsonl"], 1):
+        path = path.rename(path.with_name(name))
+        append(path, block(100 * at, 100 * at + 50))
+        running = start(path)
+        counts.append(run(*running))
+        stop(*running)
+    path.rename(path.with_name("log.1"))
+    path.with_name("log").write_bytes(block(1000, 1020))
+    running = start(path.with_name("log"), True)
+    run(*running)  # to the end of the renamed one
+    counts.append(run(*running))
+    stop(*running)
+
+    assert counts == [150, 200, 250, 300, 320]
 
 
 def test_a_file_that_cannot_be_read_is_said(
