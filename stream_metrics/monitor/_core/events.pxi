@@ -33,21 +33,22 @@ cdef class Reader:
     finds the seven of them in a value. `unusual(record, now, latest)` returns an event as a tuple, or None, for what is
     not plain. `shape(keys, text)` returns the classes that keys of scores stand for, or None; text tells whether the
     labels beside them are. `labels` are those that are fixed, if any. `low` and `high` bound scores; without
-    `keeps_scores` the scores of an event that has a prediction are ignored. `heaviest` is the largest weight.
+    `keeps_scores` the scores of an event that has a prediction are ignored. A weight is 0, or
+    from `lightest` to `heaviest`.
     """
 
     cdef object parse, fields, unusual, shape, missing, allowed, id_, time_, scores_, weight_, group_
-    cdef double low, high, earliest, heaviest
+    cdef double low, high, earliest, lightest, heaviest
     cdef bint keeps_scores, shape_text
     cdef tuple truth_, prediction_, labels, shape_names, shape_classes
     cdef dict memo
 
     def __init__(
             self, parse, tuple names, fields, unusual, shape, missing, tuple labels, bint keeps_scores,
-            double low, double high, double earliest, double heaviest):
+            double low, double high, double earliest, double lightest, double heaviest):
         self.parse, self.fields, self.unusual, self.shape, self.missing = parse, fields, unusual, shape, missing
         self.labels, self.keeps_scores, self.low, self.high = labels, keeps_scores, low, high
-        self.earliest, self.heaviest = earliest, heaviest
+        self.earliest, self.lightest, self.heaviest = earliest, lightest, heaviest
         self.allowed = frozenset(labels) if labels else None
         (self.id_,), (self.time_,), self.truth_, self.prediction_ = names[:4]
         (self.scores_,), (self.weight_,), (self.group_,) = names[4:]
@@ -156,7 +157,8 @@ cdef class Reader:
         return known
 
     cdef bint is_weight(self, object weight) except -1:
-        return (PyFloat_CheckExact(weight) or PyLong_CheckExact(weight)) and 0 <= weight <= self.heaviest
+        return (PyFloat_CheckExact(weight) or PyLong_CheckExact(weight)) and (
+            weight == 0 or self.lightest <= weight <= self.heaviest)
 
     cdef bint within(self, object score) except -1:
         return (PyFloat_CheckExact(score) or PyLong_CheckExact(score)) and self.low <= score <= self.high

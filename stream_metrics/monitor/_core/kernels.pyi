@@ -29,6 +29,7 @@ class Reader:
         low: float,
         high: float,
         earliest: float,
+        lightest: float,
         heaviest: float,
     ) -> None: ...
     def read(self, records: list[Any], now: float, latest: float) -> tuple[list[Any], ...]: ...

@@ -21,12 +21,13 @@ from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.events.records import MISSING, Checked, Classes, Prediction, Scores, Truth
 from stream_metrics.monitor.events.scores import packed
 
-__all__ = ["EARLIEST", "HEAVIEST", "PLAIN", "Check", "RejectedRecord", "ScoreParser", "checker", "seconds"]
+__all__ = ["EARLIEST", "HEAVIEST", "LIGHTEST", "PLAIN", "Check", "RejectedRecord", "ScoreParser", "checker", "seconds"]
 
 PLAIN = {str, int, bool}
 EARLIEST = -LIMIT / 1e9
 LATEST = LIMIT / 1e9
 MOST_NAMES = 10_000
+LIGHTEST = 2.0**-64  # the unit of weights: less would be rounded, to 0 if it is below half of it
 HEAVIEST = 2.0**53  # so that no single event can take up the 2**63 that all weights together may have
 
 Check: TypeAlias = Callable[[object, object, object, object, object, object, object, float], Checked]
@@ -76,6 +77,8 @@ def checker(counting: Counting, parser: ScoreParser) -> Check:
             weight = None
         elif (type(weight) is not int and type(weight) is not float) or not 0 <= weight <= HEAVIEST:
             raise RejectedRecord("weight", f"weight {weight!r} is not a number from 0 to 2**53")
+        elif 0 < weight < LIGHTEST:
+            raise RejectedRecord("weight", f"weight {weight!r} is less than 2**-64, the least that is counted")
         if group is MISSING or group is None:
             group = None
         elif type(group) not in PLAIN:

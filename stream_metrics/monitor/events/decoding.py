@@ -19,7 +19,7 @@ from stream_metrics.inputs.field_names import ID, spellings
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor._core.kernels import Reader
 from stream_metrics.monitor.config import Counting, Fields
-from stream_metrics.monitor.events.checking import EARLIEST, HEAVIEST, RejectedRecord, ScoreParser, checker
+from stream_metrics.monitor.events.checking import EARLIEST, HEAVIEST, LIGHTEST, RejectedRecord, ScoreParser, checker
 from stream_metrics.monitor.events.records import MISSING, Checked, Event, Events, Record, Rejected
 
 __all__ = ["GROUP", "Decoder", "shortened"]
@@ -56,6 +56,7 @@ class Decoder:
             parser.low,
             parser.high,
             EARLIEST,
+            LIGHTEST,
             HEAVIEST,
         )
 

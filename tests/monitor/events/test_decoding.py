@@ -82,6 +82,8 @@ EVENTS: list[tuple[dict[str, Any], Counting, dict[str, Any]]] = [
     (event(prediction=2, scores={"2": 0.5, "3": 0.5}), SCORED, {"prediction": 2, "scores": {"2": 0.5, "3": 0.5}}),
     (event(truth=True, scores={"True": 1}), SCORED, {"truth": True, "prediction": None, "scores": {"True": 1}}),
     (event(truth="cat", weight=0, group="fr"), SCORED, {"truth": "cat", "weight": 0, "group": "fr"}),
+    (event(truth="a", weight=2.0**-64), SCORED, {"truth": "a", "weight": 2.0**-64}),
+    (event(truth="a", weight=0.0), SCORED, {"truth": "a", "weight": 0.0}),
     (event(truth=2.0, weight=2.5, group=3), SCORED, {"truth": 2.0, "weight": 2.5, "group": 3}),
 ]
 
@@ -174,6 +176,8 @@ REFUSED: list[tuple[Any, Counting, str, str]] = [
     (event(scores=0.5), Counting(), "score", "a single score, 0.5, names no class"),
     (event(truth=1, weight=-1), SCORED, "weight", "weight -1 is not a number from 0 to 2**53"),
     (event(truth=1, weight=2**53 + 1), SCORED, "weight", "from 0 to 2**53"),
+    (event(truth=1, weight=1e-30), SCORED, "weight", "weight 1e-30 is less than 2**-64"),
+    (event(truth=1, weight=-1e-30), SCORED, "weight", "weight -1e-30 is not a number"),
     (event(truth=1, weight=1e16), SCORED, "weight", "weight 1e+16 is not"),
     (event(truth=1, weight="2"), SCORED, "weight", "'2'"),
     (event(truth=1, weight=True), SCORED, "weight", "True"),
