@@ -28,6 +28,7 @@ LOG = logging.getLogger("stream_metrics.monitor")
 MOST = 1000  # beyond, the oldest are given up
 AGAIN = 0.1  # seconds until it is asked again who delivers
 DEAD, SHOWN = 100, 86_400.0  # dead letters, and for how many seconds they are shown
+SLOW, NO_ANSWER = 12.0, "no answer yet"  # seconds, more than a connection that says nothing is given
 TOO_MANY = f"more than {MOST} alerts waited"
 
 
@@ -39,6 +40,7 @@ class _Item:
     failed: float | None = None  # when it first failed, in seconds since 1970
     problem: str = ""
     due: float = 0.0  # of the monotonic clock
+    handed: float | None = None  # since when it is being delivered, by the monotonic clock
 
 
 class Outbox:
@@ -91,6 +93,7 @@ class Outbox:
                 ready = next((item for item in next_ones if item.due <= now), None)
                 may = ready is None or self.may()
                 if ready is not None and may:
+                    ready.handed = now if ready.handed is None else ready.handed
                     return ready.change
                 if until is not None and now >= until:
                     return None
@@ -124,7 +127,7 @@ class Outbox:
             if item is None:
                 return 0, 0.0
             now = self._clock()
-            item.tries, item.problem = item.tries + 1, problem
+            item.tries, item.problem, item.handed = item.tries + 1, problem, None
             item.failed = now if item.failed is None else min(item.failed, now)
             seconds = wait(item.tries)
             if now - item.failed + seconds > lasting:
@@ -143,7 +146,12 @@ class Outbox:
         """Return what could not be delivered so far, and what was given up within a day."""
         with self._changed:
             since = self._clock() - SHOWN
-            waiting = [(item.change, item.tries, item.problem, None) for item in self._items if item.tries]
+            slow = time.monotonic() - SLOW
+            waiting = [
+                (item.change, item.tries, item.problem or NO_ANSWER, None)
+                for item in self._items
+                if item.tries or (item.handed is not None and item.handed < slow)
+            ]
             dead = [each for each in self._dead if each[3] >= since]
             return [
                 Undelivered(self.name, change.rule, change.state, change.at, tries, problem, given_up)

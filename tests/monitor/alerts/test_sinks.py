@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from stream_metrics.monitor.alerts import outbox as outbox_module
 from stream_metrics.monitor.alerts.engine import Change
 from stream_metrics.monitor.alerts.outbox import Outbox
 from stream_metrics.monitor.alerts.sinks import LogSink, Webhook
@@ -178,6 +179,22 @@ def test_retry_after_is_respected() -> None:
     assert outbox.first() == OTHER
     outbox.delivered(OTHER)
     assert outbox.first(0.01) is None
+
+
+def test_an_answer_that_never_ends_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A webhook may send a header each second: no attempt has failed, but the alert has not arrived."""
+    outbox = Outbox("slow")
+    outbox.add([FIRING])
+    outbox.release(outbox.mark())
+    outbox.first()
+    before = outbox.undelivered()
+    monkeypatch.setattr(outbox_module, "SLOW", 0.0)
+    slow = outbox.undelivered()
+    outbox.delivered(FIRING)
+
+    assert before == []
+    assert [(each.rule, each.tries, each.problem) for each in slow] == [(FIRING.rule, 0, "no answer yet")]
+    assert outbox.undelivered() == []
 
 
 def test_redirects_are_not_followed(receiver) -> None:
