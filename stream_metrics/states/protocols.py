@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Accumulator", "BatchState", "CountRows", "LabelCounts", "Mergeable", "Readable"]
 
 # Lets a state count the rows of a batch, in some order, from one place on and before another. After an error the state
-# is of no use.
+# must be discarded.
 CountRows: TypeAlias = Callable[[Any, int, int], None]
 
 

@@ -142,7 +142,8 @@ def test_a_window_refuses_the_sample_that_would_be_one_appearance_too_many() -> 
     with pytest.raises(sm.WeightError):
         full.update_many(["a"], ["a"], group=5, t=10)
     assert full.to_bytes() == before
-    assert full.n == 1 and full.snapshot().values_of("accuracy") == {5: 1.0}
+    assert full.n == 1
+    assert full.snapshot().values_of("accuracy") == {5: 1.0}
 
 
 @pytest.mark.parametrize("place", [0, 1])

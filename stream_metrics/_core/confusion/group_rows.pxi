@@ -163,7 +163,7 @@ cdef class GroupRows:
         self.samples = bytearray(np.add.reduceat(samples[order], starts).tobytes() if len(order) else b"")
 
     def add(self, bytes data not None, Py_ssize_t at):
-        """Add the groups that are written from `at` on; False if states must read them, and nothing is right then."""
+        """Add the groups that are written from `at` on; False if states must read them; discard the table then."""
         cdef const uint8_t *byte = <const uint8_t *> PyBytes_AS_STRING(data)
         cdef Py_ssize_t size = PyBytes_GET_SIZE(data), n = read_length(byte, size, &at, 0x90, 0x0F, 0xDC), end, forms
         cdef Py_ssize_t key
@@ -264,7 +264,7 @@ cdef class GroupRows:
                          Py_ssize_t labels, uint64_t n) except -1:
         """Read the cells of a state, which has `n` samples; False unless they agree with the labels."""
         cdef Py_ssize_t length = read_length(data, size, at, 0, 0, 0xC4), place
-        cdef uint64_t skip = 0, whole = 0, cell = 0, row, column, cells = <uint64_t> labels * <uint64_t> labels
+        cdef uint64_t skip = 0, whole = 0, cell = 0, row, column, pair, cells = <uint64_t> labels * <uint64_t> labels
         cdef RunLabel *label = <RunLabel *> PyByteArray_AS_STRING(self.local_labels)
         if length < 1 or data[at[0]] > 1:
             return False
@@ -283,7 +283,8 @@ cdef class GroupRows:
                 n -= whole
                 label[row].samples += whole
                 label[column].samples += whole
-                self.append(<uint64_t> key << 2 * LABEL_BITS | label[row].code << LABEL_BITS | label[column].code, whole)
+                pair = label[row].code << LABEL_BITS | label[column].code
+                self.append(<uint64_t> key << 2 * LABEL_BITS | pair, whole)
             cell += 1
         for place in range(self.fixed, labels):
             if not label[place].samples:

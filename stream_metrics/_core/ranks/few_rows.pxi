@@ -1,7 +1,7 @@
 """Rows of a table of scores, counted into a state at once: for the few rows that a group has of a batch.
 
-A `Batch` costs some NumPy calls whatever its size. Here the columns are read once for all groups, and a state counts
-the rows from one place to another as `update` counts their samples. After an error the state is of no use.
+A `Batch` takes some NumPy calls, also for few rows. Here the columns are read once for all groups, and a state counts
+the rows from one place to another as `update` counts their samples. After an error the state must be discarded.
 """
 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
@@ -30,16 +30,16 @@ cdef class CodedScores:
         self.places = np.full(len(truths), -1, np.int64)
 
     def count(self, RankCounters into, Py_ssize_t start, Py_ssize_t end):
-        """Count the rows from `start` on and before `end`; after an error the state is of no use."""
+        """Count the rows from `start` on and before `end`; after an error the state must be discarded."""
         cdef Py_ssize_t n = end - start, columns = len(self.labels), r
-        cdef uint64_t *code
+        cdef uint64_t *code = NULL
         if n <= 0:
             return
-        code = <uint64_t *> PyMem_RawCalloc(n, columns * sizeof(uint64_t) + sizeof(code_t))
-        if code == NULL:
-            raise MemoryError("no memory for a batch of scores")
         into.enter()
         try:
+            code = <uint64_t *> PyMem_RawCalloc(n, columns * sizeof(uint64_t) + sizeof(code_t))
+            if code == NULL:
+                raise MemoryError("no memory for a batch of scores")
             self.count_codes(into, start, n, code, <code_t *> (code + n * columns))
         finally:
             for r in range(start, end):
