@@ -7,6 +7,7 @@ in all that is shown.
 from __future__ import annotations
 
 import json
+from time import monotonic, sleep
 from typing import Any
 
 import msgspec
@@ -123,6 +124,11 @@ def real_view(samples: int = 600) -> View:
         at = 10 * start
         monitor.step([Record("pets", 0, at + k, at + k + 1, None, None, value) for k, value in enumerate(values)])
         time[0] += 150
+        shown = plain(monitor.view())
+    monitor.checkpoint()  # trends come from stored counts
+    deadline = monotonic() + 20
+    while len(shown["history"]["5m"]["t"]) < samples // 20 - 3 and monotonic() < deadline:  # a point a minute
+        sleep(0.1)
         shown = plain(monitor.view())
     return shown
 
