@@ -106,7 +106,7 @@ def test_weights_beyond_int64() -> None:
 
 
 def test_remaining_samples() -> None:
-    """The areas of what is left of a state are those of its columns."""
+    """After samples are removed, pairs of classes have the same areas as columns read one by one."""
     state, removed = counted("uniform", "none", 400, 8, 4, 2), sm.RankSketch(buckets=8, sample=64)
     g = np.random.default_rng(2)
     scores = g.random((400, 4))

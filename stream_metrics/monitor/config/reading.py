@@ -68,10 +68,10 @@ def configured(tables: Tables) -> Config:
         for name in items if isinstance(items, Mapping) else ():
             if (table, name) not in KEYS:
                 raise ConfigError(f"Unknown key {name!r} in [{table}]{_near_key(table, name)}")
-    made: dict[str, Any] = {
+    by_name: dict[str, Any] = {
         table: TABLES[table](**items) if isinstance(items, Mapping) else items for table, items in tables.items()
     }
-    return Config(**made)
+    return Config(**by_name)
 
 
 def _near(name: str, names: Iterable[str]) -> str:

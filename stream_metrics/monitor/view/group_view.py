@@ -36,7 +36,7 @@ from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["MEANS", "Range", "ShownGroups", "classes_present", "group_interval", "group_value", "groups_view"]
 
-MOST_INTERVALS = 100  # rows; in bad cases an interval takes a millisecond
+MOST_INTERVALS = 100  # rows; one of 200 classes takes a millisecond for its four intervals
 UNITS = 10_000  # to 1 of the bounds of rows
 MEANS = {
     "macro_precision": "precision",

@@ -114,11 +114,11 @@ SECRET = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sas
 
 def test_a_topic_that_takes_the_place_of_another_is_refused(cluster: Cluster, topic: str, state: str) -> None:
     """Also beside one that stays: its events may be those that were counted. A topic may be added or left out."""
-    found = [Record(topic, 0, 0, 1, NOW, None, lines([{"id": 1, "time": START, "prediction": "a"}])[0])]
+    predictions = [Record(topic, 0, 0, 1, NOW, None, lines([{"id": 1, "time": START, "prediction": "a"}])[0])]
     for name in (topic + "-labels", topic + "-new"):
         cluster.ask("create", name, 3)
-        produce(cluster.servers, renamed(found, name))
-    produce(cluster.servers, found)
+        produce(cluster.servers, renamed(predictions, name))
+    produce(cluster.servers, predictions)
     given = {"servers": cluster.servers, "labels": topic + "-labels"}
     with reading(state, predictions=topic, **given) as (monitor, source):
         read(monitor, source, lambda: at(monitor) == {(topic, 0): 1, (topic + "-labels", 0): 1})
