@@ -7,10 +7,10 @@
 Idempotency-Key, is the same whenever the same change is sent again. `text` is what chat programs show.
 
 Whatever is no success is tried again, after 1, 2, 4 ... up to 300 seconds, each between half and all of that by chance,
-or later if Retry-After says so. While the webhook does not answer, or with 408, 425, 429 or 5xx, all alerts wait.
-Other answers, redirects too, concern one alert, and other rules go on. After a day without success an alert is given
-up; until then, and for a day after, it is in the view, in `alerts_undelivered`. Redirects are never followed. The
-address may hold a secret, so messages name its host only.
+or later if Retry-After says so. An attempt has 10 seconds, however slowly an answer comes. While the webhook does not
+answer, or with 408, 425, 429 or 5xx, all alerts wait. Other answers, redirects too, concern one alert, and other rules
+go on. After a day without success an alert is given up; until then, and for a day after, it is in the view, in
+`alerts_undelivered`. Redirects are never followed. The address may hold a secret, so messages name its host only.
 """
 
 from __future__ import annotations
@@ -20,19 +20,18 @@ import json
 import logging
 import random
 import threading
-import urllib.error
 import urllib.parse
-import urllib.request
 from functools import partial
 from typing import NamedTuple, Protocol
 
 from stream_metrics.monitor.alerts.engine import FIRING, Change
 from stream_metrics.monitor.alerts.outbox import Outbox
+from stream_metrics.monitor.alerts.posting import post
 
 __all__ = ["LogSink", "Sink", "Webhook", "message"]
 
 LOG = logging.getLogger("stream_metrics.monitor.alerts")
-TIMEOUT = 10.0  # seconds
+TIMEOUT = 10.0  # seconds for an attempt, once it is connected
 FIRST, LONGEST = 1.0, 300.0  # seconds until the next attempt
 LASTING = 86_400.0  # seconds after which an alert is given up
 AWAY = {408, 425, 429}
@@ -81,13 +80,6 @@ class LogSink:
         """Nothing is left."""
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Refuse redirects: the secret of the address, and the header, are for the host that is configured only."""
-
-    def redirect_request(self, *arguments: object, **more: object) -> None:
-        return None
-
-
 class _Failure(NamedTuple):
     """Why an alert was not delivered, whether others would fail alike, and when the receiver wants it again."""
 
@@ -109,7 +101,6 @@ class Webhook:
         self.outbox = Outbox(f"the webhook at {self.host}")
         self._address, self._authorization = address, authorization
         self._lasting, self._first = lasting, first
-        self._opener = urllib.request.build_opener(_NoRedirect())
         self._thread = threading.Thread(target=self._run, name="webhook", daemon=True)
 
     def start(self) -> None:
@@ -158,15 +149,12 @@ class Webhook:
         headers = {"Content-Type": "application/json", "Idempotency-Key": change.id, "User-Agent": "stream-metrics"}
         if self._authorization:
             headers["Authorization"] = self._authorization
-        request = urllib.request.Request(self._address, json.dumps(message(change)).encode(), headers, method="POST")
         try:
-            with self._opener.open(request, timeout=TIMEOUT):
+            status, after = post(self._address, json.dumps(message(change)).encode(), headers, TIMEOUT)
+            if 200 <= status < 300:
                 return None
-        except urllib.error.HTTPError as error:
-            with error:
-                after = error.headers.get("Retry-After", "")
-                seconds = float(after[:9]) if after.isascii() and after.isdecimal() else 0.0
-                return _Failure(f"status {error.code}", error.code in AWAY or error.code >= 500, seconds)
+            seconds = float(after[:9]) if after.isascii() and after.isdecimal() else 0.0
+            return _Failure(f"status {status}", status in AWAY or status >= 500, seconds)
         except (OSError, http.client.HTTPException) as error:  # URLError is an OSError
             reason = getattr(error, "reason", error)
             kind = type(reason if isinstance(reason, Exception) else error).__name__
