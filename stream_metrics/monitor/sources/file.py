@@ -10,6 +10,9 @@ read: what then happens is for `truncated` to say, as with Kafka.
 A file may also be truncated and written again (copytruncate). Before new bytes are taken, those before them must be the
 ones that were read last; if they are not, the rest is looked for in a copy, and the file is read from its start.
 
+A last line without an end is an event if it is a whole JSON object. If it is not, and a state file goes on from there,
+it is taken to be half written, and is left for the next time.
+
 Of standard input nothing can be read again: after a restart its offsets go on where they were, and what comes is new.
 """
 
@@ -159,7 +162,8 @@ class FileSource:
             records = self._read(block) if block and self._intact() else self._moved_on()
             if records is None:
                 self.ended = not self._follow
-                records = self._lines.last() if self.ended else []
+                leave = not self.ended or (self._monitor.store is not None and self._lines.half_written())
+                records = [] if leave else self._lines.last()
             if records:
                 self._taken += len(records)
                 return records
@@ -245,9 +249,12 @@ class FileSource:
         return {(self.topic, 0): math.ceil(left / size)}
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, and say what of it was left unread."""
         self.ended = True
         if self._file is not None:
+            left = self._lines.read - self._lines.offset
+            if left and not self._file.closed:
+                LOG.warning("%s: its last line has no end: %d bytes are not counted yet", self.path, left)
             self._file.close()
 
 

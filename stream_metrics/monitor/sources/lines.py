@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from stream_metrics.monitor._core.kernels import cut
 from stream_metrics.monitor.events.records import Record
 
@@ -57,6 +59,13 @@ class Lines:
     def _line(self, end: bytes) -> bytes:
         """Return the line that is complete with these bytes, or its start if it is too long."""
         return b"".join((*self._rest, end)) if self._held <= LONGEST else self._rest[0] + CUT
+
+    def half_written(self) -> bool:
+        """Tell whether a last line that has no end is no whole JSON object, so that more of it may come."""
+        try:
+            return not isinstance(json.loads(self._line(b"")), dict)
+        except (ValueError, RecursionError):
+            return self._held > 0
 
     def last(self) -> list[Record]:
         """Return the record of a last line that has no end, if there is one: nothing follows."""

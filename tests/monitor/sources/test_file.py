@@ -158,6 +158,38 @@ def test_a_file_is_read_to_its_end(path: Path, start: Callable[..., tuple[Monito
     stop(monitor, source)
 
 
+@pytest.mark.parametrize("cut", [1, 2, 30, -2, -1])
+@pytest.mark.parametrize("follow", [False, True])
+def test_a_half_written_line_is_left_for_the_next_time(
+    path: Path, start: Callable[..., tuple[Monitor, FileSource]], caplog, cut: int, follow: bool
+) -> None:
+    """A program still writes it: wherever it is cut, it is counted once it is whole, and what is left is said."""
+    path.write_bytes(block(5) + line(5)[:cut])
+    monitor, source = start(path, follow)
+    whole = cut == -1 and not follow
+    assert run(monitor, source) == 5 + whole
+    stop(monitor, source)
+    assert ("its last line has no end" in caplog.text) == (not whole)
+    append(path, line(5)[cut:] + line(6))
+
+    monitor, source = start(path)
+
+    assert run(monitor, source) == 7
+    assert monitor.view().records.rejected == {}
+    stop(monitor, source)
+
+
+def test_a_half_line_that_nothing_follows_is_rejected(path: Path) -> None:
+    """Without a state file no other run goes on, so it is shown as what it is."""
+    path.write_bytes(block(5) + line(5)[:30])
+    source, monitor = FileSource(str(path)), Monitor(CONFIG, clock=lambda: NOW)
+    source.start(monitor)
+
+    assert run(monitor, source) == 5
+    assert monitor.view().records.rejected == {"decode": 1}
+    stop(monitor, source)
+
+
 def test_a_restart_goes_on_where_it_stopped(path: Path, start: Callable[..., tuple[Monitor, FileSource]]) -> None:
     """What was read is sought over, not read again; what has come since is read."""
     path.write_bytes(block(50))
