@@ -37,7 +37,7 @@ def back_up(path: str, target: str) -> None:
     if is_address(target):
         raise StoreError("Expected a file for the backup, but got the address of a database: restore a backup there")
     if os.path.exists(target):
-        raise NotEmptyError(f"{target}: exists already; a backup replaces no file")
+        raise _taken(target)
     if is_address(path):
         _dump(path, target)
     else:
@@ -125,20 +125,36 @@ def _is_state_file(path: str) -> bool:
 
 @contextmanager
 def _new_file(target: str) -> Iterator[str]:
-    """Give the path of a new file, which gets its name once it is written whole."""
-    part = f"{target}.part"
+    """Give the path of a new file, which gets its name once it is written whole; ``NotEmptyError`` if that is taken."""
+    part = f"{target}.part-{os.getpid()}-{time.time_ns()}"  # of this backup: another may be written at the same time
     make_private(part)
     try:
         yield part
         with open(part, "rb") as file:
             os.fsync(file.fileno())
-        os.replace(part, target)
+        _name(part, target)
     except OSError as error:
         raise StoreError(f"{target}: {error}") from error
     finally:
         for suffix in (*FILES, "-journal"):
             with suppress(FileNotFoundError):
                 os.remove(part + suffix)
+
+
+def _name(part: str, target: str) -> None:
+    """Give a file a name that no file has."""
+    try:
+        os.link(part, target)
+    except FileExistsError:
+        raise _taken(target) from None
+    except OSError:  # a file system without links
+        if os.path.exists(target):
+            raise _taken(target) from None
+        os.replace(part, target)
+
+
+def _taken(target: str) -> NotEmptyError:
+    return NotEmptyError(f"{target}: exists already; a backup replaces no file")
 
 
 def _copy(path: str, target: str) -> None:

@@ -137,6 +137,35 @@ def test_nothing_that_is_there_is_replaced(store_path: str, address: str, tmp_pa
     assert Path(backup).read_bytes() == data
 
 
+@pytest.mark.parametrize("links", [True, False])
+def test_of_two_backups_at_once_one_is_written(
+    store_path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    """The one that ends first is whole, the other one is refused, and nothing else is left."""
+    before, backup = filled(store_path), str(tmp_path / "backups" / "copy")
+    (tmp_path / "backups").mkdir()
+    name, others = backups._name, []
+
+    def backed_up_meanwhile(part: str, target: str) -> None:
+        if not others:
+            others.append(part)
+            back_up(store_path, backup)
+        name(part, target)
+
+    def refuse(*paths: str) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(backups, "_name", backed_up_meanwhile)
+    if not links:
+        monkeypatch.setattr(backups.os, "link", refuse)
+    with pytest.raises(NotEmptyError, match="exists already"):
+        back_up(store_path, backup)
+
+    assert [path.name for path in (tmp_path / "backups").iterdir()] == ["copy"]
+    with closing(open_store(backup)) as copy:
+        assert everything(copy) == before
+
+
 def test_an_empty_database_that_a_monitor_has_opened_is_restored_to(address: str, tmp_path: Path) -> None:
     """Its tables are there, and have no rows."""
     before = filled(str(tmp_path / "state"))
