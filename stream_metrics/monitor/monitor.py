@@ -20,7 +20,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -31,30 +30,25 @@ from stream_metrics.monitor.alerts.rule_view import Needs, rule_view
 from stream_metrics.monitor.archive.answers import RangeAnswers
 from stream_metrics.monitor.archive.reading import Panes
 from stream_metrics.monitor.archive.trends import Point, Trends
+from stream_metrics.monitor.assignment import Assignment
 from stream_metrics.monitor.config import Config
-from stream_metrics.monitor.counts.class_pool import ClassPool
 from stream_metrics.monitor.counts.counting import TOTAL, Counts
-from stream_metrics.monitor.events.arrivals import reading_time
 from stream_metrics.monitor.events.decoding import Decoder
-from stream_metrics.monitor.events.recent import RecentRejects
-from stream_metrics.monitor.events.records import Record, Rejected
-from stream_metrics.monitor.group import Group
+from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.join.outcomes import JoinStats
 from stream_metrics.monitor.notes import Notes
 from stream_metrics.monitor.partition import Partition, by_part
 from stream_metrics.monitor.replicas import Replicas, Report
+from stream_metrics.monitor.source_status import DEAD_LETTERS, SourceStatus
 from stream_metrics.monitor.store import StaleOwner, StoreError, TemporaryPanes
-from stream_metrics.monitor.store.classes import CLASSES, StoredClasses
 from stream_metrics.monitor.store.export import Export, Exported, check_target, write_export
 from stream_metrics.monitor.store.rows import Lease
 from stream_metrics.monitor.store.tables import StateStore
 from stream_metrics.monitor.store.unclaimed import stored_offsets
-from stream_metrics.monitor.unassigned import Unassigned
 from stream_metrics.monitor.view.annotations import Annotations
 from stream_metrics.monitor.view.comparing import Earlier, compared
-from stream_metrics.monitor.view.flows import FlowCounters
 from stream_metrics.monitor.view.reference import ReferenceKeeper
-from stream_metrics.monitor.view.types import Alert, Checkpoint, Firing, SourceState, Undelivered, View
+from stream_metrics.monitor.view.types import Alert, Checkpoint, Firing, Undelivered, View
 from stream_metrics.monitor.view.view import WindowViews, operation_view, view
 from stream_metrics.monitor.view.window_reading import Reading, read
 from stream_metrics.report.headlines import MONITOR
@@ -66,11 +60,7 @@ CHUNK = 8192
 SHARE = 9  # at most one part in ten of the time goes to checkpoints, as long as waiting helps:
 LONGEST = 10  # a checkpoint comes after at most so many times `every_seconds`
 RETRY = 1.0  # seconds after a checkpoint that failed
-DEAD_LETTERS = 100
 EXPORT_EVERY = 60.0
-SECONDS = 10  # over which the rate of records is measured
-UNASSIGNED = "no partition is assigned to this process now; it shows what was counted before"
-FLOWS = "flows"  # the note that has the counters
 
 
 class Monitor:
@@ -84,39 +74,27 @@ class Monitor:
         if config.store.export:
             check_target(config.store.export)
         self.config, self.store, self.clock = config, store, clock
-        self.panes: StateStore | TemporaryPanes = TemporaryPanes() if store is None else store
+        self._notes = Notes({} if store is None else store.notes())
+        self._assignment = Assignment(config, store, self._notes)
+        self._lock, self._partitions = self._assignment.lock, self._assignment.partitions
+        letters = [] if store is None else store.letters(DEAD_LETTERS)[::-1]
+        self._source = SourceStatus(config, letters)
         self.started = clock()
         self.last_error: str | None = None
-        self._lag: Mapping[tuple[str, int], int] | None = None  # records behind, as last reported by the source
-        self._source_problem: str | None = None
-        self._source_ended = False
         lengths = {name: parse_duration(name, "windows") for name in config.counting.windows}
         self._lengths = {name: length / 1e9 for name, length in lengths.items()}
-        self._idle = min([parse_duration(config.source.idle, "idle") / 1e9, *self._lengths.values()])
         self._reading_panes = threading.Lock()
         self._ranges = RangeAnswers(self._all_panes, config.fields.group)
         self._trends = Trends(self._all_panes, lengths, TOTAL)
         self._headline = config.counting.metrics or MONITOR
         self._decoder = Decoder(config.fields, config.counting, config.join.ahead)
-        self._partitions: dict[int, Partition] = {}
-        self._lock = threading.Lock()
-        self._notes = Notes({} if store is None else store.notes())
-        self._classes = self._class_pool()
-        self.replicas: Replicas | None = None  # once the store is shared with other workers
-        self._unassigned = Unassigned()
         self._lease: Lease | None = None  # under which notes are written, where it is shared
-        self._dead_letters: deque[Rejected] = deque(
-            [] if store is None else store.letters(DEAD_LETTERS)[::-1], DEAD_LETTERS
-        )
         self._every = parse_duration(str(config.store.every_seconds) + "s", "every_seconds") / 1e9
         self._events = 0  # since the last checkpoint
         self._ended = time.monotonic()  # the last checkpoint, or attempt
         self._spent = 0.0  # on it, in seconds
         self._exported = time.monotonic()
         self._stale: list[StaleOwner] = []  # to be raised at the end of a step
-        self._rate: deque[tuple[float, int]] = deque([(time.monotonic(), 0)], SECONDS)
-        self._read = 0
-        self._recent = RecentRejects()
         self._alerts: list[Alert] = []  # as the view shows them
         self._undelivered: list[Undelivered] = []
         self._firings: list[Firing] = []
@@ -124,9 +102,6 @@ class Monitor:
         self._extra_metrics: tuple[str, ...] = ()  # that rules need, beside those that the view always has
         self._showing = threading.Lock()
         self._windows = WindowViews()
-        alone = store is not None and not store.shared
-        self._flows = FlowCounters(self._notes.value(FLOWS) if alone else None)
-        self._keeps_flows = alone
         self.reference = ReferenceKeeper(self._lengths, config.counting.reference)
         self.annotations = Annotations()
         self._notes.attach_common("reference", self.reference.to_data, self.reference.merge)
@@ -135,22 +110,13 @@ class Monitor:
         self.checkpoint_seconds = 0.0
         self.checkpoint_bytes = 0
 
-    def _class_pool(self) -> ClassPool:
-        if self.store is None:
-            return ClassPool(self.config.counting)
-        registry = StoredClasses(self.store, self.config.counting)
-        pool = ClassPool(self.config.counting, registry if self.store.shared else None, registry.read())
-        if not self.store.shared:
-            self._notes.attach(CLASSES, lambda: pool.admitted)
-        return pool
-
     def report_lag(self, lag: Mapping[tuple[str, int], int] | None) -> None:
         """Set how many records behind the source is, by (topic, partition); None if that is unknown."""
-        self._lag = lag
+        self._source.lag = lag
 
     def report_source(self, problem: str | None = None, ended: bool = False) -> None:
         """Set why the source cannot deliver records now, None if it can, and whether no more will come."""
-        self._source_problem, self._source_ended = problem, ended
+        self._source.problem, self._source.ended = problem, ended
 
     def show_alerts(
         self, alerts: list[Alert], undelivered: list[Undelivered], firings: Sequence[Firing] = ()
@@ -180,12 +146,22 @@ class Monitor:
     @property
     def unassigned(self) -> bool:
         """Whether nothing can be counted, since no partition is assigned; other workers may have all, if there are."""
-        return self.replicas is None and not self._partitions
+        return self._assignment.unassigned
 
     @property
     def partitions(self) -> list[int]:
         """The partitions assigned."""
-        return sorted(self._partitions)
+        return self._assignment.numbers
+
+    @property
+    def panes(self) -> StateStore | TemporaryPanes:
+        """The stored counts by time."""
+        return self._assignment.panes
+
+    @property
+    def replicas(self) -> Replicas | None:
+        """The workers that share the store, once it is shared."""
+        return self._assignment.replicas
 
     def attach(
         self,
@@ -214,15 +190,7 @@ class Monitor:
 
     def share(self) -> None:
         """Show from now on what the store has of other workers, or, if it is not shared, until partitions come."""
-        if self.store is None or self.replicas is not None:
-            return
-        if not self.store.shared:
-            if not self._partitions:
-                self._unassigned.load(self.config, self.store, self.panes)
-            return
-        replicas = Replicas(self.config, self.store, self._report, lambda: list(self._partitions))
-        replicas.start()
-        self.replicas = replicas
+        self._assignment.share(self._report)
 
     def leads(self) -> bool:
         """Tell whether this worker evaluates alerts; one that was just elected first loads the state of alerts."""
@@ -251,29 +219,17 @@ class Monitor:
 
     def _report(self) -> Report:
         """Return what this worker reports to the others."""
-        lag = None if self._lag is None else [(*place, records) for place, records in self._lag.items()]
+        source = self._source
+        lag = None if source.lag is None else [(*place, records) for place, records in source.lag.items()]
         age = self._checkpoint_age(self.clock())
-        rejected = self._recent.share(time.monotonic())
-        return Report(self.partitions, age, lag, self._source_problem, self._per_second(), rejected)
+        return Report(self.partitions, age, lag, source.problem, source.per_second(), source.rejected_share())
 
     def assign(self, partitions: Iterable[int]) -> dict[tuple[str, int], int]:
         """Take on partitions, and return the next offset of each (topic, partition) that was read before.
 
         Raises ``StoreError`` if what is stored is damaged or of a newer format.
         """
-        wanted = sorted(set(partitions))
-        for number in wanted:
-            if number not in self._partitions:
-                if isinstance(self.panes, TemporaryPanes):
-                    self.panes.forget(number)
-                partition = Partition(number, self.config, self.store, self._classes, self.panes)
-                if self.store is not None:
-                    partition.load(self.store.claim(number))
-                self._flows.assign(partition)
-                with self._lock:
-                    self._partitions[number] = partition
-                    self._unassigned.clear()
-        return {(topic, n): offset for n in wanted for topic, offset in self._partitions[n].next.items()}
+        return self._assignment.assign(partitions)
 
     def revoke(self, partitions: Iterable[int]) -> None:
         """Write a checkpoint of partitions and forget them."""
@@ -285,13 +241,7 @@ class Monitor:
 
     def lost(self, partitions: Iterable[int]) -> None:
         """Forget partitions without writing anything: another process owns them."""
-        with self._lock:
-            gone = [self._partitions.pop(number) for number in set(partitions) & self._partitions.keys()]
-            if self.replicas is not None:
-                for partition in gone:
-                    self.replicas.keep(partition)
-            elif gone and not self._partitions:
-                self._unassigned.keep(gone)
+        self._assignment.lost(partitions)
 
     def step(self, records: Sequence[Record]) -> None:
         """Decode, join and count records that were not read before; make a checkpoint if one is due.
@@ -322,22 +272,20 @@ class Monitor:
         with self._lock:
             try:
                 refused = partition.take(unread, events, bad, now)
-                self._dead_letters.extend(refused)
-                self._recent.note(time.monotonic(), len(unread), len(refused))
+                self._source.note_rejected(len(unread), refused)
             except BaseException as error:  # discard the partition: it is only partly updated
                 del self._partitions[partition.number]
                 if not isinstance(error, StaleOwner):
                     raise
                 self._stale = [error]
             self._events += len(unread)
-            self._read += len(unread)
+            self._source.note_read(len(unread))
         if before is None and partition.unreadable is not None:
             LOG.error("%s", partition.unreadable)
 
     def _if_due(self) -> None:
         now = time.monotonic()
-        if now - self._rate[-1][0] >= 1:
-            self._rate.append((now, self._read))
+        self._source.measure(now)
         since = now - self._ended
         full = any(partition.full for partition in self._partitions.values())
         enough = since >= self._every or self._events >= self.config.store.every_events or full
@@ -365,7 +313,7 @@ class Monitor:
         """
         started, lease = time.monotonic(), self._lease
         changed = [each for each in partitions if each.changed and (each.good or not each.read)]
-        flows = {FLOWS: self._flows.content(changed)} if self._keeps_flows else {}
+        flows = self._assignment.flow_notes(changed)
         notes = self._notes.changed(self.replicas is None or lease is not None, flows)
         if changed or notes:
             with self._lock:
@@ -382,7 +330,7 @@ class Monitor:
                 self._save([partition for partition in partitions if partition.number != stale.part])
                 raise
             with self._lock:
-                self._flows.commit(changed)
+                self._assignment.flows.commit(changed)
                 for partition, change in zip(changed, changes, strict=True):
                     partition.written(change)
             self._notes.written(notes)
@@ -429,7 +377,7 @@ class Monitor:
     def counts(self) -> Counts:
         """Return the counts of all partitions together, a copy; those of other workers as of their checkpoints."""
         with self._lock:
-            copies = [partition.counts.copy() for partition in self._group().partitions]
+            copies = [partition.counts.copy() for partition in self._assignment.group(self._source).partitions]
         total = Counts(self.config.counting, self.config.join.due)
         for each in copies:
             total.merge(each)
@@ -448,7 +396,8 @@ class Monitor:
     def stats(self) -> JoinStats:
         """Return the outcomes of predictions and labels in all partitions together."""
         with self._lock:
-            return JoinStats.total(partition.joiner.stats() for partition in self._group().partitions)
+            partitions = self._assignment.group(self._source).partitions
+            return JoinStats.total(partition.joiner.stats() for partition in partitions)
 
     def view(self) -> View:
         """Return everything that is shown; states are copied under the lock, and read outside."""
@@ -487,24 +436,24 @@ class Monitor:
     def _read_counts(self) -> tuple[dict[str, Reading], View, float, float | None]:
         """Return the windows, the view without them, the time of the clock, and that at which windows are read."""
         with self._lock:
-            group = self._group()
+            group = self._assignment.group(self._source)
             partitions, now = group.partitions, self.clock()
-            at = self._reading_time(group, now)
+            at = self._source.reading_time(group, now)
             readings = read(
                 [each.counts for each in partitions] or [Counts(self.config.counting, self.config.join.due)],
                 at,
-                None if self._source_ended else [each.arrivals.time(now) for each in partitions] or None,
+                None if self._source.ended else [each.arrivals.time(now) for each in partitions] or None,
             )
             operation = operation_view(partitions, group.lag)
             operation.changes = changes_view((each.number, each.changes) for each in partitions)
-            operation.flows = self._flows.view(self._partitions.values() if self.store is None else ())
-            operation.source = self._source_state(group, now, at)
-            operation.records.rejected_share = group.rejected_share(self._recent.share(time.monotonic()))
+            operation.flows = self._assignment.flows.view(self._partitions.values() if self.store is None else ())
+            operation.source = self._source.view(group, now, at, self.unassigned)
+            operation.records.rejected_share = group.rejected_share(self._source.rejected_share())
             group.mark(operation)
         operation.started, operation.alerts = self.started, self._alerts
         operation.undelivered, operation.firings = self._undelivered, self._firings
         operation.annotations = self.annotations.rows
-        operation.records.per_second = self._per_second() + group.others_per_second
+        operation.records.per_second = self._source.per_second() + group.others_per_second
         if operation.event_time is not None:
             operation.lag.seconds = max(now - operation.event_time, 0.0)
         age = self._checkpoint_age(now)
@@ -515,15 +464,6 @@ class Monitor:
         """Return for how long nothing was written; if the first checkpoint fails already, since the start."""
         since = self.started if self.checkpointed is None and self.last_error else self.checkpointed
         return None if since is None else max(now - since, 0.0)
-
-    def _group(self) -> Group:
-        """Return what all workers have; only under the lock."""
-        source = self._lag, self._dead_letters, self._source_problem
-        return Group(self.replicas, self._partitions, *source, self._unassigned)
-
-    def _reading_time(self, group: Group, now: float) -> float | None:
-        lag = None if group.lag is None else sum(group.lag.values())
-        return reading_time((each.arrivals for each in group.partitions), now, lag, self._source_ended)
 
     def _compare(self, shown: View, at: float | None) -> None:
         """Compare the headline of each window with the same window one length ago, and with the reference."""
@@ -544,26 +484,6 @@ class Monitor:
         with self._showing:
             self._merge_common()
             self.reference.take(window, readings, at)
-
-    def _source_state(self, group: Group, now: float, at: float | None) -> SourceState:
-        """Return the state of the source."""
-        last = max((each.arrivals.last for each in group.partitions if each.arrivals.last is not None), default=None)
-        silence = None if last is None else max(now - last, 0.0)
-        if group.problem is not None:
-            state = "away"
-        elif self._source_ended:
-            state = "ended"
-        elif self.unassigned:
-            return SourceState("unassigned", UNASSIGNED, silence, self._idle, at)
-        elif silence is None:
-            state = "waiting"
-        else:
-            state = "silent" if silence >= self._idle else "live"
-        return SourceState(state, group.problem, silence, self._idle, at)
-
-    def _per_second(self) -> float:
-        then, read_then = self._rate[0]
-        return (self._read - read_then) / max(time.monotonic() - then, 1e-9)
 
     def close(self) -> None:
         """Write a last checkpoint, and the export if one is configured, and close the store.

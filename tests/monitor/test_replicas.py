@@ -91,7 +91,7 @@ class Worker:
             shared._wanted.set()
             shared._thread.join()
             shared._shared.close()
-            self.monitor.replicas = None
+            self.monitor._assignment.replicas = None
         assert self.monitor.store is not None
         self.monitor.store.close()
 

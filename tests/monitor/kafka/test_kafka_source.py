@@ -72,7 +72,7 @@ def test_corrupted_and_oversized_records(cluster: Cluster, topic: str, state: st
     produce(cluster.servers, found)
     with reading(state, servers=cluster.servers, predictions=topic) as (monitor, source):
         read(monitor, source, lambda: at(monitor) == ends(found))
-        letters = {tuple(letter[:4]) for letter in monitor._dead_letters}
+        letters = {tuple(letter[:4]) for letter in monitor._source.letters}
         joined = monitor.stats().joined
 
     assert letters == {(topic, 0, at, "decode") for at in (1, 2, 3, 4, 6, 7)}

@@ -57,7 +57,7 @@ def opened(store_path: str) -> Iterator[Callable[[], Monitor]]:
 def recount(classes: tuple[Any, ...], full: bool, streams: list[list[Record]]) -> bytes:
     """Return the counts of all partitions by one monitor that knows the classes from the start."""
     monitor = Monitor(CONFIG, clock=lambda: START + 100)
-    monitor._classes = ClassPool(COUNTING, admitted=Admitted(classes, full))
+    monitor._assignment.classes = ClassPool(COUNTING, admitted=Admitted(classes, full))
     monitor.assign(range(len(streams)))
     for stream in streams:
         monitor.step(stream)
@@ -82,7 +82,7 @@ def test_two_workers_and_a_restart_fold_the_same_classes(opened: Callable[[], Mo
     last.assign([0, 1])
 
     counts = last.counts()
-    admitted = last._classes.admitted
+    admitted = last._assignment.classes.admitted
     assert len(admitted.labels) == MOST
     assert admitted.full
     first = f"c{order[0] * 3}"  # of the worker that died
@@ -144,7 +144,7 @@ def test_a_store_without_the_note_has_the_classes_of_all_partitions(
     other = opened()
     other.assign([0, 1])
 
-    assert other._classes.admitted == Admitted(("c0", "c1", "c2", "c3"), True)
+    assert other._assignment.classes.admitted == Admitted(("c0", "c1", "c2", "c3"), True)
     assert other.counts().classes.partial == frozenset()
     assert len(other.view().by_window["total"].classes) <= MOST + 2
 
@@ -163,8 +163,8 @@ def test_an_export_is_restored_with_its_classes(tmp_path: Path) -> None:
 
     restored = Monitor(CONFIG, open_store(path), lambda: START + 100)
 
-    assert restored._classes.admitted.full
-    assert set(restored._classes.admitted.labels) == set(monitor._classes.admitted.labels)
+    assert restored._assignment.classes.admitted.full
+    assert set(restored._assignment.classes.admitted.labels) == set(monitor._assignment.classes.admitted.labels)
     restored.close()
 
 
@@ -181,12 +181,12 @@ def test_a_worker_alone_writes_its_classes_with_its_checkpoints(tmp_path: Path) 
     second.step(STREAMS[0])
     second.assign([0, 1])
 
-    assert second._classes.admitted.labels[:3] == ("c5", "c0", "c6")
-    assert len(second._classes.admitted.labels) == MOST
+    assert second._assignment.classes.admitted.labels[:3] == ("c5", "c0", "c6")
+    assert len(second._assignment.classes.admitted.labels) == MOST
     assert second.counts().classes.partial == frozenset()
     second.close()
     third = Monitor(CONFIG, open_store(path), lambda: START + 100)
-    assert third._classes.admitted == second._classes.admitted
+    assert third._assignment.classes.admitted == second._assignment.classes.admitted
     third.close()
 
 
@@ -215,4 +215,5 @@ def test_the_limit_may_change(opened: Callable[..., Monitor]) -> None:
         read += names
         worker.step(records(0, read))
         worker.checkpoint()
-        assert (len(worker._classes.admitted.labels), worker._classes.admitted.full) == (admitted, full)
+        classes = worker._assignment.classes.admitted
+        assert (len(classes.labels), classes.full) == (admitted, full)

@@ -102,14 +102,14 @@ def test_counters_never_fall(tmp_path: Path, seed: int) -> None:
             process.monitor.checkpoint()
         elif what == "move":
             chance.choice([process.monitor.revoke, process.monitor.lost])([number])
-            counted = flat(process.monitor._flows.view())
+            counted = flat(process.monitor._assignment.flows.view())
             assert all(counted[name] >= value for name, value in before.items())
             before = counted
             process.assign([number])
         else:
             (process.monitor.close if what == "restart" else process.kill)()
             process.start()
-        counted = flat(process.monitor._flows.view())
+        counted = flat(process.monitor._assignment.flows.view())
         assert all(counted[name] >= value for name, value in before.items())
         before = counted
     for number in (0, 1):
