@@ -30,9 +30,11 @@ Columns: TypeAlias = Mapping[str, Any]  # by argument, in any form that can be r
 
 
 def mergeable(state: Any) -> MergeError | None:
-    """Return why two such states cannot be merged, or None if they can."""
+    """Return why two states like this one cannot be merged, or None if they can; counts do not matter."""
+    empty = state.copy()
+    empty.reset()
     try:
-        state.copy().merge(state.copy())
+        empty.merge(empty.copy())
     except MergeError as error:
         return error
     return None

@@ -214,6 +214,32 @@ def test_aggregates_that_contradict_do_not_merge() -> None:
     assert a.to_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("make", "most", "more"),
+    [
+        (sm.Accuracy, 2**63 - 2**11, {}),
+        (lambda: sm.MetricSet(scores=True), 2**63 - 2**11, {}),
+        (sm.RankSketch, 2**63 - 2**11, {}),
+        (sm.LogLoss, 2**63 - 2**11, {}),
+        (lambda: sm.ByGroup(sm.Accuracy()), 2**63 - 2**11, {"group": 1}),
+        (lambda: sm.TimeWindow(sm.Accuracy(), "1h"), 2**63 - 2**11, {"t": 0.0}),
+        (lambda: sm.Fading(sm.Accuracy(), 5), 2**62 - 2**20, {}),
+    ],
+)
+def test_a_state_may_count_as_much_as_a_state_can(make: Any, most: int, more: dict[str, Any]) -> None:
+    """One worker may have any state, and send it again; with a second one like it there is too much."""
+    state, total = make(), sm.Aggregate()
+    state.update(1, 1.0, most, **more)
+    assert total.put("worker", state, 1)
+    assert total.put("worker", state, 2)
+    assert total.total() == state
+    before = total.to_bytes()
+    with pytest.raises(sm.WeightError, match="Expected the weights"):
+        total.put("other", state, 1)
+    assert total.to_bytes() == before
+    assert sm.Aggregate.from_bytes(before) == total
+
+
 def test_states_that_cannot_merge_are_refused_at_once() -> None:
     """The last samples of two workers are not the last of both, so the first such state is already refused."""
     with pytest.raises(sm.MergeError, match="Rolling"):
