@@ -93,6 +93,7 @@ class Monitor:
         self._events = 0  # since the last checkpoint
         self._ended = time.monotonic()  # the last checkpoint, or attempt
         self._spent = 0.0  # on it, in seconds
+        self._saves = 0  # checkpoints that wrote something
         self._exported = time.monotonic()
         self._stale: list[StaleOwner] = []  # to be raised at the end of a step
         self._alerts: list[Alert] = []  # as the view shows them
@@ -312,7 +313,7 @@ class Monitor:
         Without a store all else is done, since what is packed takes a fifth of the memory.
         """
         started, lease = time.monotonic(), self._lease
-        changed = [each for each in partitions if each.changed and (each.good or not each.read)]
+        changed = [each for each in partitions if each.unsaved]
         flows = self._assignment.flow_notes(changed)
         notes = self._notes.changed(self.replicas is None or lease is not None, flows)
         if changed or notes:
@@ -334,6 +335,7 @@ class Monitor:
                 for partition, change in zip(changed, changes, strict=True):
                     partition.written(change)
             self._notes.written(notes)
+            self._saves += 1
             if self.store is not None:
                 stored = {(topic, each.number): at for each in changed for topic, at in each.next.items()}
                 for notify in self._on_checkpoint:
@@ -416,8 +418,10 @@ class Monitor:
         """Set the trend lines, which end with the windows as they are."""
         newest: dict[str, Point] = {}
         if at is not None:
-            quiet = shown.source.state in ("silent", "ended")
-            counted = [(each.partition, each.next) for each in shown.partitions]
+            with self._lock:
+                unsaved = any(each.unsaved for each in self._partitions.values())
+            quiet = shown.source.state in ("silent", "ended") and not unsaved
+            counted = [self._saves, *((each.partition, each.next) for each in shown.partitions)]
             self._trends.look(at, shown.headline, quiet=quiet, counted=counted)
             lengths = {TOTAL: min(self._lengths, key=self._lengths.__getitem__, default=None)}
             for line, name in (lengths | {name: name for name in self._lengths}).items():

@@ -80,6 +80,11 @@ class Partition:
         """Whether so much has changed that a checkpoint is due early."""
         return self.counts.archive is not None and self.counts.archive.full
 
+    @property
+    def unsaved(self) -> bool:
+        """Whether a checkpoint has something to write; records of which none was an event are in no checkpoint."""
+        return self.changed and bool(self.good or not self.read)
+
     def unread(self, records: Sequence[Record]) -> list[Record]:
         """Return the records that were not read before."""
         following = dict(self.next)

@@ -232,6 +232,24 @@ def test_a_backlog_is_drawn_by_the_time_of_its_events(tmp_path: Path) -> None:
     assert row.covers == 600
 
 
+def test_what_is_not_stored_yet_is_not_drawn_as_empty() -> None:
+    """A source may end, and be looked at, before the checkpoint of its last records."""
+    counting = Counting(windows=("1h",), metrics=KEYS)
+    monitor = Monitor(Config(counting=counting), clock=lambda: START + 48 * 3600.0)
+    monitor.assign([0])
+    records = backlog(47)
+    monitor.step(records[:300])
+    monitor.checkpoint()
+    monitor.step(records[300:])
+    monitor.report_source(None, True)
+    before = monitor.view().history["1h"]
+    assert all(n for n, t in zip(before["n"], before["t"], strict=True) if t is not None and t > START)
+    monitor.checkpoint()
+    after = monitor.view().history["1h"]
+    assert len(after["n"]) > 250
+    assert after["n"][20:] == [15] * len(after["n"][20:])
+
+
 def test_metrics_may_change() -> None:
     """All points have the metrics of now."""
     rows = MemoryPanes()
