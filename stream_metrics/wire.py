@@ -152,7 +152,11 @@ class Portable:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Portable):
             return NotImplemented
-        return type(self) is type(other) and self.to_bytes() == other.to_bytes()
+        return type(self) is type(other) and self._same(other)
+
+    def _same(self, other: Any) -> bool:
+        """Return whether an object of the same class would be written as the same bytes."""
+        return self.to_bytes() == bytes(other.to_bytes())
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -564,6 +564,20 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         limit = [] if self.max_groups is None else [self.max_groups]
         return [packed(self.inner), limit, self.other, groups, rest]
 
+    def _same(self, other: Self) -> bool:
+        if (self.max_groups, repr(self.other)) != (other.max_groups, repr(other.other)) or self.inner != other.inner:
+            return False
+        mine, theirs = self._by_written_key(), other._by_written_key()
+        return mine.keys() == theirs.keys() and all(state == theirs[key] for key, state in mine.items())
+
+    def _by_written_key(self) -> dict[object, Any]:
+        """Return the states by what identifies groups in bytes: text, or a name with its type; None are the folded."""
+        with self.reading():
+            states: dict[object, Any] = {} if self._rest is None else {None: self._rest.state}
+            for key, slot in self._slots.items():
+                states[key if type(key) is str else _written_key(key, slot.forms)] = slot.state
+        return states
+
     @classmethod
     def _restore(cls, content: Any) -> Self:
         inner, limit, other, groups, rest = content
@@ -602,6 +616,11 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
             folded = "" if self._rest is None else f", {self.folded} of them folded"
             groups, samples = quantity(len(self._slots), "group"), quantity(self.n, "sample")
             return f"ByGroup({values}, {groups}, {samples}{folded})"
+
+
+def _written_key(key: Label, forms: tuple[int, ...]) -> tuple[str, tuple[int, ...]]:
+    """Return what identifies a group, with its type; of a number that follows from its appearances."""
+    return repr(shown(key, forms)), forms[:3] if isinstance(key, int | float) else ()
 
 
 def _both(mine: Slot | None, theirs: Slot, copied: Callable[[Any], Any]) -> Slot:
