@@ -32,11 +32,16 @@ State = TypeVar("State", MetricSet, ByGroup)
 
 
 class _AsBytes(Generic[State]):
-    """Panes are stored as bytes; `written` has those that a checkpoint has written already."""
+    """Panes are stored as bytes; `written` has those that a checkpoint has written already.
+
+    What was read last is kept as a state too: until a pane is over, every reading needs the same merge, and a copy of
+    it takes a tenth of the time.
+    """
 
     def __init__(self, kind: type[State], written: dict[int, bytes]) -> None:
         self._kind: type[State] = kind
         self._written = written
+        self._last: tuple[bytes, State] | None = None
 
     def freeze(self, pane: int, state: State) -> bytes:
         """Return the bytes of a pane, those that were written if nothing has changed."""
@@ -47,7 +52,12 @@ class _AsBytes(Generic[State]):
         state: State = self._kind.from_bytes(stored)
         return state
 
-    thaw = read
+    def thaw(self, stored: bytes) -> State:
+        """Return a new state."""
+        last = self._last
+        if last is None or last[0] is not stored:
+            self._last = last = stored, self.read(stored)
+        return last[1].copy()
 
     def keep(self, state: State) -> bytes:
         """Return the bytes of a state."""
