@@ -207,8 +207,10 @@ export class Matrix {
       setText(part, share(this.#totals[i] > 0 ? number / this.#totals[i] : null));
       setVariable(nodes[k], "--value", `${((100 * number) / largest).toFixed(0)}%`);
     });
-    const none = labels.length === 0 ? "" : "No confusion at all.";
-    setText(byId("worst-note"), top.length === 0 ? none : `${omitted > 0 ? "in the matrix, " : ""}% of true class`);
+    setText(byId("worst-note"), top.length === 0 ? "" : `${omitted > 0 ? "in the matrix, " : ""}% of true class`);
+    const none = omitted > 0 ? "No confusion between the classes of the matrix." : "No confusion.";
+    setText(byId("worst-empty"), labels.length === 0 ? "Nothing counted yet." : none);
+    show(byId("worst-empty"), top.length === 0);
   }
 
   #newWorst() {

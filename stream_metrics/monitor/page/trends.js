@@ -24,6 +24,17 @@ function covered(view, window) {
   return `by event time, each point covers ${length === windowSeconds(window) ? window : duration(length)}`;
 }
 
+/** The numbers below `length` of which `test` is true, as runs of neighbours. */
+function runs(length, test) {
+  const all = [];
+  for (let i = 0; i < length; i++) {
+    if (!test(i)) continue;
+    if (i > 0 && test(i - 1)) all.at(-1).push(i);
+    else all.push([i]);
+  }
+  return all;
+}
+
 export class Trends {
   #on = null; // keys of the lines that are shown
   #keys = [];
@@ -61,9 +72,9 @@ export class Trends {
     const enough = history.t.length >= 2;
     show(this.host, enough);
     show(byId("trends-empty"), !enough);
-    const from = view.workers ? "" : "; they come from counts stored by time, as the key retention says";
-    setText(byId("trends-empty"), `No trend yet: a line needs two points in time${from}.`);
-    setText(byId("trends-note"), range?.text ?? covered(view, window));
+    const from = view.workers ? "" : " Points come from the counts that retention in [store] keeps.";
+    setText(byId("trends-empty"), `No trend yet: a line needs two points in time.${from}`);
+    setText(byId("trends-note"), range?.text ?? (enough ? covered(view, window) : ""));
     if (enough) this.#draw(history);
     this.#showLegend(null);
     this.#describe(history);
@@ -208,12 +219,13 @@ export class Trends {
     for (const key of this.#bands?.low ? this.#keys.filter((each) => this.#on.has(each)) : []) {
       ctx.fillStyle = colour(`--series-${(this.#place(key) % COLOURS) + 1}`);
       const [low, high] = [this.#bands.low[key], this.#bands.high[key]];
-      const at = this.#history.t.map((_, i) => i).filter((i) => low[i] !== null && high[i] !== null);
       const point = (i, value) => [plot.valToPos(this.#history.t[i], "x", true), plot.valToPos(value, this.#scale(key), true)];
-      ctx.beginPath();
-      at.forEach((i) => ctx.lineTo(...point(i, high[i])));
-      at.reverse().forEach((i) => ctx.lineTo(...point(i, low[i])));
-      ctx.fill();
+      for (const at of runs(this.#history.t.length, (i) => low[i] !== null && high[i] !== null)) {
+        ctx.beginPath();
+        at.forEach((i) => ctx.lineTo(...point(i, high[i])));
+        at.reverse().forEach((i) => ctx.lineTo(...point(i, low[i])));
+        ctx.fill();
+      }
     }
     ctx.restore();
   }
@@ -283,10 +295,9 @@ export class Trends {
     const history = this.#history;
     const buttons = sized(byId("trends-legend"), this.#keys.length + 1, (i) => this.#newButton(i));
     const index = at ?? history.t.length - 1;
-    const now = this.#view.event_time ?? this.#view.now;
     setText(
       buttons[0],
-      history.t.length === 0 ? "" : `${moment(history.t[index], now)} · ${compact(history.n?.[index])} samples`,
+      history.t.length === 0 ? "" : `${moment(history.t[index], this.#view.now)} · ${compact(history.n?.[index])} samples`,
     );
     this.#keys.forEach((key, i) => {
       const button = buttons[i + 1];

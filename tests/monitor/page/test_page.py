@@ -232,6 +232,24 @@ def test_a_monitor_that_counted_nothing_yet(visit):
     assert cells(page, "#tiles li", ".value") == [[DASH]] * 4
     assert page.get_attribute("#tiles .value >> nth=0", "title") == "undefined so far"
     assert page.get_attribute("#metrics-table tbody td >> nth=0", "title") == "undefined"
+    assert page.inner_text("#worst-empty") == "Nothing counted yet."
+    assert page.inner_text("#trends-empty").startswith("No trend yet")
+    assert page.text_content("#trends-note") == ""
+
+
+@pytest.mark.parametrize("omitted", [0, 70])
+def test_without_confusions_the_page_says_of_which_classes(visit, omitted: int):
+    """Classes that are not in the matrix may be confused all the same."""
+    view = make_view(3, 0)
+    for part in view["by_window"].values():
+        part["matrix"]["counts"] = [[5, 0, 0], [0, 6, 0], [0, 0, 7]]
+        part["matrix"]["omitted"] = omitted
+    page, _ = visit(view)
+
+    assert page.inner_text("#worst-empty") == (
+        "No confusion between the classes of the matrix." if omitted else "No confusion."
+    )
+    assert page.text_content("#worst-note") == ""
 
 
 def test_updates_arrive_in_place(visit):

@@ -329,7 +329,9 @@ def test_a_backlog_is_not_well(visit):
     view = make_view(3, 0)
     view["lag"] = {"records": 812_345, "seconds": 200_000.0}
     view["event_time"] = view["now"] - 200_000
+    view["history"]["1h"]["t"] = [t - 200_000 for t in view["history"]["1h"]["t"]]
     page, _ = visit(view)
 
     page.locator("#bar", has_text="Catching up").wait_for()
+    assert page.inner_text("#trends-legend .when").startswith("2023-11-12 ")
     assert "812,345 records still to be read; numbers of 2023-11-12" in page.inner_text("#bar")
