@@ -2,7 +2,12 @@
 
 The offsets of the store decide where reading goes on, never those that Kafka keeps: `enable.auto.commit` is off, and
 `auto.offset.reset` only says where a partition begins of which nothing was ever counted. Beyond that `options` goes to
-the client as it is: security, static membership, `group.protocol`.
+the client as it is: security, static membership, `group.protocol`, how much is fetched ahead.
+
+The client fetches while records are counted, until 100,000 records (`queued.min.messages`) or 64 MiB
+(`queued.max.messages.kbytes`) wait, and at most one answer of each broker more (`fetch.max.bytes`, 50 MiB). Then it
+pauses. A monitor counts 100,000 records in less than the second for which the client pauses by default, and would wait
+for the rest of it.
 
 A join keeps its state by partition number, so one worker must have the same partitions of both topics. The assignor
 `range` sees to it; `roundrobin`, `cooperative-sticky` and the `uniform` of KIP-848 do not.
@@ -20,6 +25,7 @@ __all__ = ["SourceError", "checked", "consumer_options", "first", "hidden", "inc
 
 OURS = {"bootstrap.servers": "servers", "group.id": "group"}
 FIXED = {"enable.auto.commit": False, "auto.offset.reset": "error", "enable.partition.eof": True}
+PREFETCH = {"fetch.queue.backoff.ms": 50}  # unless `options` says otherwise
 FIRST = ("earliest", "latest")
 PROTOCOL, STRATEGY, ASSIGNOR = "group.protocol", "partition.assignment.strategy", "group.remote.assignor"
 
@@ -61,7 +67,7 @@ def consumer_options(source: config.Source) -> dict[str, object]:
                 f"Expected {name!r} in `options` to be 'range', but got {options[name]!r}, which would not give one "
                 f"worker the same partitions of {source.predictions!r} and {source.labels!r}"
             )
-    return {**options, **{name: getattr(source, key) for name, key in OURS.items()}, **FIXED}
+    return {**PREFETCH, **options, **{name: getattr(source, key) for name, key in OURS.items()}, **FIXED}
 
 
 def incremental(options: Mapping[str, object]) -> bool:

@@ -41,10 +41,16 @@ def test_offsets_are_those_of_the_store() -> None:
         "enable.auto.commit": False,
         "auto.offset.reset": "error",
         "enable.partition.eof": True,
+        "fetch.queue.backoff.ms": 50,
         "sasl.password": "pass word",
     }
     assert first(one()) == "earliest"
     assert first(one(**{"auto.offset.reset": "latest"})) == "latest"
+
+
+def test_fetching_pauses_as_long_as_the_options_say() -> None:
+    """The short pause is a default, not a rule."""
+    assert consumer_options(one(**{"fetch.queue.backoff.ms": "200"}))["fetch.queue.backoff.ms"] == "200"
 
 
 def test_two_topics_are_assigned_by_range() -> None:
