@@ -5,10 +5,14 @@ of two stacks: for every older pane the merge of it with all that follow up to a
 panes beyond (`back`). A reading then merges one of the front, the back and the newest pane. When the panes of the front
 have left, the back becomes the new front, one merge a pane. What comes late for a pane that is in a merge is kept
 beside it, and joins it when the front is next built.
+
+`parts` only selects what a reading merges, which takes no time, and `Parts.merged` merges it. So the owner of a window
+can select under a lock, and merge while the window goes on. The front is built by whoever first reads it.
 """
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
@@ -16,7 +20,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 if TYPE_CHECKING:
     from stream_metrics.states.protocols import Accumulator
 
-__all__ = ["PaneForm", "StatesAsTheyAre", "TwoStackAggregator", "running_merges"]
+__all__ = ["PaneForm", "Parts", "StatesAsTheyAre", "TwoStackAggregator", "running_merges"]
 
 State = TypeVar("State", bound="Accumulator")
 Stored = TypeVar("Stored")  # what a pane is stored as
@@ -27,6 +31,9 @@ class PaneForm(Protocol[State, Stored]):
 
     def freeze(self, pane: int, state: State) -> Stored:
         """Return the stored form of a pane, whose state is not used any more unless it is that form."""
+
+    def add_late(self, pane: int, stored: Stored | None, late: State) -> Stored | None:
+        """Return the stored form of a pane with what came late, which is not used any more; None to leave it beside."""
 
     def read(self, stored: Stored) -> State:
         """Return the state of a stored form, which the caller does not change."""
@@ -58,6 +65,10 @@ class StatesAsTheyAre:
         """Return the state itself."""
         return state
 
+    def add_late(self, pane: int, stored: Accumulator | None, late: Accumulator) -> Accumulator:
+        """Return the merge of both."""
+        return late if stored is None else stored.copy().merge(late)
+
     def read(self, stored: Accumulator) -> Accumulator:
         """Return the state itself."""
         return stored
@@ -75,6 +86,62 @@ class StatesAsTheyAre:
         return running_merges(self, stored)
 
 
+class _Front(Generic[State, Stored]):
+    """For each pane the stored merge of it with all that follow, built when it is first read; any thread may."""
+
+    def __init__(self, form: PaneForm[State, Stored], panes: Mapping[int, Stored]) -> None:
+        self.panes = sorted(panes)
+        self._form = form
+        self._stored = [panes[pane] for pane in self.panes]
+        self._merges: list[Stored] | None = None
+        self._building = threading.Lock()
+
+    def newer(self, low: int) -> Stored | None:
+        """Return the merge of the panes that are newer than `low`; None if there are none."""
+        at = bisect_right(self.panes, low)
+        if at == len(self.panes):
+            return None
+        with self._building:
+            if self._merges is None:
+                self._merges = self._form.merges(self._stored[::-1])[::-1]
+                self._stored = []
+            return self._merges[at]
+
+    def without(self, gone: int) -> _Front[State, Stored]:
+        """Return the front without the panes up to `gone`; itself if that saves no memory yet."""
+        at, merges = bisect_right(self.panes, gone), self._merges
+        if at == 0 or merges is None:
+            return self
+        rest: _Front[State, Stored] = _Front(self._form, {})
+        rest.panes, rest._merges = self.panes[at:], merges[at:]
+        return rest
+
+
+class Parts(Generic[State, Stored]):
+    """What a reading merges: a part of the front, stored panes, and states."""
+
+    def __init__(
+        self,
+        form: PaneForm[State, Stored],
+        front: tuple[_Front[State, Stored], int] | None,
+        stored: Sequence[Stored],
+        states: Sequence[State],
+        empty: State,
+    ) -> None:
+        self._form, self._front, self._stored, self._states, self._empty = form, front, stored, states, empty
+
+    def merged(self) -> State:
+        """Return the merge, a new state."""
+        newer = None if self._front is None else self._front[0].newer(self._front[1])
+        total: State | None = None if newer is None else self._form.thaw(newer)
+        states = [*map(self._form.read, self._stored), *self._states]
+        if total is None:
+            total = states.pop(0).copy() if states else self._empty.copy()
+        for state in states:
+            total.merge(state)
+        return total
+
+
 class TwoStackAggregator(Generic[State, Stored]):
     """Merges of the panes that receive no more in order; `frozen` has these panes in their stored form.
 
@@ -88,9 +155,9 @@ class TwoStackAggregator(Generic[State, Stored]):
 
     def forget_merges(self) -> None:
         """Forget all merges, since frozen panes have changed; they are built again at the next reading."""
-        self._front: list[Stored] = []  # the stored merge of the pane in `_keys` with all that follow up to the edge
-        self._keys: list[int] = []
+        self._front: _Front[State, Stored] = _Front(self._form, {})  # of the panes up to an edge
         self._back: State | None = None
+        self._back_is_lent = False  # to parts that may be merged later
         self._first_back = 0
         self._top = max(self.frozen, default=None)
         self._stale = bool(self.frozen)
@@ -105,7 +172,7 @@ class TwoStackAggregator(Generic[State, Stored]):
     def copy(self, form: PaneForm[State, Stored]) -> TwoStackAggregator[State, Stored]:
         """Return an independent copy of an aggregator whose stored forms are immutable."""
         twin = TwoStackAggregator(form)
-        twin.frozen, twin._front, twin._keys = dict(self.frozen), list(self._front), list(self._keys)
+        twin.frozen, twin._front = dict(self.frozen), self._front
         twin._back = None if self._back is None else self._back.copy()
         twin._first_back, twin._top, twin._stale = self._first_back, self._top, self._stale
         return twin
@@ -120,6 +187,8 @@ class TwoStackAggregator(Generic[State, Stored]):
             self.frozen[pane] = stored
             self._top = pane
             if self._back is not None:
+                if self._back_is_lent:
+                    self._back, self._back_is_lent = self._back.copy(), False
                 self._back.merge(state)
             else:
                 self._back = self._form.thaw(self.frozen[pane]) if stored is state else state
@@ -131,44 +200,45 @@ class TwoStackAggregator(Generic[State, Stored]):
 
         What came late may be taken out of `panes` and be kept here from then on.
         """
-        total: State | None = None
+        return self._parts(panes, low, high, empty, copies=False).merged()
+
+    def parts(self, panes: dict[int, State], low: int, high: int, empty: State) -> Parts[State, Stored]:
+        """Return what `merged` merges, which the window changes no more if stored forms are immutable."""
+        return self._parts(panes, low, high, empty, copies=True)
+
+    def _parts(
+        self, panes: dict[int, State], low: int, high: int, empty: State, copies: bool
+    ) -> Parts[State, Stored]:
+        front, stored, states = None, list[Stored](), list[State]()
         if self._top is not None and high < self._top:
-            parts = [self._form.read(stored) for pane, stored in self.frozen.items() if low < pane <= high]
+            stored = [each for pane, each in self.frozen.items() if low < pane <= high]
         else:
             if self._stale or (self._back is not None and self._first_back <= low):
                 self._flip(panes)
-            at = bisect_right(self._keys, low)
-            total = self._form.thaw(self._front[at]) if at < len(self._front) else None
-            parts = [] if self._back is None else [self._back]
-        parts += [state for pane, state in panes.items() if low < pane <= high]
-        if total is None:
-            total = parts.pop(0).copy() if parts else empty.copy()
-        for part in parts:
-            total.merge(part)
-        return total
+            front = self._front, low
+            if self._back is not None:
+                states.append(self._back)
+                self._back_is_lent |= copies
+        states += [state.copy() if copies else state for pane, state in panes.items() if low < pane <= high]
+        return Parts(self._form, front, stored, states, empty)
 
     def _flip(self, panes: dict[int, State]) -> None:
-        """Build the front of all frozen panes and what came late for them."""
-        self._stale = True  # until all is built: a reading that is interrupted leaves no half of it
+        """Have a front of all frozen panes and what came late for them."""
+        self._stale = True  # until all is done: a reading that is interrupted leaves no half of it
         for pane in [pane for pane in panes if self._top is not None and pane <= self._top]:
-            late = panes[pane]
-            if pane in self.frozen:
-                late = self._form.thaw(self.frozen[pane]).merge(late)
-            stored = self._form.freeze(pane, late)
-            del panes[pane]
-            self.frozen[pane] = stored
-        keys = sorted(self.frozen)
-        front = self._form.merges([self.frozen[pane] for pane in reversed(keys)])
+            stored = self._form.add_late(pane, self.frozen.get(pane), panes[pane])
+            if stored is not None:
+                del panes[pane]
+                self.frozen[pane] = stored
         self.forget_merges()
-        self._keys, self._front, self._stale = keys, front[::-1], False
+        self._front, self._stale = _Front(self._form, self.frozen), False
 
     def drop(self, gone: int) -> None:
         """Forget the panes up to `gone`."""
         dropped = [pane for pane in self.frozen if pane <= gone]
         for pane in dropped:
             del self.frozen[pane]
-        at = bisect_right(self._keys, gone)
-        del self._keys[:at], self._front[:at]
+        self._front = self._front.without(gone)
         if dropped and not self.frozen:
             self.forget_merges()
 

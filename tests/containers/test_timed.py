@@ -270,7 +270,7 @@ def test_memory_is_that_of_the_panes() -> None:
                 window.update("a", "a", t=float(i - 15))
                 window.merged()
             assert len({*window._open, *window._merges.frozen}) <= 6 + 2 + 1
-            assert len(window._merges._front) <= 6 + 2 + 1
+            assert len(window._merges._front.panes) <= 6 + 2 + 1
 
     run(range(2000))
     tracemalloc.start()

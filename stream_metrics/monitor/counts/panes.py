@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from stream_metrics.containers.group_tables import GroupTable, holds_samples_like
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.containers.timed import TimeWindow
-from stream_metrics.containers.two_stack import TwoStackAggregator, running_merges
+from stream_metrics.containers.two_stack import Parts, TwoStackAggregator, running_merges
 from stream_metrics.errors import DecodeError, MergeError
 from stream_metrics.inputs.times import LIMIT, format_duration, parse_duration
 from stream_metrics.metrics.metric_set import MetricSet
@@ -46,6 +46,10 @@ class _AsBytes(Generic[State]):
     def freeze(self, pane: int, state: State) -> bytes:
         """Return the bytes of a pane, those that were written if nothing has changed."""
         return self._written.pop(pane, b"") or self.keep(state)
+
+    def add_late(self, pane: int, stored: bytes | None, late: State) -> bytes | None:
+        """Return the bytes of a pane with what came late if they were written; else it would take a merge now."""
+        return self._written.pop(pane, None)
 
     def read(self, stored: bytes) -> State:
         """Return a new state."""
@@ -173,12 +177,16 @@ class Panes(Generic[State]):
 
     def merged(self, t: int) -> State:
         """Return the window at a time that is not before the latest as a state like `inner`, a new one."""
+        return self.parts(t).merged()
+
+    def parts(self, t: int) -> Parts[State, bytes]:
+        """Return what `merged` merges: any thread may merge it later, while this window goes on."""
         high = t // self.length
         low = high - self.panes
         if self.gone is not None and low < self.gone:
             raise ValueError(f"Expected a time of {self.seen} or later, but got {t}")
-        window: State = self._merges.merged(self._open, low, high, self.inner)
-        return window
+        parts: Parts[State, bytes] = self._merges.parts(self._open, low, high, self.inner)
+        return parts
 
     def snapshot(self, t: int | None = None) -> Snapshot | GroupSnapshot:
         """Return the snapshot of the window at a time, by default the latest."""

@@ -3,13 +3,16 @@
 Counts of several partitions are read at the same time: a partition that has fallen silent would otherwise show its own
 last hour. One that is ahead of that time, since its clocks are wrong, is read at its own. Reading merges a few states
 for each window and partition, where merging the counts themselves would merge every pane.
+
+`read` copies what still changes, and merges nothing: a `Reading` does so when it is asked for a state, while the counts
+go on. The first reading of all merges every pane.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -26,15 +29,37 @@ if TYPE_CHECKING:
 __all__ = ["Reading", "read"]
 
 
-@dataclass
+State = TypeVar("State", MetricSet, ByGroup)
+
+
+class _Part(NamedTuple):
+    """What one partition has of a window; the functions return states of their own, and any thread may call them."""
+
+    state: Callable[[], MetricSet]
+    groups: Callable[[], ByGroup]  # a ByGroup of ConfusionMatrix, empty if no pair has a group
+    covered: Covered
+    late: int
+
+
 class Reading:
     """A window at one moment, or the total; callers own the states and may change them."""
 
-    state: MetricSet
-    groups: ByGroup  # a ByGroup of ConfusionMatrix, empty if no pair has a group
-    covered: Covered
-    late: int  # pairs that came too late for the window since the process started
-    partial: frozenset[Label | None] = frozenset()  # classes that only some partitions fold
+    def __init__(self, parts: Sequence[_Part], partial: frozenset[Label | None] = frozenset()) -> None:
+        self._states, self._groups = [part.state for part in parts], [part.groups for part in parts]
+        due, labelled, delays = zip(*(part.covered for part in parts), strict=True)
+        self.covered = Covered(sum(due), sum(labelled), sum(delays))
+        self.late = sum(part.late for part in parts)  # pairs too late for the window since the process started
+        self.partial = partial  # classes that only some partitions fold
+
+    @cached_property
+    def state(self) -> MetricSet:
+        """The samples."""
+        return _merged(self._states)
+
+    @cached_property
+    def groups(self) -> ByGroup:
+        """The samples by group."""
+        return _merged(self._groups)
 
     def equals(self, other: Self) -> bool:
         """Return whether both would show the same."""
@@ -47,14 +72,17 @@ class Reading:
             and self.groups == other.groups
         )
 
-    def merge(self, other: Self) -> Self:
-        """Add what another partition has and return self."""
-        self.state.merge(other.state)
-        self.groups.merge(other.groups)
-        mine, theirs = self.covered, other.covered
-        self.covered = Covered(mine.due + theirs.due, mine.labelled + theirs.labelled, mine.delays + theirs.delays)
-        self.late += other.late
-        return self
+
+def _merged(parts: list[Callable[[], State]]) -> State:
+    """Return the merge of the states of partitions, which are forgotten; ViewCut, and nothing is lost, if it is cut."""
+    while len(parts) > 1:
+        check_cut()  # the first reading merges all panes
+        state: State = parts[0]().merge(parts[1]())
+        parts[:2] = [lambda state=state: state]  # type: ignore[misc]
+    check_cut()
+    state = parts[0]()
+    parts.clear()
+    return state
 
 
 def read(
@@ -70,14 +98,12 @@ def read(
     when = max(seen, default=0) if at is None else to_epoch_ns(at)
     later = [0] * len(parts) if own is None else [0 if time is None else to_epoch_ns(time) for time in own]
     times = [max(when, *each) for each in zip(seen, later, strict=True)]
-    total: dict[str, Reading] = {}
-    partial = _partial(parts)
+    windows: dict[str, list[_Part]] = {}
     for part, time in zip(parts, times, strict=True):
-        for name, reading in _read(part, time).items():
-            total[name] = total[name].merge(reading) if name in total else reading
-    for reading in total.values():
-        reading.partial = partial
-    return total
+        for name in part.coverage:
+            windows.setdefault(name, []).append(_part(part, name, time))
+    partial = _partial(parts)
+    return {name: Reading(of_window, partial) for name, of_window in windows.items()}
 
 
 def _partial(parts: Sequence[Counts]) -> frozenset[Label | None]:
@@ -90,13 +116,9 @@ def _partial(parts: Sequence[Counts]) -> frozenset[Label | None]:
     return classes.partial
 
 
-def _read(counts: Counts, at: int) -> dict[str, Reading]:
-    readings = {}
-    for name, coverage in counts.coverage.items():
-        check_cut()  # all panes are merged at the first reading
-        if name in counts.windows:
-            state, groups = counts.windows[name].merged(at), counts.groups[name].merged(at)
-        else:
-            state, groups = counts.total.copy(), counts.total_groups.copy()
-        readings[name] = Reading(state, groups, coverage.read(at), counts.late.get(name, 0))
-    return readings
+def _part(counts: Counts, name: str, at: int) -> _Part:
+    covered, late = counts.coverage[name].read(at), counts.late.get(name, 0)
+    if name in counts.windows:
+        return _Part(counts.windows[name].parts(at).merged, counts.groups[name].parts(at).merged, covered, late)
+    state, groups = counts.total.copy(), counts.total_groups.copy()
+    return _Part(lambda: state, lambda: groups, covered, late)

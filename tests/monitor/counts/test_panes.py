@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
 from typing import Any
 
 import pytest
@@ -83,6 +86,78 @@ def test_bytes_of_batches_are_used_for_panes_that_have_counted_nothing_else(batc
             panes.settle(t * SECOND)
             without.settle(t * SECOND)
     assert panes.written() == without.written()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_was_selected_can_be_merged_at_any_later_time(seed: int) -> None:
+    """Samples in order and late, expiry, checkpoints and corrections meanwhile change nothing of it."""
+    random = Random(seed)
+    panes, samples = Panes(sm.MetricSet(), "6s", 6), list[tuple[int, str, str]]()
+    selected, now = list[tuple[Any, sm.MetricSet]](), 10
+
+    def check(at: int) -> None:
+        parts, expected = selected.pop(at)
+        assert parts.merged() == expected
+
+    for _ in range(400):
+        now += random.random() < 0.2
+        t, pair = now - int(random.expovariate(0.5)), (random.choice("ab"), random.choice("ab"))
+        what = random.choice(["feed"] * 6 + ["write", "correct", "settle", "revive"] + ["select"] * 3 + ["merge"] * 2)
+        if what in ("feed", "correct") and panes.number(t * SECOND) is not None:
+            samples.append((t, *pair))
+            if what == "feed":
+                feed(panes, t, *pair)
+            else:
+                state = panes.alone(t)
+                state.update(*pair)
+                panes.replace(t, state)
+        elif what == "write":
+            panes.written()
+        elif what == "settle":
+            panes.settle(now * SECOND)
+        elif what == "revive" and random.random() < 0.2:
+            panes = revived(panes)
+        elif what == "merge" and selected:
+            check(random.randrange(len(selected)))
+        elif what == "select" and panes.seen is not None:
+            at = panes.seen // SECOND + random.choice((0, 0, 0, 1, 4))
+            expected = sm.MetricSet()
+            for time, *labels in samples:
+                if at - 6 < time <= at:
+                    expected.update(*labels)
+            selected.append((panes.parts(at * SECOND), expected))
+    while selected:
+        check(0)
+
+
+def test_several_threads_merge_what_was_selected_while_the_window_goes_on() -> None:
+    """The panes are merged once, by one of them, and every thread gets the sum of all samples."""
+    panes, calls = Panes(sm.MetricSet(), "60s", 60), list[int]()
+    for t in range(60):
+        feed(panes, t, "a", "b")
+    panes = revived(panes)
+    form = panes._merges._form
+    merges, started, go_on = form.merges, threading.Event(), threading.Event()
+
+    def slow(stored: Any) -> Any:
+        calls.append(len(stored))
+        started.set()
+        assert go_on.wait(10)
+        return merges(stored)
+
+    form.merges = slow  # type: ignore[method-assign]
+    with ThreadPoolExecutor(3) as threads:
+        futures = [threads.submit(panes.parts(59 * SECOND).merged) for _ in range(3)]
+        assert started.wait(10)
+        for t in range(40, 80):
+            feed(panes, t, "a", "a")
+        go_on.set()
+        counted = [future.result().n for future in futures]
+
+    assert counted == [60, 60, 60]
+    assert calls == [59]
+    assert panes.merged(79 * SECOND).n == 40 + 40
+    assert calls == [59]
 
 
 def test_old_panes_are_kept_as_bytes() -> None:

@@ -32,15 +32,16 @@ def test_only_the_thread_that_asked_is_cut() -> None:
 
 
 def test_a_reading_that_is_cut_changes_nothing() -> None:
-    """Each window is a part; the next reading has all samples."""
+    """Each window is a part, and so are its groups; the next reading has all samples."""
     counts = Counts(Counting(windows=("1h", "1d"), max_groups=5))
     counts.add([Pair("ab"[at % 2], "a", None, 1, "g", 1e3 * at, 1e3 * at, ("t", 0, at)) for at in range(20)])
     before = counts.to_bytes()
-    for parts in range(3):
-        asked = iter([False] * parts + [True])
+    for parts in range(6):
+        asked, reading = iter([False] * parts + [True]), read([counts])
         with pytest.raises(ViewCut), cut_if(lambda asked=asked: next(asked)):
-            read([counts])
+            [(each.state, each.groups) for each in reading.values()]
         assert counts.to_bytes() == before
+        assert reading["1d"].state.n == reading["1d"].groups.n == 20
     again = Counts.from_bytes(counts.config, before)
 
     assert [(each.state, each.groups) for each in read([counts]).values()] == [
