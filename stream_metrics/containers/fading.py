@@ -58,6 +58,7 @@ from stream_metrics.wire import Portable, packed, unpacked, written_as
 __all__ = ["Fading"]
 
 MOST_FADED = 2.0**62  # the sum of weights as they are read; half of what a state can count, as floats are rounded
+APPEARANCES = 3  # of a label, at most, by one sample
 REACH, FIRST = {"fine": 40, "coarse": 24}, {"fine": -54, "coarse": -14}
 CONFIGURATION = ("inner", "half_life")
 
@@ -203,15 +204,20 @@ class Fading(FadingUpdateBase, InRiver, Portable):
         newest = self._newest(latest)
         states = {stretch: state for stretch, state in states.items() if stretch >= newest - 1}
         shown, self._capacity = self._shown(states, latest), 0.0
-        left = MOST_FADED - shown
-        rooms = [(MOST - max(state.merge_load()), stretch) for stretch, state in states.items()]
-        least = 3 if taken else 0  # appearances
-        if left < taken or any(free < max(taken * self._scale(latest, stretch), least) for free, stretch in rooms):
+        left, loads = MOST_FADED - shown, [(state.merge_load(), stretch) for stretch, state in states.items()]
+        if left < taken or any(MOST - load[0] < taken * self._scale(latest, stretch) for load, stretch in loads):
             raise WeightError(
                 f"Expected the sum of faded weights to stay below 2**62, but got {taken:g} on top of {shown:g}"
             )
+        most, least = max((max(load) for load, _ in loads), default=0), APPEARANCES if taken else 0
+        if MOST - most < least:
+            raise WeightError(
+                f"Expected the number of samples, and of appearances of a label, to stay below 2**63 - 2, "
+                f"but got {least} on top of {most}"
+            )
         end = (newest + 1) * self._stretch  # where weights are largest
-        self._capacity = min([left, *(free / max(3.0, self._scale(end, stretch)) for free, stretch in rooms)])
+        costs = [(MOST - max(load)) / max(APPEARANCES, self._scale(end, stretch)) for load, stretch in loads]
+        self._capacity = min([left, *costs])
 
     def merge_load(self) -> Load:
         """Return bounds of what a merge adds up; see `states.limits`."""

@@ -310,3 +310,17 @@ def test_by_count_the_number_of_samples_has_a_limit() -> None:
     fading._latest += 1
 
     assert fading.to_bytes() == before
+
+
+def test_as_many_samples_as_a_state_can_count() -> None:
+    """A sample is refused where a number of samples has no room for it, whatever they weigh, and the error says so."""
+    fading = sm.Fading(sm.ConfusionMatrix(), half_life=5)
+    fading.update("a", "b")
+    for state in fading._states.values():
+        state.update_counts(["a"], ["b"], [2**62 - 1], [1.0])
+        state.update_counts(["a"], ["b"], [2**62 - 4], [1.0])
+    fading = sm.Fading.from_bytes(fading.to_bytes())
+    before = fading.to_bytes()
+    with pytest.raises(sm.WeightError, match=r"number of samples, and of appearances of a label.* got 3 on top of"):
+        fading.update("a", "b")
+    assert fading.to_bytes() == before
