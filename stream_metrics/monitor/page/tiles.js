@@ -231,7 +231,7 @@ function showWeakest(view, part) {
     group !== undefined
       ? `${metricName(key)} ${metric(group.metrics[key])}`
       : row !== null
-        ? `recall ${metric(row.recall)}`
+        ? `recall ${metric(row.recall)}${part.classes_omitted > 0 ? `, of the ${count(part.classes.length)} most frequent` : ""}`
         : "nothing counted yet",
   );
 }

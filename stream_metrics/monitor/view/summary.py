@@ -11,10 +11,12 @@ from stream_metrics.report.intervals import DOUBT, bounds
 from stream_metrics.report.layout import number, shorten, visible, wrap
 from stream_metrics.report.table import Column, Table
 
-__all__ = ["duration", "facts", "figure", "ranged", "short_window", "standing", "summary"]
+__all__ = ["DOUBTS", "duration", "facts", "figure", "ranged", "short_window", "standing", "summary", "worst_state"]
 
 NONE = "\u2013"
 MOST_GROUPS = 10
+BEHIND = 60.0  # seconds of events, from which records that wait are a backlog, as on the page
+DOUBTS = ("not saved", "unreadable", "incomplete", "not told")  # facts with which all is not well
 SPANS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
@@ -57,10 +59,12 @@ def facts(view: View) -> list[tuple[str, str]]:
     coverage, delay = part.coverage, part.delay
     reasons = ", ".join(f"{number(count)} for {visible(reason)}" for reason, count in records.rejected.items())
     joined = {key: getattr(view.join, key) for key in JOIN}
+    labelled = f"{_share(coverage.ratio)} of {number(coverage.due)} predictions have theirs"
+    delays = f"{duration(delay.p50)} median, {duration(delay.p90)} p90, {duration(delay.p99)} p99"
     lines = [
-        (f"labels ({name})", f"{_share(coverage.ratio)} of {number(coverage.due)} predictions have theirs"),
+        (f"labels ({name})", labelled if coverage.due else "none is due yet"),
         *_open(part, view.headline),
-        ("delay", f"{duration(delay.p50)} median, {duration(delay.p90)} p90, {duration(delay.p99)} p99"),
+        ("delay", "no label yet" if delay.p50 is None else delays),
         ("join", ", ".join(f"{number(n)} {JOIN[key]}" for key, n in joined.items() if n or key in ALWAYS)),
         ("records", f"{number(records.read)} read, {f'rejected {reasons}' if reasons else 'none rejected'}"),
     ]
@@ -73,7 +77,8 @@ def facts(view: View) -> list[tuple[str, str]]:
     elif view.source.state == "silent":
         lines.append(("no data", f"no event for {duration(view.source.silence)}"))
     if view.lag.records:
-        lines.append(("lag", f"{number(view.lag.records)} records still to be read"))
+        age = f"; the newest event is {duration(view.lag.seconds)} old" if _is_behind(view) else ""
+        lines.append(("lag", f"{number(view.lag.records)} records still to be read{age}"))
     if view.checkpoint.error:
         lines.append(("not saved", visible(view.checkpoint.error)))
     if view.undelivered:
@@ -81,6 +86,27 @@ def facts(view: View) -> list[tuple[str, str]]:
         lines.append(("not told", f"{number(len(view.undelivered))} alerts; {first.sink}: {visible(first.problem)}"))
     lines += [("unreadable", visible(what)) for what in view.unreadable]
     return lines + [("incomplete", visible(what)) for what in view.incomplete]
+
+
+def _is_behind(view: View) -> bool:
+    return (view.lag.records or 0) > 0 and (view.lag.seconds or 0.0) >= BEHIND
+
+
+def worst_state(view: View) -> str:
+    """Return the worst of what is known: the state of an alert or of the source, "behind", or one of `DOUBTS`."""
+    states = {view.source.state, *(alert.state for alert in view.alerts)}
+    doubts = {word for word, _ in facts(view)}
+    counted = any(part.n for part in view.by_window.values())
+    order = (
+        *((state, state in states) for state in ("firing", "away", "unassigned", "silent")),
+        *((doubt, doubt in doubts) for doubt in DOUBTS),
+        ("pending", "pending" in states),
+        ("waiting", not counted),
+        ("unknown", "unknown" in states),
+        ("behind", _is_behind(view)),
+        ("ok", "ok" in states),
+    )
+    return next((state for state, holds in order if holds), "live")
 
 
 ALWAYS = ("joined", "pending")

@@ -19,7 +19,16 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from stream_metrics.monitor.view.summary import duration, facts, figure, ranged, short_window, standing
+from stream_metrics.monitor.view.summary import (
+    DOUBTS,
+    duration,
+    facts,
+    figure,
+    ranged,
+    short_window,
+    standing,
+    worst_state,
+)
 from stream_metrics.monitor.view.types import View, WindowView
 from stream_metrics.report.headlines import inline_title
 from stream_metrics.report.layout import fit_names, number, visible
@@ -38,8 +47,11 @@ WORDS = {
     "silent": "NO DATA",
     "pending": "PENDING",
     "unknown": "UNKNOWN",
+    "behind": "CATCHING UP",
+    "waiting": "WAITING",
     "ok": "WELL",
     "live": "LIVE",
+    **{doubt: doubt.upper() for doubt in DOUBTS},
 }
 COLOURS = {
     "firing": "bold white on red",
@@ -48,7 +60,9 @@ COLOURS = {
     "silent": "bold white on magenta",
     "pending": "bold black on yellow",
     "unknown": "black on yellow",
+    "behind": "black on yellow",
     "ok": "green",
+    **dict.fromkeys(DOUBTS, "bold black on yellow"),
 }
 Part = Callable[[int], RenderableType | None]  # drawn in at most so many lines; None if there are too few
 CLASS = {"support": "samples", "precision": "precision", "recall": "recall", "f1": "F1"}
@@ -114,10 +128,7 @@ def _height(drawn: RenderableType, width: int) -> int:
 
 
 def _title(view: View) -> Text:
-    states = [alert.state for alert in view.alerts]
-    states += [view.source.state]
-    order = ("firing", "away", "unassigned", "silent", "pending", "unknown", "ok")
-    worst = next((state for state in order if state in states), "live")
+    worst = worst_state(view)
     line = Text(no_wrap=True, overflow="ellipsis")
     line.append(f" {WORDS[worst]} ", COLOURS.get(worst, "bold white on blue"))
     line.append(f" {visible(view.title)}", "bold")
@@ -201,7 +212,9 @@ def _classes(part: WindowView, name: str) -> Part:
         shown = rows
         if len(rows) > lines:
             shown = sorted(rows, key=lambda row: math.inf if row.recall is None else row.recall)[:lines]
-        few = f", {len(shown)} of {len(rows) + part.classes_omitted} with the lowest recall"
+        few = f", {len(shown)} of {len(rows)} with the lowest recall"
+        if part.classes_omitted:
+            few = f", {len(shown)} with the lowest recall of the {len(rows)} most frequent"
         areas = any(row.roc_auc is not None for row in shown)
         names = _names(row.label for row in shown)
         headings = (*CLASS.values(), *(("ROC AUC",) if areas else ()))
@@ -273,9 +286,9 @@ def _facts(view: View) -> Table:
     entries = facts(view)
     if saved is not None:
         entries.append(("saved", f"{duration(saved)} ago, in {duration(view.checkpoint.duration)}"))
-    bad = ("not saved", "incomplete")
-    table.add_column(style="dim", no_wrap=True, min_width=max(len(word) for word, _ in entries))
-    table.add_column(no_wrap=True, overflow="ellipsis")
+    table.add_column(style="dim", width=max(len(word) for word, _ in entries))
+    table.add_column()
     for word, text in entries:
-        table.add_row(Text(word), Text(text, "bold red" if word in bad else ""))
+        style = "bold red" if word in DOUBTS else ""
+        table.add_row(Text(word), Text(text, style, no_wrap=True, overflow="ellipsis"))
     return table

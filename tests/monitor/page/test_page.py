@@ -237,6 +237,12 @@ def test_a_monitor_that_counted_nothing_yet(visit):
     assert page.text_content("#trends-note") == ""
 
 
+def test_the_weakest_class_is_of_those_that_are_shown(visit):
+    """Classes beyond the most frequent ones may do worse."""
+    page, _ = visit(make_view(210, 0))
+    assert cells(page, "#facts > :last-child", ".than")[0][0].endswith(", of the 200 most frequent")
+
+
 @pytest.mark.parametrize("omitted", [0, 70])
 def test_without_confusions_the_page_says_of_which_classes(visit, omitted: int):
     """Classes that are not in the matrix may be confused all the same."""

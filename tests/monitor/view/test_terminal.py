@@ -66,6 +66,42 @@ def test_many_classes_show_the_weakest() -> None:
     assert "of 100 with the lowest recall" in text
     assert rows[0]["label"] in text
     assert rows[-1]["label"] not in text
+    assert "with the lowest recall of the 200 most frequent" in "\n".join(drawn(make_view(1000, 0), 100, 40))
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({}, "WELL"),
+        ({"alerts": []}, "LIVE"),
+        ({"lag": {"records": 5, "seconds": 59.0}}, "WELL"),
+        ({"lag": {"records": 5, "seconds": 60.0}}, "CATCHING UP"),
+        ({"lag": {"records": 0, "seconds": 9000.0}}, "WELL"),
+        ({"incomplete": ["some are gone"]}, "INCOMPLETE"),
+        ({"unreadable": ["none is an event"]}, "UNREADABLE"),
+        ({"checkpoint": {"error": "disk full"}, "incomplete": ["some are gone"]}, "NOT SAVED"),
+        ({"source": {"state": "away", "problem": "no broker"}, "incomplete": ["some are gone"]}, "BLIND"),
+        ({"source": {"state": "unassigned", "problem": "none"}}, "WAITING"),
+    ],
+)
+def test_the_first_word_is_the_worst_of_what_is_known(changes, word) -> None:
+    """A backlog, counts that lack records, and a checkpoint that failed are not well."""
+    assert drawn(make_view(3, 0) | changes, 80, 40)[0].startswith(f" {word} ")
+
+
+def test_a_monitor_without_samples_waits() -> None:
+    """Also where rules say nothing yet; what is not known is said in words, not as a row of dashes."""
+    view = empty_view() | {"alerts": [{"rule": "accuracy < 0.9", "state": "unknown", "since": None, "value": None}]}
+    lines = drawn(view, 80, 24)
+    assert lines[0].startswith(" WAITING ")
+    assert ("labels (total)", "none is due yet") in facts(typed(view))
+    assert ("delay", "no label yet") in facts(typed(view))
+
+
+def test_a_fact_that_is_cut_ends_in_an_ellipsis() -> None:
+    """Half a counter would be a wrong one."""
+    line = next(line for line in drawn(make_view(), 80, 60) if line.startswith("join"))
+    assert line.rstrip().endswith("\N{HORIZONTAL ELLIPSIS}")
 
 
 @pytest.mark.parametrize("view", [empty_view(), real_view(200)], ids=["empty", "real"])
