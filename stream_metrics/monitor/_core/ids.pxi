@@ -1,17 +1,35 @@
-"""A table of ids in 13 bytes a slot: a 64-bit hash, a mark, and the generation in which the id came.
+"""A table of ids in 14 to 18 bytes each, and 0.1 MB: a 64-bit hash, a mark, and the generation in which the id came.
 
-Two of n ids are taken for one with a probability of n**2 / 2**65: less than one in 90,000 for twenty million. Old
-generations are left where they are until the table is built again, and are not found.
+Two of n ids are taken for one with a probability of n**2 / 2**65: less than one in 90,000 for twenty million.
+
+The table has 256 parts, by the first bits of the hash. In a part the records are in the order of their hashes, each at
+the slot where its hash belongs or behind it. So a search ends early where the part is nearly full, and a part is spread
+over more slots in place: there is never a second copy, and no event waits for more than one part. Old generations are
+left where they are until their part is spread again, and are not found.
 """
 
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from cpython.mem cimport PyMem_RawFree, PyMem_RawRealloc
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
+from libc.string cimport memmove, memset
 
 from stream_metrics._core.numeric.hashing cimport splitmix64
 
 cdef enum:
-    LEAST_SLOTS = 1024
+    PARTS = 256
+    LEAST_SLOTS = 16
+    BEHIND = 16  # records behind the last slot
+    MOST_AGE = 65_535
+
+cdef packed struct IdRecord:
+    uint64_t hashed  # 0 if it is empty
+    uint16_t age  # the generation, from the base of the part
+    uint8_t mark
+
+cdef struct IdPart:
+    IdRecord* records  # in the order of their hashes; the last one is empty
+    Py_ssize_t room, slots, used
+    uint32_t base
 
 
 cdef uint64_t hash_of(object key) except? 0:
@@ -51,88 +69,136 @@ def id_hash(key):
     return hash_of(key)
 
 
-cdef class IdTable:
-    """Marks of ids by hash; those of generations before `oldest` are gone."""
+cdef inline Py_ssize_t slot_of(uint64_t hashed, Py_ssize_t slots) noexcept nogil:
+    """Return the slot where a hash belongs: a larger hash of the same part belongs there or behind."""
+    return <Py_ssize_t> (<uint64_t> <uint32_t> (hashed >> 24) * <uint64_t> slots >> 32)
 
-    cdef uint64_t* hashes
-    cdef uint32_t* generations
-    cdef uint8_t* marks
-    cdef Py_ssize_t slots, used
+
+cdef inline IdRecord* record_of(IdPart* part, uint64_t hashed) noexcept nogil:
+    """Return the record of a hash, or the one in front of which it belongs."""
+    cdef IdRecord* record = part.records + slot_of(hashed, part.slots)
+    while record.hashed - 1 < hashed - 1:  # an empty one is above all hashes
+        record += 1
+    return record
+
+
+cdef class IdTable:
+    """Marks of ids by hash; those of generations before `oldest`, which never falls, are gone."""
+
+    cdef IdPart[PARTS] parts
+    cdef Py_ssize_t used
     cdef public uint32_t oldest
 
     def __cinit__(self):
-        self.hashes, self.generations, self.marks = NULL, NULL, NULL
-        self.slots = self.used = 0
-        self.oldest = 0
+        memset(self.parts, 0, sizeof(self.parts))
+        self.used = self.oldest = 0
 
     def __dealloc__(self):
-        self.release()
+        cdef Py_ssize_t i
+        for i in range(PARTS):
+            PyMem_RawFree(self.parts[i].records)
 
-    cdef void release(self) noexcept:
-        PyMem_RawFree(self.hashes)
-        PyMem_RawFree(self.generations)
-        PyMem_RawFree(self.marks)
+    def __sizeof__(self):
+        cdef Py_ssize_t i, room = 0
+        for i in range(PARTS):
+            room += self.parts[i].room
+        return object.__sizeof__(self) + room * <Py_ssize_t> sizeof(IdRecord)
+
+    cdef inline IdRecord* alive(self, uint64_t hashed) noexcept:
+        """Return the record of a hash, NULL if it is not there."""
+        cdef IdPart* part = &self.parts[hashed >> 56]
+        if part.used == 0:
+            return NULL
+        cdef IdRecord* record = record_of(part, hashed)
+        return record if record.hashed == hashed and part.base + record.age >= self.oldest else NULL
 
     cpdef int mark(self, object key) except -2:
         """Return the mark of an id, -1 if it is not there."""
-        cdef Py_ssize_t at
-        cdef uint64_t hashed
         if self.used == 0:
             return -1
-        hashed = hash_of(key)
-        at = self.find(hashed)
-        return self.marks[at] if self.hashes[at] == hashed and self.generations[at] >= self.oldest else -1
+        cdef IdRecord* record = self.alive(hash_of(key))
+        return -1 if record is NULL else record.mark
 
     def generation(self, uint64_t hashed):
         """Return the generation of a hash, None if it is not there."""
-        cdef Py_ssize_t at
-        if self.used == 0:
-            return None
-        at = self.find(hashed)
-        there = self.hashes[at] == hashed and self.generations[at] >= self.oldest
-        return self.generations[at] if there else None
+        cdef IdRecord* record = self.alive(hashed)
+        return None if record is NULL else self.parts[hashed >> 56].base + record.age
 
-    def put(self, uint64_t hashed, int mark, uint32_t generation):
+    def put(self, uint64_t hashed, uint8_t mark, uint32_t generation):
         """Have an id, the newest."""
-        cdef Py_ssize_t at
-        if 2 * (self.used + 1) > self.slots:
-            self.rebuild()
-        at = self.find(hashed)
-        self.used += self.hashes[at] == 0
-        self.hashes[at], self.marks[at], self.generations[at] = hashed, <uint8_t> mark, generation
+        self.write(hashed, mark, generation)
 
-    cdef Py_ssize_t find(self, uint64_t hashed) noexcept:
-        """Return the slot of a hash, or the empty one where it belongs."""
-        cdef Py_ssize_t mask = self.slots - 1, at = <Py_ssize_t> (hashed >> 1) & mask
-        while self.hashes[at] != 0 and self.hashes[at] != hashed:
-            at = (at + 1) & mask
-        return at
+    def put_many(self, const uint64_t[::1] hashes, const uint8_t[::1] marks, uint32_t generation):
+        """Have ids of one generation, in order."""
+        cdef Py_ssize_t i
+        if hashes.shape[0] != marks.shape[0]:
+            raise ValueError(f"Expected as many marks as hashes, {hashes.shape[0]}, but got {marks.shape[0]}")
+        for i in range(hashes.shape[0]):
+            self.write(hashes[i], marks[i], generation)
 
-    cdef int rebuild(self) except -1:
-        """Make room: leave out what is gone, and double the table if that is not enough."""
-        cdef uint64_t* hashes = self.hashes
-        cdef uint32_t* generations = self.generations
-        cdef uint8_t* marks = self.marks
-        cdef Py_ssize_t slots = self.slots, alive = 0, more = LEAST_SLOTS, i, at
-        for i in range(slots):
-            alive += hashes[i] != 0 and generations[i] >= self.oldest
-        while more < 3 * (alive + 1):
-            more *= 2
-        cdef uint64_t* new_hashes = <uint64_t*> PyMem_RawCalloc(more, sizeof(uint64_t))
-        cdef uint32_t* new_generations = <uint32_t*> PyMem_RawCalloc(more, sizeof(uint32_t))
-        cdef uint8_t* new_marks = <uint8_t*> PyMem_RawCalloc(more, 1)
-        if new_hashes == NULL or new_generations == NULL or new_marks == NULL:
-            PyMem_RawFree(new_hashes)
-            PyMem_RawFree(new_generations)
-            PyMem_RawFree(new_marks)
+    cdef int write(self, uint64_t hashed, uint8_t mark, uint32_t generation) except -1:
+        """Have an id; if memory runs out, nothing has changed."""
+        cdef IdPart* part = &self.parts[hashed >> 56]
+        cdef IdRecord* record
+        cdef IdRecord* end
+        if hashed == 0 or generation < self.oldest:
+            raise ValueError(f"Expected a hash and a generation from {self.oldest}, but got {hashed}, {generation}")
+        if 5 * (part.used + 1) > 4 * part.slots or generation - part.base > MOST_AGE:
+            self.spread(part)
+        if generation - part.base > MOST_AGE:
+            raise ValueError(f"Expected at most {MOST_AGE + 1} generations, but got {generation} after {part.base}")
+        record = end = record_of(part, hashed)
+        if record.hashed != hashed:
+            while end.hashed != 0:
+                end += 1
+            if end == part.records + part.room - 1:
+                self.resize(part, part.room + max(part.room // 8, <Py_ssize_t> BEHIND))
+                return self.write(hashed, mark, generation)
+            memmove(record + 1, record, (end - record) * sizeof(IdRecord))
+            part.used += 1
+            self.used += 1
+        record.hashed, record.mark, record.age = hashed, mark, <uint16_t> (generation - part.base)
+        return 0
+
+    cdef int resize(self, IdPart* part, Py_ssize_t room) except -1:
+        """Have room for so many records; what is new is empty."""
+        records = <IdRecord*> PyMem_RawRealloc(part.records, room * sizeof(IdRecord))
+        if records is NULL:
             raise MemoryError()
-        self.hashes, self.generations, self.marks = new_hashes, new_generations, new_marks
-        self.slots, self.used = more, alive
-        for i in range(slots):
-            if hashes[i] != 0 and generations[i] >= self.oldest:
-                at = self.find(hashes[i])
-                self.hashes[at], self.generations[at], self.marks[at] = hashes[i], generations[i], marks[i]
-        PyMem_RawFree(hashes)
-        PyMem_RawFree(generations)
-        PyMem_RawFree(marks)
+        part.records = records
+        if room > part.room:
+            memset(records + part.room, 0, (room - part.room) * sizeof(IdRecord))
+        part.room = room
+        return 0
+
+    cdef int spread(self, IdPart* part) except -1:
+        """Leave out what is gone, and spread the others over as many slots as they need, a quarter of them to come."""
+        cdef uint32_t gone = self.oldest - part.base
+        cdef Py_ssize_t alive = 0, last = -1, i, to, slots, room
+        for i in range(part.room):
+            alive += part.records[i].hashed != 0 and part.records[i].age >= gone
+        slots = 25 * alive // 16 + LEAST_SLOTS
+        for i in range(part.room):
+            if part.records[i].hashed != 0 and part.records[i].age >= gone:
+                last = max(last + 1, slot_of(part.records[i].hashed, slots))
+        room = max(slots, last + 1) + BEHIND
+        if room > part.room:
+            self.resize(part, room)
+        to = part.room
+        for i in range(part.room - 1, -1, -1):  # first all to the back, and then each to its slot, which is before that
+            if part.records[i].hashed != 0 and part.records[i].age >= gone:
+                to -= 1
+                part.records[to] = part.records[i]
+                part.records[to].age -= <uint16_t> gone
+        last = -1
+        for i in range(to, part.room):
+            to = max(last + 1, slot_of(part.records[i].hashed, slots))
+            part.records[to] = part.records[i]
+            memset(part.records + last + 1, 0, (to - last - 1) * sizeof(IdRecord))
+            last = to
+        memset(part.records + last + 1, 0, (part.room - last - 1) * sizeof(IdRecord))
+        self.used -= part.used - alive
+        part.slots, part.used, part.base = slots, alive, self.oldest
+        if room < part.room:
+            self.resize(part, room)
         return 0

@@ -1,6 +1,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 from typing_extensions import disjoint_base
 
 def first_of(body: bytes) -> int: ...
@@ -13,6 +15,7 @@ class IdTable:
     def mark(self, key: object) -> int: ...
     def generation(self, hashed: int) -> int | None: ...
     def put(self, hashed: int, mark: int, generation: int) -> None: ...
+    def put_many(self, hashes: npt.NDArray[np.uint64], marks: bytes, generation: int) -> None: ...
 
 @disjoint_base
 class Reader:

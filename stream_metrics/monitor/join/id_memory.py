@@ -1,7 +1,7 @@
 """Ids of predictions that were joined, have expired or were refused, long after all else of them is forgotten.
 
-A day's events may be delivered again. Each id takes 9 bytes in the state file and some 40 in memory, so that days of
-them can be remembered, where a whole pair takes hundreds of bytes. What is remembered beside the hash of an id is a
+A day's events may be delivered again. Each id takes 9 bytes in the state file and up to 18 in memory, so that days
+of them can be remembered, where a whole pair takes hundreds of bytes. What is remembered beside the hash of an id is a
 mark: what became of it and, if it was joined, a byte of its truth, which tells a label that comes again from another.
 
 Like all of the join it depends on the events before and on nothing else. What came since the last checkpoint is one
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import zlib
+from array import array
 from collections import deque
 from collections.abc import Iterable
 from typing import Any
@@ -47,8 +48,8 @@ class IdMemory:
         self._step: int | None = None  # of the time, None before there is one
         self._first = 0  # the number of the oldest generation
         self._sizes: deque[list[int]] = deque()  # step and size of each generation
-        self._new: dict[int, tuple[list[int], bytearray]] = {}  # since the last checkpoint, by generation
-        self._segments: deque[Segment] = deque()
+        self._new: dict[int, tuple[array[int], bytearray]] = {}  # since the last checkpoint, by generation
+        self._segments: deque[Segment] = deque()  # those later than all before are enough
         self._next = 0
 
     def advance(self, time: float) -> None:
@@ -97,9 +98,11 @@ class IdMemory:
 
     def _write(self, hashed: int, mark: int, generation: int) -> None:
         self.table.put(hashed, mark, generation)
-        hashes, marks = self._new.setdefault(generation, ([], bytearray()))
-        hashes.append(hashed)
-        marks.append(mark)
+        new = self._new.get(generation)
+        if new is None:
+            new = self._new[generation] = array("Q"), bytearray()
+        new[0].append(hashed)
+        new[1].append(mark)
 
     def mark(self, key: Label) -> int | None:
         """Return the mark of an id, None if it is not known."""
@@ -126,8 +129,13 @@ class IdMemory:
         while self._segments and self._segments[0].number < done.first:
             self._segments.popleft()
         if done.segment is not None:
-            self._segments.append(done.segment._replace(body=b""))
-            self._next += 1
+            self._note(done.segment)
+
+    def _note(self, segment: Segment) -> None:
+        """Note a segment that is in the log."""
+        if not self._segments or segment.last > self._segments[-1].last:
+            self._segments.append(segment._replace(body=b""))
+        self._next = segment.number + 1
 
     def content(self) -> list[object]:
         """Return everything but the ids, as plain values."""
@@ -153,7 +161,5 @@ class IdMemory:
         for segment in segments:
             for generation, hashes, marks in decoded(segment.body):
                 if generation >= first:
-                    for hashed, mark in zip(np.frombuffer(hashes, "<u8").tolist(), marks, strict=True):
-                        self.table.put(hashed, mark, generation)
-            self._segments.append(segment._replace(body=b""))
-            self._next = segment.number + 1
+                    self.table.put_many(np.frombuffer(hashes, "<u8").astype(np.uint64, copy=False), marks, generation)
+            self._note(segment)

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from support.prometheus_text import unlabelled
 
 from stream_metrics.monitor import config
-from stream_metrics.monitor._core.kernels import IdTable, id_hash
 from stream_metrics.monitor.alerts.rules import parse
 from stream_metrics.monitor.config import Config, Counting, Join
-from stream_metrics.monitor.join.id_memory import EXPIRED_MARK, REFUSED_MARK, IdMemory, truth_mark
+from stream_metrics.monitor.join.id_memory import IdMemory
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.serve.prometheus import text
 from stream_metrics.monitor.sources.memory import records
@@ -150,32 +149,6 @@ def test_the_memory_is_a_dict_with_ages(puts: list[tuple[int, float]], most: int
             assert mark is None or age <= 66
             assert mark is not None or age >= 64 or len(there) > most or most < 31
     assert memory.n <= most
-
-
-def test_hashes() -> None:
-    """Ids of every type have hashes; equal ones are equal, and text is not the number that it spells."""
-    ids = ["", "a", "b", "aaaaaaaa", "aaaaaaab", "aaaaaaaaa", "\ud800", 0, 1, -1, 2**63, 2**64, 1.5, b"a", "1"]
-    hashes = [id_hash(key) for key in ids]
-
-    assert len(set(hashes)) == len(ids)
-    assert all(0 < each < 2**64 for each in hashes)
-    assert id_hash(True) == id_hash(1)
-    assert len({id_hash(f"id-{at}") for at in range(200_000)}) == 200_000
-    assert len({id_hash(at) for at in range(200_000)}) == 200_000
-    assert len({EXPIRED_MARK, REFUSED_MARK, *map(truth_mark, ["a", "b", 0, 1])}) == 6
-
-
-def test_a_table_grows_and_forgets() -> None:
-    """A hundred thousand ids of which a tenth is kept: what is left is found, and takes no more room than it needs."""
-    table = IdTable()
-    for at in range(100_000):
-        table.oldest = max(at // 1000 - 10, 0)
-        table.put(id_hash(at), at % 256, at // 1000)
-
-    assert [table.mark(at) for at in range(89_000, 100_000)] == [at % 256 for at in range(89_000, 100_000)]
-    assert all(table.mark(at) == -1 for at in range(89_000))
-    assert table.generation(id_hash(99_999)) == 99
-    assert table.generation(id_hash("other")) is None
 
 
 @pytest.mark.parametrize("keep", ["0s", "1d"])
