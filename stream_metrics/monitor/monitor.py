@@ -6,10 +6,7 @@
         monitor.step(source.poll(0.5))          # an empty list, too, so that checkpoints are made in time
 
 One thread calls `assign`, `step`, `checkpoint`, `revoke`, `lost` and `close`; any thread calls `view`, `counts` and
-`stats`. A checkpoint is made every so many seconds or events, but so that it takes at most a tenth of the time, as long
-as that makes it wait no more than ten times as many seconds. If a checkpoint fails because the disk is full, the error
-is logged, shown as `last_error`, and the checkpoint is retried. Counting continues meanwhile: what waits is bounded,
-and after a crash more records are read again.
+`stats`.
 
 A signal handler should set a flag and let `step` end: an exception in the middle of a checkpoint leaves open whether it
 was written, and the partition then counts as lost to another process.
@@ -31,8 +28,10 @@ from stream_metrics.monitor.archive.answers import RangeAnswers
 from stream_metrics.monitor.archive.reading import Panes
 from stream_metrics.monitor.archive.trends import Point, Trends
 from stream_metrics.monitor.assignment import Assignment
+from stream_metrics.monitor.checkpoints import Checkpoints
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counts.counting import TOTAL, Counts
+from stream_metrics.monitor.election import Election
 from stream_metrics.monitor.events.decoding import Decoder
 from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.join.outcomes import JoinStats
@@ -40,15 +39,14 @@ from stream_metrics.monitor.notes import Notes
 from stream_metrics.monitor.partition import Partition, by_part
 from stream_metrics.monitor.replicas import Replicas, Report
 from stream_metrics.monitor.source_status import DEAD_LETTERS, SourceStatus
-from stream_metrics.monitor.store import StaleOwner, StoreError, TemporaryPanes
-from stream_metrics.monitor.store.export import Export, Exported, check_target, write_export
-from stream_metrics.monitor.store.rows import Lease
+from stream_metrics.monitor.store import StaleOwner, TemporaryPanes
+from stream_metrics.monitor.store.export import check_target
 from stream_metrics.monitor.store.tables import StateStore
 from stream_metrics.monitor.store.unclaimed import stored_offsets
 from stream_metrics.monitor.view.annotations import Annotations
 from stream_metrics.monitor.view.comparing import Earlier, compared
 from stream_metrics.monitor.view.reference import ReferenceKeeper
-from stream_metrics.monitor.view.types import Alert, Checkpoint, Firing, Undelivered, View
+from stream_metrics.monitor.view.types import Alert, Firing, Undelivered, View
 from stream_metrics.monitor.view.view import WindowViews, operation_view, view
 from stream_metrics.monitor.view.window_reading import Reading, read
 from stream_metrics.report.headlines import MONITOR
@@ -57,10 +55,6 @@ __all__ = ["Monitor"]
 
 LOG = logging.getLogger("stream_metrics.monitor")
 CHUNK = 8192
-SHARE = 9  # at most one part in ten of the time goes to checkpoints, as long as waiting helps:
-LONGEST = 10  # a checkpoint comes after at most so many times `every_seconds`
-RETRY = 1.0  # seconds after a checkpoint that failed
-EXPORT_EVERY = 60.0
 
 
 class Monitor:
@@ -79,8 +73,11 @@ class Monitor:
         self._lock, self._partitions = self._assignment.lock, self._assignment.partitions
         letters = [] if store is None else store.letters(DEAD_LETTERS)[::-1]
         self._source = SourceStatus(config, letters)
+        self._election = Election(self._assignment, self._notes)
+        self._checkpoints = Checkpoints(
+            config.store, store, self._assignment, self._election, self._notes, self._now
+        )
         self.started = clock()
-        self.last_error: str | None = None
         lengths = {name: parse_duration(name, "windows") for name in config.counting.windows}
         self._lengths = {name: length / 1e9 for name, length in lengths.items()}
         self._reading_panes = threading.Lock()
@@ -88,18 +85,10 @@ class Monitor:
         self._trends = Trends(self._all_panes, lengths, TOTAL)
         self._headline = config.counting.metrics or MONITOR
         self._decoder = Decoder(config.fields, config.counting, config.join.ahead)
-        self._lease: Lease | None = None  # under which notes are written, where it is shared
-        self._every = parse_duration(str(config.store.every_seconds) + "s", "every_seconds") / 1e9
-        self._events = 0  # since the last checkpoint
-        self._ended = time.monotonic()  # the last checkpoint, or attempt
-        self._spent = 0.0  # on it, in seconds
-        self._saves = 0  # checkpoints that wrote something
-        self._exported = time.monotonic()
         self._stale: list[StaleOwner] = []  # to be raised at the end of a step
         self._alerts: list[Alert] = []  # as the view shows them
         self._undelivered: list[Undelivered] = []
         self._firings: list[Firing] = []
-        self._on_checkpoint: list[Callable[[dict[tuple[str, int], int]], object]] = []
         self._extra_metrics: tuple[str, ...] = ()  # that rules need, beside those that the view always has
         self._showing = threading.Lock()
         self._windows = WindowViews()
@@ -107,9 +96,9 @@ class Monitor:
         self.annotations = Annotations()
         self._notes.attach_common("reference", self.reference.to_data, self.reference.merge)
         self._notes.attach_common("annotations", self.annotations.to_data, self.annotations.merge)
-        self.checkpointed: float | None = None  # when, by the clock
-        self.checkpoint_seconds = 0.0
-        self.checkpoint_bytes = 0
+
+    def _now(self) -> float:
+        return self.clock()  # which may be replaced
 
     def report_lag(self, lag: Mapping[tuple[str, int], int] | None) -> None:
         """Set how many records behind the source is, by (topic, partition); None if that is unknown."""
@@ -136,13 +125,31 @@ class Monitor:
 
     def on_checkpoint(self, notify: Callable[[dict[tuple[str, int], int]], object]) -> None:
         """Call `notify` after each checkpoint with the next offsets that were stored, by (topic, partition)."""
-        self._on_checkpoint.append(notify)
+        self._checkpoints.notify(notify)
 
     def note_error(self, error: Exception, consequence: str) -> None:
         """Show why a checkpoint failed, and log it unless it is the same error as before."""
-        if self.last_error != str(error):
-            LOG.error("%s: %s", consequence, error)
-        self.last_error = str(error)
+        self._checkpoints.note_error(error, consequence)
+
+    @property
+    def last_error(self) -> str | None:
+        """Why the last checkpoint failed, None if it did not."""
+        return self._checkpoints.last_error
+
+    @property
+    def checkpointed(self) -> float | None:
+        """When the last checkpoint was made, by the clock; None if there was none, or there is no store."""
+        return self._checkpoints.at
+
+    @property
+    def checkpoint_seconds(self) -> float:
+        """How long the last checkpoint took."""
+        return self._checkpoints.seconds
+
+    @property
+    def checkpoint_bytes(self) -> int:
+        """How much the last checkpoint wrote."""
+        return self._checkpoints.size
 
     @property
     def unassigned(self) -> bool:
@@ -185,44 +192,33 @@ class Monitor:
         """Return a note as it was stored, None if it was not."""
         return self._notes.value(name)
 
-    def _merge_common(self) -> None:
-        if self.replicas is not None:
-            self._notes.merge(self.note)
-
     def share(self) -> None:
         """Show from now on what the store has of other workers, or, if it is not shared, until partitions come."""
         self._assignment.share(self._report)
 
     def leads(self) -> bool:
         """Tell whether this worker evaluates alerts; one that was just elected first loads the state of alerts."""
-        if self.replicas is None:
-            return True
-        self.replicas.asked = time.monotonic()
-        lease, notes = self.replicas.elected()
-        if lease is not None and lease != self._lease:
-            self._notes.take_over(notes)
-        self._lease = lease
-        return lease is not None
+        return self._election.leads()
 
     @property
     def may_tell(self) -> bool:
         """Whether this worker sends alerts: no other one does, or can have begun to."""
-        return self.replicas is None or (self._lease is not None and self.replicas.elected()[0] == self._lease)
+        return self._election.may_tell
 
     @property
     def alone(self) -> bool:
         """Whether no other worker is known that shares the store."""
-        return self.replicas is None or self.replicas.alone
+        return self._election.alone
 
     def note(self, name: str) -> bytes | None:
         """Return a note as it was last read from the store, as bytes; None if there is none."""
-        return self._notes.get(name) if self.replicas is None else self.replicas.elected()[1].get(name)
+        return self._election.note(name)
 
     def _report(self) -> Report:
         """Return what this worker reports to the others."""
         source = self._source
         lag = None if source.lag is None else [(*place, records) for place, records in source.lag.items()]
-        age = self._checkpoint_age(self.clock())
+        age = self._checkpoints.age(self.clock())
         return Report(self.partitions, age, lag, source.problem, source.per_second(), source.rejected_share())
 
     def assign(self, partitions: Iterable[int]) -> dict[tuple[str, int], int]:
@@ -236,7 +232,7 @@ class Monitor:
         """Write a checkpoint of partitions and forget them."""
         numbers = set(partitions)
         try:
-            self._save([self._partitions[n] for n in numbers if n in self._partitions])
+            self._checkpoints.save([self._partitions[n] for n in numbers if n in self._partitions])
         finally:
             self.lost(numbers)
 
@@ -279,87 +275,25 @@ class Monitor:
                 if not isinstance(error, StaleOwner):
                     raise
                 self._stale = [error]
-            self._events += len(unread)
+            self._checkpoints.note_read(len(unread))
             self._source.note_read(len(unread))
         if before is None and partition.unreadable is not None:
             LOG.error("%s", partition.unreadable)
 
     def _if_due(self) -> None:
-        now = time.monotonic()
-        self._source.measure(now)
-        since = now - self._ended
-        full = any(partition.full for partition in self._partitions.values())
-        enough = since >= self._every or self._events >= self.config.store.every_events or full
-        wait = min(SHARE * self._spent, LONGEST * self._every)
-        if not enough or since < max(wait, RETRY if self.last_error else 0.0):
-            return
+        self._source.measure(time.monotonic())
         try:
-            self.checkpoint()
+            self._checkpoints.write_if_due()
         except StaleOwner as error:
             self._stale = [error]
-        except StoreError as error:
-            self._spent, self._ended = time.monotonic() - now, time.monotonic()
-            self.note_error(error, "checkpoint or export failed, and is tried again")
 
     def checkpoint(self) -> None:
         """Write what has changed, in one transaction; ``StaleOwner`` or ``StoreError`` if that cannot be done."""
-        self._save(list(self._partitions.values()))
-        if self.config.store.export and time.monotonic() - self._exported >= EXPORT_EVERY:
-            self.export()
-
-    def _save(self, partitions: Sequence[Partition]) -> None:
-        """Write some partitions; one that has another owner is forgotten, and the others are written without it.
-
-        Without a store all else is done, since what is packed takes a fifth of the memory.
-        """
-        started, lease = time.monotonic(), self._lease
-        changed = [each for each in partitions if each.unsaved]
-        flows = self._assignment.flow_notes(changed)
-        notes = self._notes.changed(self.replicas is None or lease is not None, flows)
-        if changed or notes:
-            with self._lock:
-                changes = [partition.change() for partition in changed]
-            try:
-                letters = [letter for partition in changed for letter in partition.letters]
-                if self.store is not None and not self.store.save(changes, letters, notes, lease):
-                    notes = {}
-                    self._deposed(lease)
-                if isinstance(self.panes, TemporaryPanes):
-                    self.panes.save({change.part: change.panes for change in changes if change.panes is not None})
-            except StaleOwner as stale:
-                self.lost([stale.part])
-                self._save([partition for partition in partitions if partition.number != stale.part])
-                raise
-            with self._lock:
-                self._assignment.flows.commit(changed)
-                for partition, change in zip(changed, changes, strict=True):
-                    partition.written(change)
-            self._notes.written(notes)
-            self._saves += 1
-            if self.store is not None:
-                stored = {(topic, each.number): at for each in changed for topic, at in each.next.items()}
-                for notify in self._on_checkpoint:
-                    notify(stored)
-            self.checkpoint_bytes = sum(change.size for change in changes)
-        self._events, self.last_error = 0, None
-        self._ended = time.monotonic()
-        self._spent = self.checkpoint_seconds = self._ended - started
-        self.checkpointed = None if self.store is None else self.clock()
-
-    def _deposed(self, lease: Lease | None) -> None:
-        """Leave alerts to another worker, which was elected meanwhile."""
-        if self._lease == lease:
-            self._lease = None
-        if self.replicas is not None and lease is not None:
-            self.replicas.lose(lease)
+        self._checkpoints.write()
 
     def export(self) -> None:
         """Write the states of the partitions of this worker to the file `export`, whole or not at all."""
-        self._exported = time.monotonic()
-        with self._lock:
-            partitions = [each for _, each in sorted(self._partitions.items())]
-            rows = [Exported(each.number, dict(each.next), each.state(), each.counts.parts()) for each in partitions]
-        write_export(self.config.store.export, Export(self.clock(), rows))
+        self._checkpoints.export()
 
     def rename_topic(self, partition: int, old: str, new: str) -> None:
         """Go on with a topic under another name, at the offset at which it is."""
@@ -405,7 +339,7 @@ class Monitor:
         """Return everything that is shown; states are copied under the lock, and read outside."""
         readings, operation, now, at = self._read_counts()
         with self._showing:
-            self._merge_common()
+            self._election.merge_common()
             self.reference.look(readings, at)
             options, more = self.config.counting, self._extra_metrics
             shown = view(readings, options, operation, now=now, extra_metrics=more, windows=self._windows)
@@ -421,7 +355,7 @@ class Monitor:
             with self._lock:
                 unsaved = any(each.unsaved for each in self._partitions.values())
             quiet = shown.source.state in ("silent", "ended") and not unsaved
-            counted = [self._saves, *((each.partition, each.next) for each in shown.partitions)]
+            counted = [self._checkpoints.saves, *((each.partition, each.next) for each in shown.partitions)]
             self._trends.look(at, shown.headline, quiet=quiet, counted=counted)
             lengths = {TOTAL: min(self._lengths, key=self._lengths.__getitem__, default=None)}
             for line, name in (lengths | {name: name for name in self._lengths}).items():
@@ -460,14 +394,8 @@ class Monitor:
         operation.records.per_second = self._source.per_second() + group.others_per_second
         if operation.event_time is not None:
             operation.lag.seconds = max(now - operation.event_time, 0.0)
-        age = self._checkpoint_age(now)
-        operation.checkpoint = Checkpoint(age, self.checkpoint_seconds, self.checkpoint_bytes, self.last_error)
+        operation.checkpoint = self._checkpoints.view(now)
         return readings, operation, now, at
-
-    def _checkpoint_age(self, now: float) -> float | None:
-        """Return for how long nothing was written; if the first checkpoint fails already, since the start."""
-        since = self.started if self.checkpointed is None and self.last_error else self.checkpointed
-        return None if since is None else max(now - since, 0.0)
 
     def _compare(self, shown: View, at: float | None) -> None:
         """Compare the headline of each window with the same window one length ago, and with the reference."""
@@ -486,7 +414,7 @@ class Monitor:
         """Make this window, as it is now, the reference; ValueError if it has no samples."""
         readings, _, _, at = self._read_counts()
         with self._showing:
-            self._merge_common()
+            self._election.merge_common()
             self.reference.take(window, readings, at)
 
     def close(self) -> None:
@@ -498,9 +426,7 @@ class Monitor:
             self.panes.close()
             return
         try:
-            self.store.patiently(lambda: self._save(list(self._partitions.values())))
-            if self.config.store.export:
-                self.export()
+            self._checkpoints.write_last(self.store)
         finally:
             if self.replicas is not None:
                 self.replicas.close()

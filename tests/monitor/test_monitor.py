@@ -252,7 +252,7 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path: Path, caplog: pytest.
     monitor.store._run("pragma max_page_count = 1")
 
     for at in range(100, 700, 100):
-        monitor._ended = 0.0  # as if a while ago
+        monitor._checkpoints._ended = 0.0  # as if a while ago
         monitor.step(STREAM[at : at + 100])
     with pytest.raises(StoreError, match=r"state.sqlite: database or disk is full"):
         monitor.checkpoint()
@@ -282,7 +282,7 @@ def test_a_first_checkpoint_that_fails_has_an_age(tmp_path: Path, monkeypatch: p
 
     with monkeypatch.context() as patched:
         patched.setattr(monitor.store, "save", full)
-        monitor._ended = 0.0  # as if a while ago
+        monitor._checkpoints._ended = 0.0  # as if a while ago
         monitor.step(STREAM[:100])
     clock[0] += 700
     failing = monitor.view().checkpoint

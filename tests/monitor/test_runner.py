@@ -275,7 +275,7 @@ def test_a_partition_lost_to_another_worker(tmp_path, monkeypatch, caplog) -> No
     for kind in ("kafka", "file"):
         settings = Config(source=config.Source(kind=kind), store=every)
         monitor = Monitor(settings, Store(path, shared=True), lambda: NOW + 3600)
-        monkeypatch.setattr("stream_metrics.monitor.monitor.SHARE", 0)
+        monkeypatch.setattr("stream_metrics.monitor.checkpoints.SHARE", 0)
         runner = Runner(settings, Partitions(path), monitor, Alerts(settings, monitor), once=True)
         if kind == "file":
             with pytest.raises(StaleOwner):

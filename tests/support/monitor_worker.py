@@ -74,11 +74,11 @@ def run_monitor(order: dict[str, Any]) -> int:
         steps = 0
         while not source.ended:
             monitor.step(source.poll(0))
-            monitor._spent = 0.0  # checkpoints as often as they fall due, however long they take
+            monitor._checkpoints._spent = 0.0  # checkpoints as often as they fall due, however long they take
             steps += 1
             if monitor.last_error is not None:
-                failures, monitor._ended = failures + 1, 0.0
-                monitor._ended = time.monotonic() - 2
+                failures += 1
+                monitor._checkpoints._ended = time.monotonic() - 2
                 if failures == 3:
                     resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
             if steps == order.get("stop"):

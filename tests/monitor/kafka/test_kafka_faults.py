@@ -271,7 +271,7 @@ def test_a_stale_partition_leaves_the_others_alone(state: str) -> None:
     found = [record for part in range(3) for record in records([{"id": 1, "time": START, "truth": "a"}] * 9, part)]
     mine.assign(range(3))
     theirs.assign([0])
-    mine._spent, mine._ended = 0.0, time.monotonic() - 1
+    mine._checkpoints._spent, mine._checkpoints._ended = 0.0, time.monotonic() - 1
 
     with pytest.raises(StaleOwner):
         mine.step(found)

@@ -257,7 +257,7 @@ def test_a_full_disk_is_said_and_survived(
 
     def steps(some: list[Record]) -> None:
         for start in range(0, len(some), 100):
-            monitor._ended = -1000.0  # long ago
+            monitor._checkpoints._ended = -1000.0  # long ago
             monitor.step(some[start : start + 100])
 
     steps(records[:-300])

@@ -1,0 +1,175 @@
+"""Checkpoints: when one is due, what it writes, and what happens if it fails.
+
+A checkpoint is made every so many seconds or events, but so that it takes at most a tenth of the time, as long as that
+makes it wait no more than ten times as many seconds. If one fails because the disk is full, the error is logged, shown
+as `last_error`, and the checkpoint is retried. Counting continues meanwhile: what waits is bounded, and after a crash
+more records are read again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+
+from stream_metrics.inputs.times import parse_duration
+from stream_metrics.monitor.assignment import Assignment
+from stream_metrics.monitor.config import Store as StoreConfig
+from stream_metrics.monitor.election import Election
+from stream_metrics.monitor.notes import Notes
+from stream_metrics.monitor.partition import Partition
+from stream_metrics.monitor.store import Change, StaleOwner, StoreError, TemporaryPanes
+from stream_metrics.monitor.store.export import Export, Exported, write_export
+from stream_metrics.monitor.store.rows import Lease
+from stream_metrics.monitor.store.tables import StateStore
+from stream_metrics.monitor.view.types import Checkpoint
+
+__all__ = ["Checkpoints"]
+
+LOG = logging.getLogger("stream_metrics.monitor")
+SHARE = 9  # at most one part in ten of the time goes to checkpoints, as long as waiting helps:
+LONGEST = 10  # a checkpoint comes after at most so many times `every_seconds`
+RETRY = 1.0  # seconds after a checkpoint that failed
+EXPORT_EVERY = 60.0
+
+
+class Checkpoints:
+    """Writes the partitions of an assignment; only the thread that counts calls it, except for `age` and `view`.
+
+    `last_error` is why the last checkpoint failed, or None; `at` when the last one was made, by the clock; `seconds`
+    and `size` what it took; `saves` how many wrote something.
+    """
+
+    def __init__(
+        self,
+        config: StoreConfig,
+        store: StateStore | None,
+        assignment: Assignment,
+        election: Election,
+        notes: Notes,
+        clock: Callable[[], float],
+    ) -> None:
+        self.last_error: str | None = None
+        self.at: float | None = None
+        self.seconds = 0.0
+        self.size = 0
+        self.saves = 0
+        self._config, self._store, self._clock = config, store, clock
+        self._assignment, self._election, self._notes = assignment, election, notes
+        self._started = clock()
+        self._every = parse_duration(str(config.every_seconds) + "s", "every_seconds") / 1e9
+        self._events = 0  # since the last checkpoint
+        self._ended = time.monotonic()  # the last checkpoint, or attempt
+        self._spent = 0.0  # on it, in seconds
+        self._exported = time.monotonic()
+        self._notify: list[Callable[[dict[tuple[str, int], int]], object]] = []
+
+    def notify(self, call: Callable[[dict[tuple[str, int], int]], object]) -> None:
+        """Call `call` after each checkpoint with the next offsets that were stored, by (topic, partition)."""
+        self._notify.append(call)
+
+    def note_read(self, records: int) -> None:
+        """Add to the number of records since the last checkpoint."""
+        self._events += records
+
+    def note_error(self, error: Exception, consequence: str) -> None:
+        """Show why a checkpoint failed, and log it unless it is the same error as before."""
+        if self.last_error != str(error):
+            LOG.error("%s: %s", consequence, error)
+        self.last_error = str(error)
+
+    def age(self, now: float) -> float | None:
+        """Return for how long nothing was written; if the first checkpoint fails already, since the start."""
+        since = self._started if self.at is None and self.last_error else self.at
+        return None if since is None else max(now - since, 0.0)
+
+    def view(self, now: float) -> Checkpoint:
+        """Return what the view shows."""
+        return Checkpoint(self.age(now), self.seconds, self.size, self.last_error)
+
+    def write_if_due(self) -> None:
+        """Write a checkpoint if one is due; ``StaleOwner`` if a partition belongs to another process by now."""
+        now = time.monotonic()
+        since = now - self._ended
+        full = any(partition.full for partition in self._assignment.partitions.values())
+        enough = since >= self._every or self._events >= self._config.every_events or full
+        wait = min(SHARE * self._spent, LONGEST * self._every)
+        if not enough or since < max(wait, RETRY if self.last_error else 0.0):
+            return
+        try:
+            self.write()
+        except StaleOwner:
+            raise
+        except StoreError as error:
+            self._spent, self._ended = time.monotonic() - now, time.monotonic()
+            self.note_error(error, "checkpoint or export failed, and is tried again")
+
+    def write(self) -> None:
+        """Write all that has changed, in one transaction, and the export if that is due."""
+        self.save(list(self._assignment.partitions.values()))
+        if self._config.export and time.monotonic() - self._exported >= EXPORT_EVERY:
+            self.export()
+
+    def write_last(self, store: StateStore) -> None:
+        """Write a last checkpoint and the export; if the store is away for a while, the checkpoint is tried again."""
+        store.patiently(lambda: self.save(list(self._assignment.partitions.values())))
+        if self._config.export:
+            self.export()
+
+    def save(self, partitions: Sequence[Partition]) -> None:
+        """Write some partitions; one that has another owner is forgotten, and the others are written without it.
+
+        Without a store all else is done, since what is packed takes a fifth of the memory.
+        """
+        started, lease = time.monotonic(), self._election.lease
+        changed = [each for each in partitions if each.unsaved]
+        every = self._assignment.replicas is None or lease is not None
+        notes = self._notes.changed(every, self._assignment.flow_notes(changed))
+        if changed or notes:
+            with self._assignment.lock:
+                changes = [partition.change() for partition in changed]
+            try:
+                notes = self._store_changes(changed, changes, notes, lease)
+            except StaleOwner as stale:
+                self._assignment.lost([stale.part])
+                self.save([partition for partition in partitions if partition.number != stale.part])
+                raise
+            self._commit(changed, changes, notes)
+        self._events, self.last_error = 0, None
+        self._ended = time.monotonic()
+        self._spent = self.seconds = self._ended - started
+        self.at = None if self._store is None else self._clock()
+
+    def _store_changes(
+        self, changed: Sequence[Partition], changes: Sequence[Change], notes: dict[str, bytes], lease: Lease | None
+    ) -> dict[str, bytes]:
+        """Write what has changed, and return the notes that were written: none if another worker was elected."""
+        letters = [letter for partition in changed for letter in partition.letters]
+        if self._store is not None and not self._store.save(changes, letters, notes, lease):
+            notes = {}
+            self._election.lose(lease)
+        if isinstance(self._assignment.panes, TemporaryPanes):
+            self._assignment.panes.save({change.part: change.panes for change in changes if change.panes is not None})
+        return notes
+
+    def _commit(self, changed: Sequence[Partition], changes: Sequence[Change], notes: dict[str, bytes]) -> None:
+        """Note what was written."""
+        with self._assignment.lock:
+            self._assignment.flows.commit(changed)
+            for partition, change in zip(changed, changes, strict=True):
+                partition.written(change)
+        self._notes.written(notes)
+        self.saves += 1
+        if self._store is not None:
+            stored = {(topic, each.number): at for each in changed for topic, at in each.next.items()}
+            for call in self._notify:
+                call(stored)
+        self.size = sum(change.size for change in changes)
+
+    def export(self) -> None:
+        """Write the states of the partitions of this worker to the file `export`, whole or not at all."""
+        self._exported = time.monotonic()
+        with self._assignment.lock:
+            partitions = [each for _, each in sorted(self._assignment.partitions.items())]
+            rows = [Exported(each.number, dict(each.next), each.state(), each.counts.parts()) for each in partitions]
+        write_export(self._config.export, Export(self._clock(), rows))
