@@ -27,22 +27,26 @@ __all__ = ["IDLE", "Arrivals", "reading_time"]
 
 IDLE = 5.0  # seconds without an event, after which time passes also if records seem to wait
 RECENT = 256  # events whose delays are known
-FEW = 8  # events, below which no delay can be told to be wrong
+FEW = 8  # events, below which no delay can be told to be wrong, and which as many that came at once count as
 FENCE = 4.0  # times the interquartile range, and
 SLACK = 1.0  # seconds: what is as far below the quartiles is not credible
 
 Seconds = NDArray[np.float64]
 
 
-def credible(delays: Seconds) -> NDArray[np.bool_]:
+def credible(delays: Seconds, came: Seconds) -> NDArray[np.bool_]:
     """Return which delays, in seconds between an event and its arrival, come from clocks that can be right.
 
     An event ahead of the clock is not credible unless most are. Nor is one that is far fresher than most of the others.
+    Events that came at once count as `FEW` at most: after a backlog was read, a few fresh events are enough.
     """
     ahead = delays < 0
     usable = np.ones(len(delays), bool) if ahead.mean() > 0.5 else ~ahead
     if len(delays) >= FEW:
-        low, high = np.quantile(delays, (0.25, 0.75))
+        _, arrival, sizes = np.unique(came, return_inverse=True, return_counts=True)
+        order = np.argsort(delays)
+        share = np.cumsum(np.minimum(1.0, FEW / sizes)[arrival[order]])
+        low, high = delays[order][np.searchsorted(share, (share[-1] / 4, 3 * share[-1] / 4))]
         usable &= delays >= low - FENCE * (high - low) - SLACK
     return usable
 
@@ -62,7 +66,7 @@ class Arrivals:
         times_now = np.array(times[-RECENT:], np.float64)
         self._times = np.concatenate([self._times, times_now])[-RECENT:]
         self._delays = np.concatenate([self._delays, now - times_now])[-RECENT:]
-        usable = credible(self._delays)
+        usable = credible(self._delays, np.round(self._times + self._delays, 3))
         behind = max(float(self._delays[usable].min()), 0.0)
         self.behind = behind if self.last is None else min(self.behind, behind)
         self.last, self.newest = now, float(self._times[usable].max())

@@ -307,3 +307,38 @@ def test_wrong_clocks_do_not_move_the_time(wrong: float, rate: float) -> None:
 
     assert max(errors[100:]) <= 0
     assert min(errors[100:]) >= -2
+
+
+@pytest.mark.parametrize("lag", [0, None])
+def test_few_live_events_end_a_backlog_that_was_read_at_once(lag: int | None) -> None:
+    """An hour old backlog comes at once, then an event a minute: the third one is in the windows."""
+    clock = Clock()
+    monitor, _ = monitor_of(clock)
+    monitor.assign([0])
+    backlog = pairs(400, start=NOW - 3600, step=0.1)
+    live = [{"id": str(at), "time": NOW + 60 * at, "truth": "a", "prediction": "a"} for at in (1, 2, 3)]
+    read = records([*backlog, *live])
+    for minute, some in enumerate([read[:400], read[400:401], read[401:402], read[402:]]):
+        clock.now = NOW + 60 * minute + 0.5
+        monitor.step(some)
+        monitor.report_lag(None if lag is None else {("memory", 0): lag})
+
+    view = monitor.view()
+    assert view.source.time == NOW + 180
+    assert view.by_window["1h"].n == 3
+    assert view.lag.seconds == 0.5
+
+
+@pytest.mark.parametrize("most", [1, 3, 10, 50, 400])
+def test_one_wrong_clock_in_a_hundred_is_not_credible_however_events_come(most: int) -> None:
+    """Events are ten minutes late, but for some that seem fresh; they come one by one, and in batches of any size."""
+    random, arrivals, now = np.random.default_rng(most), Arrivals(), NOW
+    arrivals.note((now - random.uniform(600, 660, 50)).tolist(), now)
+    for size in random.integers(1, 1 + most, 500).tolist():
+        now += 0.5
+        times = now - random.uniform(600, 660, size)
+        fresh = random.random(size) < 0.01
+        times[fresh] = now - random.uniform(0, 300, fresh.sum())
+        arrivals.note(times.tolist(), now)
+        assert arrivals.newest is not None
+        assert arrivals.newest <= now - 600
