@@ -12,5 +12,6 @@ Methods for one value belong here; differences of two models (`comparison`) and 
 `sequences`, `anytime`                                           any number of looks
 `folds`, `jackknife`                                             samples that depend on each other
 `batched_counts`, `batched_formulas`, `matrix_counts`            counts of many matrices, and of one plain matrix
+`many_matrices`, `ragged_counts`                                 the defaults of many matrices of any sizes at once
 ===============================================================  ===================================================
 """

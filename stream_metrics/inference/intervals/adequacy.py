@@ -15,6 +15,7 @@ make it worse: where they are likely, so are classes seen once, and the note giv
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -34,11 +35,13 @@ __all__ = [
     "THIN",
     "asymptotic",
     "asymptotic_classes",
+    "doubt",
     "effective_count",
     "few_samples",
     "influence",
     "least_cells",
     "least_cells_of_classes",
+    "least_of_thin",
     "least_samples",
     "padded",
     "thin_share",
@@ -90,14 +93,20 @@ def asymptotic(c: Counts, one: BatchedCounts, slopes: Gradient) -> tuple[bool, s
     if np.count_nonzero(c.true_totals) == 1:
         return False, ONE_CLASS
     weights, f, places = influence(one, slopes)
-    count, note = effective_count(weights, f), ""
-    if c.k > 2 and not count:
-        note = "a class without a hit decides the value alone"
-    elif least_samples(c) < _thin(c) and thin_share(c, weights, f, places) > THIN_SHARE:
-        note = f"{_thin_classes(c)}, and the value leans on them"
+    count = effective_count(weights, f)
+    note = doubt(c, count, lambda: thin_share(c, weights, f, places))
     if slopes.cells is not None and c.k <= FEW_CLASSES:  # the gradient in empty cells is not known
         return False, note
     return count >= ENOUGH, note
+
+
+def doubt(c: Counts, count: float, thin: Callable[[], float]) -> str:
+    """Return why no interval is to be trusted, or "", given `effective_count` and `thin_share`."""
+    if c.k > 2 and not count:
+        return "a class without a hit decides the value alone"
+    if least_samples(c) < least_of_thin(c.k) and thin() > THIN_SHARE:
+        return f"{_thin_classes(c)}, and the value leans on them"
+    return ""
 
 
 def asymptotic_classes(c: Counts) -> NDArray[np.bool_]:
@@ -146,18 +155,19 @@ def thin_share(c: Counts, weights: Floats, f: Floats, places: Places) -> float:
 @memoized
 def _thin_totals(c: Counts) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Tell which true and predicted totals are small; the average class, the last one, is not."""
-    least = _thin(c)
+    least = least_of_thin(c.k)
     return np.append(c.true_totals < least, False), np.append(c.predicted_totals < least, False)
 
 
-def _thin(c: Counts) -> int:
-    return THIN if c.k <= 2 else THIN_OF_MANY
+def least_of_thin(k: int) -> int:
+    """Return of how many samples a class says something of itself, by the number of classes."""
+    return THIN if k <= 2 else THIN_OF_MANY
 
 
 @memoized
 def _thin_classes(c: Counts) -> str:
     """Return how many classes have next to no samples or predictions, as text; "" if none has."""
-    true, predicted, least = c.true_totals, c.predicted_totals, _thin(c)
+    true, predicted, least = c.true_totals, c.predicted_totals, least_of_thin(c.k)
     few = int(np.count_nonzero(np.minimum(true, predicted)[true + predicted > 0] < least))
     if not few:
         return ""

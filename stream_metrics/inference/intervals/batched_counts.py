@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics.formulas.arithmetic import divide, mean_of, per_class, sums_in_order
+from stream_metrics.formulas.arithmetic import divide, inner, mean_of, per_class, sums_in_order
 from stream_metrics.formulas.memoized import memoized
 from stream_metrics.formulas.protocol import Counts, Floats, Form, Integers
 
@@ -80,6 +80,24 @@ class BatchedCounts:
         return (self.predicted_totals * self.predicted_totals).sum(-1)
 
     @property
+    def samples(self) -> Any:
+        """N, which combines with numbers per class."""
+        return per_class(self.total) if isinstance(self.total, np.ndarray) else float(self.total)
+
+    @property
+    def classes(self) -> Any:
+        """K, which combines with numbers per class."""
+        return self.k
+
+    def class_sum(self, a: Batch) -> Any:
+        """Return the sums of numbers per class, with their axis; of one matrix a number."""
+        return a.sum() if a.ndim == 1 else a.sum(-1, keepdims=True)
+
+    def class_dot(self, a: Batch, b: Batch) -> Any:
+        """Return the inner products of numbers per class, with their axis; of one matrix a number, much faster."""
+        return inner(a, b) if a.ndim == 1 else (a * b).sum(-1, keepdims=True)
+
+    @property
     def matrix(self) -> Batch:
         """The matrices, (..., K, K)."""
         rows, columns, _, k, _ = self.where
@@ -114,7 +132,7 @@ class BatchedCounts:
 
     def form(self, form: Form) -> Batch:
         """Return a C_kk + b t_k + c p_k + d N for every class."""
-        parts = zip(form, (*self.totals, per_class(self.total)), strict=True)
+        parts = zip(form, (*self.totals, self.samples), strict=True)
         terms = [part if factor == 1 else factor * part for factor, part in parts if factor]
         weighted: Batch = sum(terms[1:], start=terms[0])
         return weighted

@@ -172,7 +172,7 @@ def _share(row: MetricSpec, c: Counts, value: float, request: IntervalRequest) -
     return Interval(value, *ends, request.level, method, request.valid, float(se), n)
 
 
-def share_bounds(key: str, x: Numbers, n: Numbers, request: IntervalRequest, k: int) -> Bounds:
+def share_bounds(key: str, x: Numbers, n: Numbers, request: IntervalRequest, k: NumberOrArray) -> Bounds:
     """Return bounds and standard errors of metrics that follow from proportions x of n.
 
     The last value tells which took the default for few hits or misses.

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stream_metrics.formulas.arithmetic import inner, per_class
+from stream_metrics.formulas.arithmetic import inner
 from stream_metrics.formulas.protocol import Form, NumberOrArray
 from stream_metrics.formulas.rates import F1, JACCARD, PRECISION, RECALL, SPECIFICITY
 from stream_metrics.formulas.two_classes import TwoByTwo, one_vs_all
@@ -28,6 +28,7 @@ __all__ = [
     "ANALYTIC",
     "OF_CELLS",
     "Gradient",
+    "cell_slopes",
     "class_slopes",
     "class_standard_errors",
     "gradient",
@@ -54,12 +55,12 @@ def _mean_of_ratios(form: tuple[Form, Form], zero_counts: bool) -> Callable[[Bat
 
     def of(c: BatchedCounts, zero_division: float) -> Gradient:
         value, parts = ratio_parts(c, form)
-        share = 1 / value.shape[-1]
+        share = 1 / c.classes
         lost = np.isnan(value)
         if lost.any():
             parts = np.where(lost, 0.0, parts[0]), np.where(lost, 0.0, parts[1]), np.where(lost, 0.0, parts[2])
             if not zero_counts or math.isnan(zero_division):
-                share = 1 / (value.shape[-1] - lost.sum(-1, keepdims=True))
+                share = 1 / (c.classes - c.class_sum(lost))
         return Gradient(*(part * share for part in parts))
 
     return of
@@ -72,9 +73,9 @@ def _mean_by_support(form: tuple[Form, Form]) -> Callable[[BatchedCounts, float]
         value, parts = ratio_parts(c, form)
         lost = np.isnan(value)
         support = np.where(lost, 0.0, c.true_totals) if np.isnan(zero_division) else c.true_totals
-        total = support.sum(-1, keepdims=True)
+        total = c.class_sum(support)
         filled = np.where(lost, 0.0 if np.isnan(zero_division) else zero_division, value)
-        mean = (support * filled).sum(-1, keepdims=True) / total
+        mean = c.class_sum(support * filled) / total
         a, b, p = (np.where(lost, 0.0, part) * support / total for part in parts)
         there = np.where(lost & np.isnan(zero_division), 0.0, 1.0)
         return Gradient(a, b + (filled - mean) * there / total, p)
@@ -94,7 +95,7 @@ def ratio_parts(c: BatchedCounts | TwoByTwo, form: tuple[Form, Form]) -> tuple[B
 
 def _accuracy(c: BatchedCounts, _: float) -> Gradient:
     zero = np.zeros_like(c.true_totals)
-    return Gradient(1 / _n(c), zero, zero)
+    return Gradient(1 / c.samples, zero, zero)
 
 
 def _of_accuracy(slope: Callable[[NumberOrArray, int], NumberOrArray]) -> Callable[[BatchedCounts, float], Gradient]:
@@ -102,45 +103,36 @@ def _of_accuracy(slope: Callable[[NumberOrArray, int], NumberOrArray]) -> Callab
 
     def of(c: BatchedCounts, _: float) -> Gradient:
         zero = np.zeros_like(c.true_totals)
-        return Gradient(slope(_sum(c.diagonal) / _n(c), c.where.k) / _n(c), zero, zero)
+        return Gradient(slope(c.class_sum(c.diagonal) / c.samples, c.classes) / c.samples, zero, zero)
 
     return of
 
 
 def _adjusted(c: BatchedCounts, zero_division: float) -> Gradient:
-    classes = (c.true_totals != 0).sum(-1, keepdims=True)
+    classes = c.class_sum(c.true_totals != 0)
     return Gradient(*(part * classes / (classes - 1) for part in _mean_of_ratios(RECALL, False)(c, zero_division)[:3]))
 
 
 def _kappa(c: BatchedCounts, _: float) -> Gradient:
-    n = _n(c)
-    chance, right = _dot(c.true_totals, c.predicted_totals) / (n * n), _sum(c.diagonal) / n
+    n = c.samples
+    chance, right = c.class_dot(c.true_totals, c.predicted_totals) / (n * n), c.class_sum(c.diagonal) / n
     rest = 1 - chance
     factor = (right - 1) / (rest * rest * n * n)
     return Gradient(1 / (rest * n), factor * c.predicted_totals, factor * c.true_totals)
 
 
 def _matthews(c: BatchedCounts, _: float) -> Gradient:
-    n, true, predicted = _n(c), c.true_totals, c.predicted_totals
+    n, true, predicted = c.samples, c.true_totals, c.predicted_totals
     square = n * n
-    t, p = square - _dot(true, true), square - _dot(predicted, predicted)
+    t, p = square - c.class_dot(true, true), square - c.class_dot(predicted, predicted)
     scale = 1 / (t * p) ** 0.5
-    value = (_sum(c.diagonal) * n - _dot(true, predicted)) * scale
+    value = (c.class_sum(c.diagonal) * n - c.class_dot(true, predicted)) * scale
     return Gradient(scale * n, true * (value / t) - predicted * scale, predicted * (value / p) - true * scale)
 
 
 def _dot(a: Batch, b: Batch) -> NumberOrArray:
     """Return the inner products over the last axis, with that axis; of two vectors a number, ten times as fast."""
     return inner(a, b) if a.ndim == 1 else (a * b).sum(-1, keepdims=True)
-
-
-def _n(c: BatchedCounts) -> NumberOrArray:
-    """Return N, of many matrices with an axis for the classes."""
-    return per_class(c.total) if isinstance(c.total, np.ndarray) else float(c.total)
-
-
-def _sum(a: Batch) -> NumberOrArray:
-    return a.sum().item() if a.ndim == 1 else a.sum(-1, keepdims=True)
 
 
 ANALYTIC: dict[str, Callable[[BatchedCounts, float], Gradient]] = {
@@ -180,7 +172,7 @@ def _cramers_v(c: BatchedCounts) -> Batch:
 
 
 def _pair_index(c: BatchedCounts) -> Batch:
-    rows, columns, n = c.where.rows, c.where.columns, _n(c)
+    rows, columns, n = c.where.rows, c.where.columns, c.samples
     together, true, predicted = (_dot(part, part) - n for part in (c.values, c.true_totals, c.predicted_totals))
     with np.errstate(invalid="ignore", divide="ignore"):
         scale = 1 / (np.sqrt(true) * np.sqrt(predicted))
@@ -252,16 +244,18 @@ def _step_cells(key: str, c: BatchedCounts, zero_division: float) -> Batch:
 
 def standard_error(c: BatchedCounts, slopes: Gradient) -> NumberOrArray:
     """Return the standard error of a whole value: the root of sum C_ij (g_ij - mean g)^2."""
-    where = c.where
-    if slopes.cells is not None:
-        g = slopes.cells
-    else:
-        g = slopes.true[..., where.rows] + slopes.predicted[..., where.columns]
-        diagonal, on = slopes.diagonal, where.on
-        by_class = isinstance(diagonal, np.ndarray) and diagonal.shape[-1:] == (where.k,)
-        g[..., on] += diagonal[..., where.rows[on]] if by_class else diagonal
-    g = g - _dot(c.values, g) / _n(c)
+    g = slopes.cells if slopes.cells is not None else cell_slopes(c, slopes)
+    g = g - _dot(c.values, g) / c.samples
     return math.sqrt(_dot(c.values, g * g)) if c.values.ndim == 1 else np.sqrt((c.values * g * g).sum(-1))
+
+
+def cell_slopes(c: BatchedCounts, slopes: Gradient) -> Batch:
+    """Return the derivatives of a whole value in the single cells."""
+    where, diagonal = c.where, slopes.diagonal
+    g: Batch = slopes.true[..., where.rows] + slopes.predicted[..., where.columns]
+    by_class = isinstance(diagonal, np.ndarray) and diagonal.shape[-1:] == (where.k,)
+    g[..., where.on] += diagonal[..., where.rows[where.on]] if by_class else diagonal
+    return g
 
 
 def class_slopes(key: str, c: BatchedCounts | TwoByTwo, zero_division: float) -> tuple[Batch, Batch, Batch]:

@@ -60,18 +60,18 @@ class Share(NamedTuple):
 
     numerator: Form
     denominator: Form
-    to_metric: Callable[[NumberOrArray, int], NumberOrArray] | None = None
+    to_metric: Callable[[NumberOrArray, NumberOrArray], NumberOrArray] | None = None
 
 
-def _harmonic(share: NumberOrArray, _: int) -> NumberOrArray:
+def _harmonic(share: NumberOrArray, _: NumberOrArray) -> NumberOrArray:
     return 2 * share / (1 + share)
 
 
-def _jaccard(share: NumberOrArray, _: int) -> NumberOrArray:
+def _jaccard(share: NumberOrArray, _: NumberOrArray) -> NumberOrArray:
     return share / (2 - share)
 
 
-def _average(share: NumberOrArray, k: int) -> NumberOrArray:
+def _average(share: NumberOrArray, k: NumberOrArray) -> NumberOrArray:
     return (k - 2 + 2 * share) / k
 
 

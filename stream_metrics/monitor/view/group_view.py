@@ -9,13 +9,14 @@ are between groups of 30 samples and more, and have intervals. Where there is no
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
+from stream_metrics.catalog.table import CATALOG
 from stream_metrics.errors import quantity
 from stream_metrics.evaluation.evaluate import State
 from stream_metrics.formulas.memoized import memoized
@@ -23,6 +24,7 @@ from stream_metrics.formulas.protocol import Counts
 from stream_metrics.inference.intervals.conditions import weight_problem
 from stream_metrics.inference.intervals.dispatch import class_bounds
 from stream_metrics.inference.intervals.interval import Interval
+from stream_metrics.inference.intervals.many_matrices import Ends, ManyMatrices
 from stream_metrics.inference.intervals.resampling import enough_draws
 from stream_metrics.labels import Label
 from stream_metrics.labels.json_names import json_number
@@ -36,7 +38,8 @@ from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["MEANS", "Range", "ShownGroups", "classes_present", "group_interval", "group_value", "groups_view"]
 
-MOST_INTERVALS = 100  # rows; one of 200 classes takes a millisecond for its four intervals
+MOST_INTERVALS = 100  # rows
+AT_ONCE = 2**17  # cells and classes of groups whose intervals are computed together, 1 MB for each step
 UNITS = 10_000  # to 1 of the bounds of rows
 MEANS = {
     "macro_precision": "precision",
@@ -91,8 +94,8 @@ def groups_view(
     first = next((key for key in of_labels if spec(key).direction is not None), None)
     if first is not None:
         order.sort(key=lambda group: _badness(values[group][first], spec(first).direction))
-    for group in order[:MOST_INTERVALS]:
-        rows[group] = _with_intervals(rows[group], snapshots[group], of_labels, valid)
+    without = [group for group in order[:MOST_INTERVALS] if not (rows[group].intervals or rows[group].interval_notes)]
+    rows |= _with_intervals({group: (rows[group], snapshots[group]) for group in without}, of_labels, valid)
     shown.replace(snapshots, rows)
     compared = {group: view for group, view in snapshots.items() if view.n >= GAP_SAMPLES}
     gaps = {}
@@ -113,14 +116,54 @@ def _row(view: Snapshot, keys: Sequence[str]) -> GroupRow:
     return GroupRow("", view.n, {key: group_value(view, key) for key in keys}, classes_absent=lacks)
 
 
-def _with_intervals(row: GroupRow, view: Snapshot, keys: Sequence[str], valid: str) -> GroupRow:
-    """Return a row with the intervals of its values, or with the reasons why there is none; as it is if it has them."""
-    if row.intervals or row.interval_notes:
-        return row
-    ranges = {key: group_interval(view, key, LEVEL, valid) for key in keys if row.metrics[key] is not None}
-    bounds = {key: _outwards(each.bounds) for key, each in ranges.items() if each.bounds is not None}
-    notes = {key: each.note for key, each in ranges.items() if each.note}
-    return structs.replace(row, intervals=bounds, interval_notes=notes)
+def _with_intervals(
+    rows: Mapping[Label, tuple[GroupRow, Snapshot]], keys: Sequence[str], valid: str
+) -> dict[Label, GroupRow]:
+    """Return rows with the intervals of their values, or with the reasons why there is none."""
+    together = _ranges_together([view for _, view in rows.values()], keys, valid)
+    complete = {}
+    for (group, (row, view)), known in zip(rows.items(), together, strict=True):
+        some = [key for key in keys if row.metrics[key] is not None]
+        ranges = {key: known.get(key) or group_interval(view, key, LEVEL, valid) for key in some}
+        bounds = {key: _outwards(each.bounds) for key, each in ranges.items() if each.bounds is not None}
+        notes = {key: each.note for key, each in ranges.items() if each.note}
+        complete[group] = structs.replace(row, intervals=bounds, interval_notes=notes)
+    return complete
+
+
+def _ranges_together(views: Sequence[Snapshot], keys: Sequence[str], valid: str) -> list[dict[str, Range]]:
+    """Return by metric those of the ranges of `group_interval` that can be computed for many groups at once."""
+    ranges: list[dict[str, Range]] = [{} for _ in views]
+    for part in _batches(views):
+        some = [views[at] for at in part]
+        many = ManyMatrices([view.evaluation for view in some], LEVEL, valid)
+        for key in keys:
+            check_cut()
+            for at, ends in _ends_of(many, some, key).items():
+                ranges[part[at]][key] = _range(*ends)
+    return ranges
+
+
+def _batches(views: Sequence[Snapshot]) -> Iterator[list[int]]:
+    """Yield the places of views with samples and without weights or units, in batches of some groups."""
+    batch, size = list[int](), 0
+    for at, view in enumerate(views):
+        if view.n and not view.evaluation.folds and not weight_problem(view.evaluation):
+            c = view.evaluation.views["counts"]
+            size += c.k + len(c.cells()[0])
+            batch.append(at)
+        if len(batch) > 1 and size > AT_ONCE:
+            yield batch
+            batch, size = [], 0
+    if len(batch) > 1:
+        yield batch
+
+
+def _ends_of(many: ManyMatrices, views: Sequence[Snapshot], key: str) -> dict[int, Ends]:
+    """Return the ends of the intervals of a metric by the places of groups."""
+    classes = {at: own for at, view in enumerate(views) if (own := _some_classes(view, key)) is not None}
+    ends = {} if len(classes) == len(views) or key not in CATALOG else many.whole(key)
+    return ends | (many.mean_of_classes(MEANS[key], classes) if classes else {})
 
 
 def classes_present(view: Snapshot) -> list[Label]:

@@ -181,3 +181,29 @@ def test_groups_that_have_not_changed_keep_their_rows(monkeypatch: pytest.Monkey
         reused += sum(row.metrics is before.get(row.group) for row in again.rows)
         before = {row.group: row.metrics for row in again.rows}
     assert reused > 30
+
+
+@pytest.mark.parametrize("at_once", [1, 2**17])
+@pytest.mark.parametrize("valid", ["fixed", "anytime"])
+def test_rows_have_the_intervals_that_their_groups_have_alone(
+    valid: str, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many groups are computed together; some have weights, one class, two samples, no sample."""
+    monkeypatch.setattr(group_view, "AT_ONCE", at_once)
+    snapshots = {}
+    for at in range(12):
+        matrix = sm.ConfusionMatrix()
+        for pair in noisy((2, 30, 900)[at % 3], 0.8, "abcde"[: 1 + at % 5], "abcdef", at):
+            matrix.update(*pair, 2 if at == 7 else 1)
+        snapshots[f"group {at}"] = Snapshot(matrix)
+    snapshots["abstentions"] = Snapshot(sm.ConfusionMatrix())
+    rows = groups_view(snapshots, 0, KEYS, valid).rows
+
+    for row in rows:
+        for key in KEYS:
+            if row.metrics[key] is not None:
+                alone = group_interval(snapshots[row.group], key, 0.95, valid)
+                assert row.interval_notes.get(key, "") == alone.note
+                assert (key in row.intervals) is (alone.bounds is not None)
+                assert row.intervals.get(key, (0, 0)) == pytest.approx(alone.bounds or (0, 0), abs=1.01e-4)
+    assert sum(len(row.intervals) for row in rows) > 30

@@ -1,0 +1,224 @@
+"""The default intervals of many small matrices at once, such as those of the groups of a stream.
+
+An interval of one matrix is a hundred calls of NumPy on arrays of a few hundred numbers, each of which takes longer to
+begin than to run. Here all matrices share these calls. The formulas are those of one matrix; sums over classes or cells
+have another order, which moves the last digits.
+
+What few matrices need is left to the interval of one, and so has no entry here: draws from a posterior, a single class.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.evaluation.evaluation import Evaluation
+from stream_metrics.formulas.protocol import Counts, Floats
+from stream_metrics.formulas.stats.normal import normal_quantile
+from stream_metrics.inference.intervals.adequacy import ENOUGH, HALF, THIN, THIN_OF_MANY, THIN_SHARE, doubt
+from stream_metrics.inference.intervals.anytime import (
+    ADDED,
+    MEANS,
+    STEADY,
+    TOO_EARLY,
+    early_level,
+    late_multiplier,
+)
+from stream_metrics.inference.intervals.count_intervals import ROUNDING, on_logit_scale, share_bounds
+from stream_metrics.inference.intervals.gradients import ANALYTIC, Gradient, cell_slopes, gradient
+from stream_metrics.inference.intervals.interval import IntervalRequest
+from stream_metrics.inference.intervals.methods import SHARES
+from stream_metrics.inference.intervals.ragged_counts import RaggedCounts, ragged
+from stream_metrics.inference.intervals.resampling import DRAWS, SEED
+from stream_metrics.inference.intervals.sequences import beta_binomial_sequence
+
+__all__ = ["Ends", "ManyMatrices"]
+
+FAR = 2.0**62  # more than any count
+
+
+class Ends(NamedTuple):
+    """The ends of an interval, and why it is not to be trusted."""
+
+    low: float
+    high: float
+    note: str = ""
+
+
+class ManyMatrices:
+    """Intervals of metrics of the counts of some evaluations, each with samples and without weights or units.
+
+    Results are by the place of the evaluation. Where one is missing, the matrix needs the interval of one.
+    """
+
+    def __init__(self, evaluations: Sequence[Evaluation], level: float, valid: str) -> None:
+        self._evaluations = evaluations
+        self._views: list[Counts] = [each.view("counts", "") for each in evaluations]
+        self._counts = ragged(self._views)
+        self._request = IntervalRequest(level, None, valid, None, DRAWS, SEED)
+
+    def whole(self, key: str) -> dict[int, Ends]:
+        """Return intervals of a whole value."""
+        row = CATALOG[key]
+        if key not in ANALYTIC:
+            return {}
+        values = dict[int, float]()
+        for at, each in enumerate(self._evaluations):
+            value, undefined = each.value_and_undefined(key)
+            if not undefined and math.isfinite(value):
+                values[at] = value
+        if key in SHARES:
+            return self._shares(key, values)
+        zero = self._evaluations[0].zero_division_of(row)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            slopes = gradient(key, self._counts, zero)
+            if self._request.valid == "anytime":
+                return self._watched(key, values, slopes, zero)
+            return self._delta(key, values, slopes, zero)
+
+    def _shares(self, key: str, values: dict[int, float]) -> dict[int, Ends]:
+        row, c = CATALOG[key], self._counts
+        hits, n = np.array([int(view.hits) for view in self._views]), c.total.astype(np.int64)
+        x = n - hits if key == "zero_one_loss" else hits
+        low, high, _, _ = share_bounds(key, x, n, self._request, c.sizes)
+        return {
+            at: Ends(max(row.low, min(float(low[at]), value)), min(row.high, max(float(high[at]), value)))
+            for at, value in values.items()
+        }
+
+    def _delta(self, key: str, values: dict[int, float], slopes: Gradient, zero: float) -> dict[int, Ends]:
+        """Return the intervals that may be taken as normal."""
+        c, row = self._counts, CATALOG[key]
+        se, (sure, count, thin) = _standard_errors(c, slopes), self._judged(key, slopes, zero)
+        several = np.greater(c.class_sums(c.true_totals != 0), 1)
+        normal = np.greater(se * c.total, ROUNDING) & (sure | (several & np.greater_equal(count, ENOUGH)))
+        doubtful = ~sure & (np.greater(thin, THIN_SHARE) | ((c.sizes > 2) & ~(count > 0)))
+        z, ends = -normal_quantile((1 - self._request.level) / 2), dict[int, Ends]()
+        for at, value in values.items():
+            if normal[at]:
+                view, share = self._views[at], float(thin[at])
+                note = doubt(view, float(count[at]), lambda share=share: share) if doubtful[at] else ""  # type: ignore[misc]
+                low, high = on_logit_scale(value, float(se[at]), (row.low, row.high), z)
+                ends[at] = Ends(float(low), float(high), note)
+        return ends
+
+    def _judged(self, key: str, slopes: Gradient, zero: float) -> tuple[NDArray[np.bool_], Floats, Floats]:
+        """Return whether counts are enough in all classes; the effective count; the share of thin classes.
+
+        See `adequacy.asymptotic`.
+        """
+        c = self._counts
+        d, true, predicted = c.totals
+        occurs = true + predicted > 0
+        sure = c.least(np.where(occurs, np.minimum(np.minimum(d, true - d), predicted - d), FAR)) >= ENOUGH
+        fewest = c.least(np.where(occurs, np.minimum(true, predicted), FAR))
+        if (fewest == 0).any():  # 0/0 has no gradient, but half a sample has one
+            unseen, with_halves = (fewest == 0)[c.owner], gradient(key, c.padded(HALF * occurs), zero)
+            slopes = Gradient(*(np.where(unseen, b, a) for a, b in zip(slopes[:3], with_halves[:3], strict=True)))
+        cells, added = _influence(c, slopes, occurs)
+        parts, added_parts = c.values * cells * cells, occurs * HALF * added * added
+        second = c.cell_sums(parts) + c.class_sums(added_parts.sum(0))
+        fourth = c.cell_sums(parts * cells * cells) + c.class_sums((added_parts * added * added).sum(0))
+        few = np.where(c.classes <= 2, THIN, THIN_OF_MANY)
+        few_true, few_predicted, where = true < few, predicted < few, c.where
+        leaning = few_true[where.rows] | (few_predicted[where.columns] & (where.rows != where.columns))
+        thin = c.cell_sums(parts * leaning)
+        thin += c.class_sums((added_parts[0] + added_parts[1]) * few_true + added_parts[2] * few_predicted)
+        return sure, np.where(fourth > 0, second * second / fourth, 0.0), np.where(second > 0, thin / second, 0.0)
+
+    def _watched(self, key: str, values: dict[int, float], slopes: Gradient, zero: float) -> dict[int, Ends]:
+        """Return the intervals for all looks; see `count_intervals`."""
+        c, row, level = self._counts, CATALOG[key], self._request.level
+        se, late, ends = _standard_errors(c, slopes), self._steady(key, zero), dict[int, Ends]()
+        early = [at for at in values if not late[at] and c.sizes[at] > 1]
+        exact = self._exact(key, early)
+        for at, value in values.items():
+            if late[at]:
+                margin = late_multiplier(int(c.total[at]), None, level)
+                low, high = on_logit_scale(value, float(se[at]), (row.low, row.high), margin)
+                ends[at] = Ends(float(low), float(high))
+            elif at in exact:
+                low, high = exact[at]
+                ends[at] = Ends(max(row.low, min(low, value)), min(row.high, max(high, value)))
+            elif key not in MEANS and c.sizes[at] > 2:
+                ends[at] = Ends(row.low, row.high, TOO_EARLY)
+        return ends
+
+    def _steady(self, key: str, zero: float) -> NDArray[np.bool_]:
+        """Tell where an asymptotic sequence may have started; see `anytime.steady`."""
+        every = np.ones(len(self._counts.owner), bool)
+        c = self._counts.padded(HALF * every)
+        cells, added = _influence(c, gradient(key, c, zero), every)
+        squares, added_squares = cells * cells, added * added
+        extra = HALF * c.class_sums(added_squares.sum(0))
+        second = c.cell_sums(c.values * squares) + extra
+        fourth = c.cell_sums(c.values * squares * squares) + HALF * c.class_sums((added_squares**2).sum(0))
+        return np.asarray((fourth > 0) & (second * second >= STEADY * fourth) & (extra <= ADDED * second))
+
+    def _exact(self, key: str, which: Sequence[int]) -> dict[int, tuple[float, float]]:
+        """Return the bounds of means over classes before an asymptotic sequence starts; see `anytime.exact_bounds`."""
+        if key not in MEANS:
+            return {}
+        c, (form, mean) = self._counts, MEANS[key]
+        x, n = (np.broadcast_to(c.form(part), c.true_totals.shape) for part in form)
+        bounds = dict[int, tuple[float, float]]()
+        for size in {int(c.sizes[at]) for at in which}:
+            some = [at for at in which if c.sizes[at] == size]
+            places = np.concatenate([np.arange(c.part(at).start, c.part(at).stop) for at in some])
+            ends = beta_binomial_sequence(x[places], n[places], early_level(self._request.level, size))
+            low, high = (np.asarray(end).reshape(len(some), size) for end in ends)
+            bounds |= {at: (float(mean(low[i])), float(mean(high[i]))) for i, at in enumerate(some)}
+        return bounds
+
+    def mean_of_classes(self, key: str, classes: dict[int, NDArray[np.intp]]) -> dict[int, Ends]:
+        """Return intervals of the mean of a rate over some classes of matrices, given by their places.
+
+        They are the means of intervals of these classes that hold together. An end is nan if one of them is.
+        """
+        c, share, ends = self._counts, SHARES[key], dict[int, Ends]()
+        x, n = c.form(share.numerator), np.broadcast_to(c.form(share.denominator), c.true_totals.shape)
+        by_size: dict[int, list[int]] = {}
+        for at, own in classes.items():
+            by_size.setdefault(len(own), []).append(at)
+        for size, some in by_size.items():
+            request = self._request._replace(level=1 - (1 - self._request.level) / size)
+            places = np.concatenate([classes[at] + c.part(at).start for at in some])
+            low, high, _, _ = share_bounds(key, x[places], n[places], request, size)
+            value = np.concatenate([self._evaluations[at].value_and_undefined(key)[0][classes[at]] for at in some])
+            low, high = (np.where(n[places] > 0, part, math.nan) for part in (low, high))
+            low, high = np.where(value < low, value, low), np.where(value > high, value, high)
+            for i, at in enumerate(some):
+                part = slice(i * size, (i + 1) * size)
+                first, last = (math.fsum(end[part].tolist()) / size for end in (low, high))
+                ends[at] = Ends(first, last)
+        return ends
+
+
+def _standard_errors(c: RaggedCounts, slopes: Gradient) -> Floats:
+    """Return the standard errors of whole values; see `gradients.standard_error`."""
+    g = cell_slopes(c, slopes)
+    g -= (c.cell_sums(c.values * g) / c.cell_sums(c.values))[c.cell_owner]
+    return np.sqrt(c.cell_sums(c.values * g * g))
+
+
+def _influence(
+    c: RaggedCounts, slopes: Gradient, occurs: NDArray[np.bool_]
+) -> tuple[Floats, Floats]:
+    """Return the influence of a sample in each cell, and of the three that are added in each class that occurs.
+
+    See `adequacy.influence`.
+    """
+    shape = c.true_totals.shape
+    a, b, p = (np.broadcast_to(np.asarray(part, np.float64), shape) for part in slopes[:3])
+    cells = cell_slopes(c, Gradient(a, b, p))
+    missed = b + c.class_dot(c.predicted_totals, p) / c.samples
+    invented = p + c.class_dot(c.true_totals, b) / c.samples
+    added = np.where(occurs, np.stack([a + b + p, missed, invented]), 0.0)
+    weight = c.cell_sums(c.values) + 3 * HALF * c.class_sums(occurs)
+    mean = (c.cell_sums(c.values * cells) + HALF * c.class_sums(added.sum(0))) / weight
+    return cells - mean[c.cell_owner], added - mean[c.owner]
