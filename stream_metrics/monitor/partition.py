@@ -113,7 +113,7 @@ class Partition:
         bad = bad + self.joiner.feed(events, self.counts)
         if events.ids:
             self.event_time = self.joiner.votes.newest
-            self.arrivals.note(events.times, now)
+            self.arrivals.note(events.times, now, self.joiner.watermark)
         for letter in bad:
             self.rejected[letter.reason] = self.rejected.get(letter.reason, 0) + 1
         self.letters = (self.letters + bad)[-LETTERS:]

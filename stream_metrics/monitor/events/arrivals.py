@@ -17,6 +17,7 @@ the stored counts read them at the same time.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -56,20 +57,23 @@ class Arrivals:
 
     def __init__(self) -> None:
         self.last: float | None = None  # when the last event came, by the clock
-        self.newest: float | None = None  # the time of the newest credible event
+        self.newest: float | None = None  # the time of the newest credible event, or that which the join has reached
         self.behind = 0.0  # the least credible delay so far, in seconds
         self._times: Seconds = np.empty(0)
         self._delays: Seconds = np.empty(0)
 
-    def note(self, times: Sequence[float], now: float) -> None:
-        """Take note of the times of events that have just come."""
+    def note(self, times: Sequence[float], now: float, reached: float = -math.inf) -> None:
+        """Take note of the times of events that have just come, and of the time that the join has `reached` with them.
+
+        Windows have moved there, so they cannot be read at an earlier time.
+        """
         times_now = np.array(times[-RECENT:], np.float64)
         self._times = np.concatenate([self._times, times_now])[-RECENT:]
         self._delays = np.concatenate([self._delays, now - times_now])[-RECENT:]
         usable = credible(self._delays, np.round(self._times + self._delays, 3))
         behind = max(float(self._delays[usable].min()), 0.0)
         self.behind = behind if self.last is None else min(self.behind, behind)
-        self.last, self.newest = now, float(self._times[usable].max())
+        self.last, self.newest = now, max(float(self._times[usable].max()), reached)
 
     def time(self, now: float) -> float | None:
         """Return the time of the newest event; of one that came from the future, as it goes on with the clock."""

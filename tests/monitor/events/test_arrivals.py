@@ -101,6 +101,22 @@ def test_late_events_are_counted_after_time_has_passed() -> None:
     assert looked_at[0].counts().windows["6s"].snapshot().n == unseen[0].counts().windows["6s"].snapshot().n > 0
 
 
+@pytest.mark.parametrize("votes", [1, 4, 256])
+def test_a_window_ends_at_the_time_that_is_shown(votes: int) -> None:
+    """Few events may move the time if few votes do; then it is shown, however fresh they are beside the others."""
+    clock = Clock(NOW + 90_000)
+    settings = Config(counting=config.Counting(windows=("1h",)), join=config.Join(votes=votes))
+    monitor = Monitor(settings, clock=clock)
+    monitor.assign([0])
+    monitor.step(records([*pairs(300), *pairs(4, NOW + 7200, step=1)]))
+    monitor.report_source(None, True)
+    view = monitor.view()
+
+    moved = votes < 256
+    assert view.by_window["1h"].n == (4 if moved else 300)
+    assert view.event_time == pytest.approx(NOW + (7203 if moved else 6), abs=4)
+
+
 def test_time_passes_over_a_restart(tmp_path: Path) -> None:
     """A monitor that starts an hour after the last event shows an empty hour at once, and how long nothing came."""
     clock = Clock(NOW + 8)
