@@ -73,15 +73,19 @@ def with_intervals(taken: Snapshot | GroupSnapshot, arguments: argparse.Namespac
         raise UsageError(str(error)) from None
 
 
-def view(state: Accumulator, keys: Sequence[str] | None) -> Snapshot | GroupSnapshot:
-    """Return a snapshot of ``state`` that contains ``keys`` only, or all that it has by default."""
+def view(state: Accumulator, keys: Sequence[str] | None, lacks: str = "") -> Snapshot | GroupSnapshot:
+    """Return a snapshot of ``state`` that contains ``keys`` only, or all that it has by default.
+
+    ``lacks`` says why there are no scores, where another command than ``run`` decides that.
+    """
     taken: Snapshot | GroupSnapshot = state.snapshot()
     if keys is None:
         return taken
     states = states_of(state)
     missing = [key for key in keys if CATALOG[key].state not in states]
     if missing:
-        raise UsageError(f"--metrics names {missing[0]}, which needs {NEEDED[CATALOG[missing[0]].state]}")
+        needed = f"scores, but {lacks}" if lacks else NEEDED[CATALOG[missing[0]].state]
+        raise UsageError(f"--metrics names {missing[0]}, which needs {needed}")
     if not isinstance(taken, GroupSnapshot):
         return _narrowed(taken, keys)
     groups = {group: _narrowed(snapshot, keys) for group, snapshot in taken.items()}

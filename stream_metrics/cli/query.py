@@ -34,6 +34,8 @@ examples:
   stream-metrics query monitor.sqlite --from -7d --every 1d --metrics accuracy,roc_auc_ovr
   stream-metrics query monitor.sqlite --from -1h --format json --intervals"""
 DEFAULT = "accuracy", "macro_f1"
+NO_SCORES = "the monitor counts none: 'scores' of [counting]"
+LABELS_ONLY = "of groups a monitor counts labels only"
 
 
 def add(commands: options.Commands) -> None:
@@ -135,9 +137,9 @@ def _print_one(panes: Any, name: str, piece: Any, arguments: argparse.Namespace,
     if state is None:
         raise CliError(f"nothing was counted in {_sentence(facts)}")
     check_intervals(state, arguments)
+    taken = view(state, arguments.metrics, NO_SCORES if arguments.by is None else LABELS_ONLY)
     if arguments.format == "table":
         print(f"{_sentence(facts)}\n")
-    taken = view(state, arguments.metrics)
     note = _absent_classes(taken, arguments.metrics)
     print_snapshot(with_intervals(taken, arguments), arguments.format, {**facts, "note": note} if note else facts)
     if note and arguments.format != "json":

@@ -78,6 +78,7 @@ def test_every_piece_has_a_row(cli: Callable[..., Any], state: Path) -> None:
         (["--every", "1x"], 2, "`--every` to be a length of time"),
         (["--every", "1us"], 2, "too short"),
         (["--metrics", "acuracy"], 2, "did you mean"),
+        (["--metrics", "log_loss", "--by", "group"], 2, "needs scores, but of groups a monitor counts labels only"),
     ],
 )
 def test_what_cannot_be_answered_is_said(
