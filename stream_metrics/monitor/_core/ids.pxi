@@ -1,4 +1,4 @@
-"""A table of ids in 14 to 18 bytes each, and 0.1 MB: a 64-bit hash, a mark, and the generation in which the id came.
+"""A table of ids in 13 to 19 bytes each, and 0.1 MB: a 64-bit hash, a mark, and the generation in which the id came.
 
 Two of n ids are taken for one with a probability of n**2 / 2**65: less than one in 90,000 for twenty million.
 
@@ -143,7 +143,7 @@ cdef class IdTable:
         cdef IdRecord* end
         if hashed == 0 or generation < self.oldest:
             raise ValueError(f"Expected a hash and a generation from {self.oldest}, but got {hashed}, {generation}")
-        if 5 * (part.used + 1) > 4 * part.slots or generation - part.base > MOST_AGE:
+        if 20 * (part.used + 1) > 17 * part.slots or generation - part.base > MOST_AGE:
             self.spread(part)
         if generation - part.base > MOST_AGE:
             raise ValueError(f"Expected at most {MOST_AGE + 1} generations, but got {generation} after {part.base}")
@@ -172,12 +172,14 @@ cdef class IdTable:
         return 0
 
     cdef int spread(self, IdPart* part) except -1:
-        """Leave out what is gone, and spread the others over as many slots as they need, a quarter of them to come."""
+        """Leave out what is gone, and spread the others over as many slots as they need with two fifths to come."""
         cdef uint32_t gone = self.oldest - part.base
-        cdef Py_ssize_t alive = 0, last = -1, i, to, slots, room
-        for i in range(part.room):
-            alive += part.records[i].hashed != 0 and part.records[i].age >= gone
-        slots = 25 * alive // 16 + LEAST_SLOTS
+        cdef Py_ssize_t alive = part.used, last = -1, i, to, slots, room
+        if gone > 0:
+            alive = 0
+            for i in range(part.room):
+                alive += part.records[i].age >= gone  # which an empty one is not
+        slots = 5 * alive // 3 + LEAST_SLOTS
         for i in range(part.room):
             if part.records[i].hashed != 0 and part.records[i].age >= gone:
                 last = max(last + 1, slot_of(part.records[i].hashed, slots))

@@ -102,7 +102,7 @@ class Join(Table, frozen=True, kw_only=True):
     ] = "2d"
     max_pending: Annotated[Count, _is("maximum pending entries; older ones expire early")] = 10_000_000
     max_joined: Annotated[Count, _is("maximum joined entries kept; older ones are forgotten early")] = 1_000_000
-    max_ids: Annotated[Count, _is("maximum ids remembered, 9 bytes each on disk, up to 18 in memory")] = 20_000_000
+    max_ids: Annotated[Count, _is("maximum ids remembered, 9 bytes each on disk, up to 19 in memory")] = 20_000_000
     in_memory: Annotated[Count, _is("pending entries kept in memory; older ones are in the state file only")] = 250_000
     ahead: Annotated[str, _is("an event that is further ahead of the clock is rejected", length=LEAST)] = "10m"
     votes: Annotated[

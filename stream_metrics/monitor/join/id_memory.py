@@ -1,6 +1,6 @@
 """Ids of predictions that were joined, have expired or were refused, long after all else of them is forgotten.
 
-A day's events may be delivered again. Each id takes 9 bytes in the state file and up to 18 in memory, so that days
+A day's events may be delivered again. Each id takes 9 bytes in the state file and up to 19 in memory, so that days
 of them can be remembered, where a whole pair takes hundreds of bytes. What is remembered beside the hash of an id is a
 mark: what became of it and, if it was joined, a byte of its truth, which tells a label that comes again from another.
 
