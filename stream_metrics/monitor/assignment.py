@@ -17,6 +17,7 @@ from stream_metrics.monitor.store.classes import CLASSES, StoredClasses
 from stream_metrics.monitor.store.tables import StateStore
 from stream_metrics.monitor.unassigned import Unassigned
 from stream_metrics.monitor.view.flows import FlowCounters
+from stream_metrics.monitor.view.types import Flows
 
 __all__ = ["Assignment"]
 
@@ -90,9 +91,18 @@ class Assignment:
         replicas.start()
         self.replicas = replicas
 
+    def unsaved(self) -> bool:
+        """Tell whether a checkpoint would write any of the partitions."""
+        with self.lock:
+            return any(partition.unsaved for partition in self.partitions.values())
+
     def flow_notes(self, partitions: Iterable[Partition]) -> dict[str, object]:
         """Return the note that a checkpoint of these partitions writes of the counters, if this process keeps one."""
         return {FLOWS: self.flows.content(partitions)} if self._keeps_flows else {}
+
+    def flows_view(self) -> Flows:
+        """Return the counters as of the last checkpoint, without a store as they are; only under the lock."""
+        return self.flows.view(self.partitions.values() if self._store is None else ())
 
     def group(self, source: SourceStatus) -> Group:
         """Return what all workers have; only under the lock."""

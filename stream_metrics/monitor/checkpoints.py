@@ -36,8 +36,8 @@ EXPORT_EVERY = 60.0
 class Checkpoints:
     """Writes the partitions of an assignment; only the thread that counts calls it, except for `age` and `view`.
 
-    `last_error` is why the last checkpoint failed, or None; `at` when the last one was made, by the clock; `seconds`
-    and `size` what it took; `saves` how many wrote something.
+    `last_error` is why the last checkpoint failed, or None; `at` when the last one was made and `started` when the
+    process began to count, by the clock; `seconds` and `size` what the last one took; `saves` how many wrote something.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Checkpoints:
         self.saves = 0
         self._config, self._store, self._clock = config, store, clock
         self._assignment, self._election, self._notes = assignment, election, notes
-        self._started = clock()
+        self.started = clock()
         self._every = parse_duration(str(config.every_seconds) + "s", "every_seconds") / 1e9
         self._events = 0  # since the last checkpoint
         self._ended = time.monotonic()  # the last checkpoint, or attempt
@@ -80,7 +80,7 @@ class Checkpoints:
 
     def age(self, now: float) -> float | None:
         """Return for how long nothing was written; if the first checkpoint fails already, since the start."""
-        since = self._started if self.at is None and self.last_error else self.at
+        since = self.started if self.at is None and self.last_error else self.at
         return None if since is None else max(now - since, 0.0)
 
     def view(self, now: float) -> Checkpoint:

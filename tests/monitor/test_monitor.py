@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 from support.monitor_events import CONFIG, NOW, START, counted, events, offline, records
 
-import stream_metrics.monitor.monitor as module
+from stream_metrics.monitor import steps
 from stream_metrics.monitor.config import Config, Counting
 from stream_metrics.monitor.config import Store as StoreConfig
 from stream_metrics.monitor.monitor import Monitor
@@ -159,7 +159,7 @@ def test_a_partition_without_events_is_said_and_stops_no_other(
     chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A hundred records of something else: said until a good one comes; until then they are read again at the start."""
-    monkeypatch.setattr(module, "CHUNK", chunk)
+    monkeypatch.setattr(steps, "CHUNK", chunk)
     monitor = opened(tmp_path, BUSY)
     monitor.assign([0, 1])
     stream = records([*["junk"] * 150, {"id": 1, "time": START, "truth": "cat", "prediction": "cat"}], 1)
@@ -273,7 +273,7 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path: Path, caplog: pytest.
 def test_a_first_checkpoint_that_fails_has_an_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A rule about `checkpoint_age` fires also if nothing was ever written."""
     monitor, clock = opened(tmp_path, BUSY), [NOW]
-    monitor.clock, monitor.started = lambda: clock[0], NOW
+    monitor.clock = lambda: clock[0]
     monitor.assign([0])
     assert monitor.view().checkpoint.age is None
 

@@ -269,7 +269,7 @@ class Partitions(MemorySource):
 
 def test_a_partition_lost_to_another_worker(tmp_path, monkeypatch, caplog) -> None:
     """From Kafka the records of the other partitions in the same batch are counted all the same; a file ends it."""
-    monkeypatch.setattr("stream_metrics.monitor.monitor.CHUNK", 1)
+    monkeypatch.setattr("stream_metrics.monitor.steps.CHUNK", 1)
     path = str(tmp_path / "state")
     every = config.Store(path=path, every_events=1)
     for kind in ("kafka", "file"):

@@ -1,0 +1,143 @@
+"""Views of a monitor: what was counted, how it works, and what others set to be shown.
+
+Counts are copied under the lock of the monitor and read outside, so that counting waits only for the copies. Any thread
+may ask for a view.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+
+from stream_metrics.monitor.alerts.drift import changes_view
+from stream_metrics.monitor.alerts.rule_view import Needs, rule_view
+from stream_metrics.monitor.assignment import Assignment
+from stream_metrics.monitor.checkpoints import Checkpoints
+from stream_metrics.monitor.config import Config
+from stream_metrics.monitor.counts.counting import Counts
+from stream_metrics.monitor.election import Election
+from stream_metrics.monitor.history import History
+from stream_metrics.monitor.join.outcomes import JoinStats
+from stream_metrics.monitor.notes import Notes
+from stream_metrics.monitor.source_status import SourceStatus
+from stream_metrics.monitor.view.annotations import Annotations
+from stream_metrics.monitor.view.types import Alert, Firing, Undelivered, View
+from stream_metrics.monitor.view.view import WindowViews, operation_view, view
+from stream_metrics.monitor.view.window_reading import Reading, read
+from stream_metrics.report.headlines import MONITOR
+
+__all__ = ["Viewing"]
+
+
+class Viewing:
+    """Makes the views of a monitor from its parts; `annotations` and `history.reference` are part of its notes."""
+
+    def __init__(
+        self,
+        config: Config,
+        assignment: Assignment,
+        source: SourceStatus,
+        election: Election,
+        checkpoints: Checkpoints,
+        notes: Notes,
+        clock: Callable[[], float],
+    ) -> None:
+        self._config, self._clock = config, clock
+        self._assignment, self._source, self._election, self._checkpoints = assignment, source, election, checkpoints
+        self.annotations = Annotations()
+        self.history = History(config, assignment.panes)
+        notes.attach_common("reference", self.history.reference.to_data, self.history.reference.merge)
+        notes.attach_common("annotations", self.annotations.to_data, self.annotations.merge)
+        self._showing = threading.Lock()  # of the windows, the history and the annotations
+        self._windows = WindowViews()
+        self._headline = config.counting.metrics or MONITOR
+        self._extra_metrics: tuple[str, ...] = ()  # that rules need, beside those that the view always has
+        self._alerts: list[Alert] = []
+        self._undelivered: list[Undelivered] = []
+        self._firings: list[Firing] = []
+
+    def show_alerts(self, alerts: list[Alert], undelivered: list[Undelivered], firings: Sequence[Firing]) -> None:
+        """Set the alerts that views show, those that did not arrive, and when alerts fired."""
+        self._alerts, self._undelivered, self._firings = alerts, undelivered, list(firings)
+
+    def add_metrics(self, keys: Iterable[str]) -> None:
+        """Add metrics to those that views have."""
+        self._extra_metrics = tuple(dict.fromkeys((*self._extra_metrics, *keys)))
+
+    def annotate(self, text: str, at: float | None) -> None:
+        """Add a text about the model, of now or of a time in seconds; ValueError if it is empty or too long."""
+        with self._showing:
+            self.annotations.add(text, self._clock() if at is None else at)
+
+    def take_reference(self, window: str) -> None:
+        """Make this window, as it is now, the reference; ValueError if it has no samples."""
+        readings, _, _, at = self._read_counts()
+        with self._showing:
+            self._election.merge_common()
+            self.history.reference.take(window, readings, at)
+
+    def counts(self) -> Counts:
+        """Return the counts of all partitions together, a copy; those of other workers as of their checkpoints."""
+        with self._assignment.lock:
+            copies = [partition.counts.copy() for partition in self._assignment.group(self._source).partitions]
+        total = self._empty()
+        for each in copies:
+            total.merge(each)
+        return total
+
+    def _empty(self) -> Counts:
+        return Counts(self._config.counting, self._config.join.due)
+
+    def stats(self) -> JoinStats:
+        """Return the outcomes of predictions and labels in all partitions together."""
+        with self._assignment.lock:
+            partitions = self._assignment.group(self._source).partitions
+            return JoinStats.total(partition.joiner.stats() for partition in partitions)
+
+    def answer_range(self, query: str) -> tuple[int, bytes]:
+        """Return the HTTP status and the JSON that answer the query of `/api/range`."""
+        return self.history.answer_range(query, self._headline, self._clock())
+
+    def view(self) -> View:
+        """Return everything that is shown."""
+        readings, operation, now, at = self._read_counts()
+        with self._showing:
+            self._election.merge_common()
+            self.history.reference.look(readings, at)
+            options, more = self._config.counting, self._extra_metrics
+            shown = view(readings, options, operation, now=now, extra_metrics=more, windows=self._windows)
+            self._headline = tuple(shown.headline)
+            unsaved = self._assignment.unsaved()  # before the number of checkpoints: one may be made meanwhile
+            self.history.add_to(shown, at, unsaved, self._checkpoints.saves)
+        return shown
+
+    def rule_view(self, needs: Needs) -> View:
+        """Return what rules need, which costs little."""
+        readings, operation, now, _ = self._read_counts()
+        return rule_view(readings, operation, needs, now)
+
+    def _read_counts(self) -> tuple[dict[str, Reading], View, float, float | None]:
+        """Return the windows, the view without them, the time of the clock, and that at which windows are read."""
+        with self._assignment.lock:
+            group = self._assignment.group(self._source)
+            partitions, now = group.partitions, self._clock()
+            at = self._source.reading_time(group, now)
+            readings = read(
+                [each.counts for each in partitions] or [self._empty()],
+                at,
+                None if self._source.ended else [each.arrivals.time(now) for each in partitions] or None,
+            )
+            operation = operation_view(partitions, group.lag)
+            operation.changes = changes_view((each.number, each.changes) for each in partitions)
+            operation.flows = self._assignment.flows_view()
+            operation.source = self._source.view(group, now, at, self._assignment.unassigned)
+            operation.records.rejected_share = group.rejected_share(self._source.rejected_share())
+            group.mark(operation)
+        operation.started, operation.alerts = self._checkpoints.started, self._alerts
+        operation.undelivered, operation.firings = self._undelivered, self._firings
+        operation.annotations = self.annotations.rows
+        operation.records.per_second = self._source.per_second() + group.others_per_second
+        if operation.event_time is not None:
+            operation.lag.seconds = max(now - operation.event_time, 0.0)
+        operation.checkpoint = self._checkpoints.view(now)
+        return readings, operation, now, at
