@@ -137,9 +137,9 @@ def client(servers: str, group: str, options: Mapping[str, object] = MappingProx
 
 def run_monitor(servers: str, group: str) -> Took:
     """Count everything, with checkpoints."""
+    from stream_metrics.garbage import collecting_rarely
     from stream_metrics.monitor import config
     from stream_metrics.monitor.monitor import Monitor
-    from stream_metrics.monitor.runner import collecting_rarely
     from stream_metrics.monitor.sources.kafka import KafkaSource
     from stream_metrics.monitor.store import Store
 

@@ -31,13 +31,13 @@ from pathlib import Path
 from monitor_events import START, both, grouped, later, pending
 from timing import Line, clock
 
+from stream_metrics.garbage import collecting_rarely
 from stream_metrics.monitor.alerts.alerting import Alerts
 from stream_metrics.monitor.config import Alerts as Rules
 from stream_metrics.monitor.config import Config, Counting, Join
 from stream_metrics.monitor.events.decoding import loads
 from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.runner import collecting_rarely
 from stream_metrics.monitor.sources.file import FileSource
 from stream_metrics.monitor.sources.lines import BLOCK, Lines
 from stream_metrics.monitor.store.opening import open_store

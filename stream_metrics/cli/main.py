@@ -7,6 +7,8 @@ Exit status: 0 done; 1 bad data or a file that cannot be read or written; 2 wron
 from __future__ import annotations
 
 import argparse
+import atexit
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -15,6 +17,7 @@ from typing import NoReturn
 
 from stream_metrics.cli.errors import CliError, reason
 from stream_metrics.cli.interrupts import end_at_interrupt
+from stream_metrics.garbage import collecting_rarely
 
 __all__ = ["main"]
 
@@ -56,8 +59,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if getattr(stream, "errors", None) == "strict" and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a label that the terminal cannot show must not end the run
+    if argv is None:  # a process of its own: Python need not look through all modules for garbage before it ends
+        atexit.register(gc.freeze)
     try:
-        status = _dispatch(argv)
+        with collecting_rarely():
+            status = _dispatch(argv)
         if sys.stdout is not None:
             sys.stdout.flush()
         return status

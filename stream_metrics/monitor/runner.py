@@ -19,7 +19,6 @@ a view is cut short by it, which may take seconds. The last view is made only wh
 
 from __future__ import annotations
 
-import gc
 import logging
 import math
 import signal
@@ -29,6 +28,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Protocol
 
+from stream_metrics.garbage import collecting_rarely
 from stream_metrics.monitor.alerts.alerting import Alerts
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counts.counting import Counts
@@ -42,7 +42,7 @@ from stream_metrics.monitor.store import StaleOwner, StoreError
 from stream_metrics.monitor.view.cutting import ViewCut, cut_if
 from stream_metrics.monitor.view.types import View
 
-__all__ = ["Runner", "Served", "collecting_rarely", "stopped_by_signals"]
+__all__ = ["Runner", "Served", "stopped_by_signals"]
 
 LOG = logging.getLogger("stream_metrics.monitor")
 POLL = 0.25  # seconds to wait for records
@@ -52,22 +52,7 @@ IDLE = 1.0  # if nothing was read
 FIRST = 5.0  # seconds after the start, after which it is taken that no record waits
 UNASSIGNED = 60.0  # the same without a partition: Kafka takes 45 s to give those of a process that was killed
 SHARE = 9  # a view, and nine times as long without one
-YOUNG = 50_000  # objects, after which Python looks for garbage among them
 STALE = 30.0  # seconds without a poll, after which the process is taken to hang
-
-
-@contextmanager
-def collecting_rarely() -> Iterator[None]:
-    """Let Python look for garbage after 50,000 new objects, not 700.
-
-    A batch is ten thousand records that are freed without a search: to look at them takes a tenth of the time.
-    """
-    before = gc.get_threshold()
-    gc.set_threshold(max(YOUNG, before[0]) if before[0] else 0, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 class Served(Protocol):

@@ -7,8 +7,3 @@ sections.py  the tables of that content, for text and HTML alike
 text.py      the text report
 html.py      the notebook report
 """
-
-from stream_metrics.report.html import html
-from stream_metrics.report.text import report
-
-__all__ = ["html", "report"]

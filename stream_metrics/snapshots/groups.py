@@ -1,4 +1,7 @@
-"""The metrics of every group at one moment, and how the groups compare."""
+"""The metrics of every group at one moment, and how the groups compare.
+
+As in `intervals`, methods import what computes intervals, because most programs never ask for one.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from stream_metrics.catalog.table import find
 from stream_metrics.errors import UnknownKeyError
 from stream_metrics.evaluation.numbers import number_of
-from stream_metrics.inference.intervals.batched_formulas import RATES
-from stream_metrics.inference.intervals.conditions import check_interval_options
-from stream_metrics.inference.intervals.resampling import enough_draws
-from stream_metrics.inference.selection import e_benjamini_hochberg, e_value_below, level_of_each, range_of
 from stream_metrics.inputs.options import real
 from stream_metrics.labels import canonical
 from stream_metrics.labels.json_names import json_data, label_names
@@ -174,6 +173,9 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
         return shown
 
     def _level_of_each(self, level: float, least: int) -> float:
+        from stream_metrics.inference.intervals.conditions import check_interval_options
+        from stream_metrics.inference.selection import level_of_each
+
         level = check_interval_options(level, "fixed", None)[0]
         return level_of_each(level, sum(view.n >= max(least, 1) for view in self._groups.values()))
 
@@ -340,6 +342,8 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
         >>> {group: (round(one.low, 2), round(one.high, 2)) for group, one in intervals.items()}
         {'z': (0.51, 0.96), 'x': (0.57, 0.98), 'y': (0.57, 0.98)}
         """
+        from stream_metrics.inference.intervals.resampling import enough_draws
+
         row, each = find(key), self._level_of_each(level, least)
         values = self.values_of(key, label, least=least)
         ranked = values if row.direction is None else dict(self.worst(key, label=label, least=least))
@@ -389,6 +393,8 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
         between two intervals. `low` above 0 says that some groups differ. The value itself is above 0 for equal groups,
         too: the more so the more and the smaller they are.
         """
+        from stream_metrics.inference.selection import range_of
+
         return range_of(self.intervals(key, level, label=label, least=least, valid=valid, t_opt=t_opt), level, valid)
 
     def below(
@@ -436,6 +442,9 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
         >>> list(groups.snapshot().below("accuracy", 0.9))
         ['z']
         """
+        from stream_metrics.inference.intervals.batched_formulas import RATES
+        from stream_metrics.inference.selection import e_benjamini_hochberg, e_value_below
+
         if key != "accuracy" and key not in RATES:
             raise ValueError(f"Expected `key` to be a share of samples, such as accuracy or recall, but got {key!r}")
         target, fdr = real(target, "target"), real(fdr, "fdr")

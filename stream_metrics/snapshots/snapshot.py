@@ -399,7 +399,7 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
         str
             The report.
         """
-        from stream_metrics.report import report
+        from stream_metrics.report.text import report
 
         return report(self, width)
 
@@ -432,7 +432,7 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
 
     def _repr_html_(self) -> str:
         """Return the report as HTML for notebooks."""
-        from stream_metrics.report import html
+        from stream_metrics.report.html import html
 
         return html(self)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import signal
@@ -18,7 +17,7 @@ from stream_metrics.monitor.alerts.alerting import Alerts
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.runner import Runner, collecting_rarely, stopped_by_signals
+from stream_metrics.monitor.runner import Runner, stopped_by_signals
 from stream_metrics.monitor.sources.file import FileSource
 from stream_metrics.monitor.sources.kafka_options import SourceError
 from stream_metrics.monitor.sources.memory import MemorySource, records
@@ -285,19 +284,6 @@ def test_a_partition_lost_to_another_worker(tmp_path, monkeypatch, caplog) -> No
             assert monitor.partitions == [1]
             assert runner.latest.by_window["total"].n == 10
             assert [record.levelno for record in caplog.records] == [logging.WARNING]
-
-
-@pytest.mark.parametrize(("before", "young"), [((700, 10, 5), 50_000), ((90_000, 10, 10), 90_000), ((0, 10, 10), 0)])
-def test_garbage_is_looked_for_rarely_while_it_runs(before, young) -> None:
-    """Less often than before, not at all where that was switched off, and as before in the end."""
-    original = gc.get_threshold()
-    try:
-        gc.set_threshold(*before)
-        with collecting_rarely():
-            assert gc.get_threshold() == (young, *before[1:])
-        assert gc.get_threshold() == before
-    finally:
-        gc.set_threshold(*original)
 
 
 def test_views_are_made_less_often_when_they_cost_more(monkeypatch) -> None:

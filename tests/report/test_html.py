@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 
 import stream_metrics as sm
-from stream_metrics.report import html
+from stream_metrics.report.html import html
 from stream_metrics.snapshots.snapshot import Snapshot
 
 BLEIK_GAUHER = [[24, 2, 1], [3, 30, 4], [0, 5, 31]]

@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stream_metrics as sm
-from stream_metrics.report import html, report
+from stream_metrics.report.html import html
 from stream_metrics.report.intervals import bounds
 from stream_metrics.report.layout import display_width
 from stream_metrics.report.score_section import emphasized
+from stream_metrics.report.text import report
 from stream_metrics.snapshots.snapshot import Estimate, Snapshot
 
 BINARY = [(True, 0.9), (True, 0.6), (False, 0.7), (False, 0.2)]

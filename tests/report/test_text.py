@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stream_metrics as sm
-from stream_metrics.report import report
 from stream_metrics.report.layout import display_width
+from stream_metrics.report.text import report
 from stream_metrics.snapshots.snapshot import Snapshot
 
 BLEIK_GAUHER = [[24, 2, 1], [3, 30, 4], [0, 5, 31]]
