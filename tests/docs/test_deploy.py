@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from stream_metrics.monitor.alerts.rules import rules_of
+from stream_metrics.monitor.alerts.rule_reading import rules_of
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.config.reading import configured
 from stream_metrics.monitor.partition import validate

@@ -15,7 +15,8 @@ from support.monitor_events import CONFIG, events, offline, records
 
 from stream_metrics.monitor.alerts.drift import DriftDetectors
 from stream_metrics.monitor.alerts.engine import Engine
-from stream_metrics.monitor.alerts.rules import Changed, Comparison, Rule, RuleError, parse, rules_of
+from stream_metrics.monitor.alerts.rule_reading import parse, rules_of
+from stream_metrics.monitor.alerts.rules import Changed, Comparison, Rule, RuleError
 from stream_metrics.monitor.alerts.values import CLASS, METRICS, OPERATION, WINDOW, Value
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.view.types import View

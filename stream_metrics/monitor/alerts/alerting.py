@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor.alerts.engine import Change, Engine
 from stream_metrics.monitor.alerts.firings import Firings
-from stream_metrics.monitor.alerts.rules import DEFAULTS, parse, rules_of
+from stream_metrics.monitor.alerts.rule_reading import parse, rules_of
+from stream_metrics.monitor.alerts.rules import DEFAULTS
 from stream_metrics.monitor.alerts.sinks import LogSink, Sink, Webhook
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.store import StaleOwner, StoreError

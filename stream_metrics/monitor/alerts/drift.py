@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Literal
 
 from stream_metrics._core.detectors.kernels import Outcome
 from stream_metrics.labels.json_names import labels_shown_as
-from stream_metrics.monitor.alerts.rules import Changed, rules_of
+from stream_metrics.monitor.alerts.rule_reading import rules_of
+from stream_metrics.monitor.alerts.rules import Changed
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.view.types import DetectorRow, DriftRow
 from stream_metrics.report.layout import number

@@ -11,7 +11,8 @@ import pytest
 from stream_metrics.errors import DecodeError
 from stream_metrics.labels.json_names import labels_shown_as
 from stream_metrics.monitor.alerts.drift import DriftDetectors, changes_view
-from stream_metrics.monitor.alerts.rules import Changed, parse
+from stream_metrics.monitor.alerts.rule_reading import parse
+from stream_metrics.monitor.alerts.rules import Changed
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.counts.batches import Rows
 from stream_metrics.monitor.counts.counting import Counts

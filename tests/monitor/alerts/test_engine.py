@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from stream_metrics.monitor.alerts.alerting import Alerts as Alerting
 from stream_metrics.monitor.alerts.engine import Engine
 from stream_metrics.monitor.alerts.outbox import MOST, Outbox
-from stream_metrics.monitor.alerts.rules import parse, rules_of
+from stream_metrics.monitor.alerts.rule_reading import parse, rules_of
 from stream_metrics.monitor.config import Alerts, Config, Counting, Serve
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.serve.prometheus import text

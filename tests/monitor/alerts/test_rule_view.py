@@ -9,7 +9,8 @@ import pytest
 
 from stream_metrics.monitor import config
 from stream_metrics.monitor.alerts.alerting import Alerts
-from stream_metrics.monitor.alerts.rules import Rule, parse
+from stream_metrics.monitor.alerts.rule_reading import parse
+from stream_metrics.monitor.alerts.rules import Rule
 from stream_metrics.monitor.config import Config, Counting
 from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor

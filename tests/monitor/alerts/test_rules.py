@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_metrics.monitor.alerts.rules import Changed, Comparison, Rule, RuleError, parse, rules_of
+from stream_metrics.monitor.alerts.rule_reading import parse, rules_of
+from stream_metrics.monitor.alerts.rules import Changed, Comparison, Rule, RuleError
 from stream_metrics.monitor.alerts.values import Value
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.view.types import Checkpoint, JoinCounts, Lag, Records, View, WindowView

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from stream_metrics.errors import DecodeError
-from stream_metrics.monitor.alerts.rules import parse
+from stream_metrics.monitor.alerts.rule_reading import parse
 from stream_metrics.monitor.config import Config, Counting, Serve
 from stream_metrics.monitor.counts.batches import Rows
 from stream_metrics.monitor.counts.class_limit import ClassLimit

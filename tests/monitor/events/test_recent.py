@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stream_metrics.monitor.alerts.alerting import Alerts
-from stream_metrics.monitor.alerts.rules import parse
+from stream_metrics.monitor.alerts.rule_reading import parse
 from stream_metrics.monitor.config import Alerts as AlertsConfig
 from stream_metrics.monitor.config import Config, Counting
 from stream_metrics.monitor.events.recent import RecentRejects

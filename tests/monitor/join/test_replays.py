@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.prometheus_text import unlabelled
 
 from stream_metrics.monitor import config
-from stream_metrics.monitor.alerts.rules import parse
+from stream_metrics.monitor.alerts.rule_reading import parse
 from stream_metrics.monitor.config import Config, Counting, Join
 from stream_metrics.monitor.join.id_memory import IdMemory
 from stream_metrics.monitor.monitor import Monitor
