@@ -5,10 +5,7 @@
         runner.run()
 
 Records are read, counted and checkpointed in the thread that calls `run`. Rules are evaluated and views are made in a
-thread of its own, four times a second, once a second while nothing is read, and less often where that would take more
-than a tenth of the time, measured as the processor time of that thread: what a view costs grows with the classes and
-groups, and counting waits meanwhile. Rules need a small part of a view, so they do not wait for the next one. The
-server and the terminal show the newest view.
+thread of its own (`view_thread`). The server and the terminal show the newest view.
 
 No rule is evaluated before the first records were counted, or it is known that none wait: until then windows lack what
 came while the process was down, and every start would be an alert.
@@ -20,12 +17,11 @@ a view is cut short by it, which may take seconds. The last view is made only wh
 from __future__ import annotations
 
 import logging
-import math
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from typing import Protocol
 
 from stream_metrics.garbage import collecting_rarely
@@ -39,19 +35,17 @@ from stream_metrics.monitor.serve.signals import handled_signals
 from stream_metrics.monitor.sources import Source
 from stream_metrics.monitor.sources.kafka_options import SourceError
 from stream_metrics.monitor.store import StaleOwner, StoreError
-from stream_metrics.monitor.view.cutting import ViewCut, cut_if
 from stream_metrics.monitor.view.types import View
+from stream_metrics.monitor.view_thread import ViewThread
 
 __all__ = ["Runner", "Served", "stopped_by_signals"]
 
 LOG = logging.getLogger("stream_metrics.monitor")
 POLL = 0.25  # seconds to wait for records
 NAP = 0.01
-LOOK = 0.25  # seconds between two views, at least
-IDLE = 1.0  # if nothing was read
+REPORT = 0.25  # seconds between two reports on the source, at least
 FIRST = 5.0  # seconds after the start, after which it is taken that no record waits
 UNASSIGNED = 60.0  # the same without a partition: Kafka takes 45 s to give those of a process that was killed
-SHARE = 9  # a view, and nine times as long without one
 STALE = 30.0  # seconds without a poll, after which the process is taken to hang
 
 
@@ -94,20 +88,17 @@ class Runner:
         show: Callable[[View], None] = lambda view: None,
     ) -> None:
         self.config, self.source, self.monitor, self.alerts = config, source, monitor, alerts
-        self.latest = View()
         self.counts: Counts | None = None
         self.ended = False
         self._stay, self.once, self._last_view = stay, once, last_view
         self._started, self._show = started, show
         self._stop = threading.Event()
         self._polled = -STALE
-        self._asked = -LOOK
+        self._asked = -REPORT
         self._had: float | None = None  # when it was first seen to have partitions
         self._known = False  # whether what waited at the start has begun to be counted
-        self._looks = threading.Event()  # set when there shall be no more
-        self._looked = 0.0  # processor time that views took
         self._began = time.monotonic()
-        self._failure: BaseException | None = None
+        self._views = ViewThread(monitor, alerts, self._stop, self._evaluable, self._publish)
         self._server = (
             None
             if server is None
@@ -124,7 +115,12 @@ class Runner:
     @property
     def share(self) -> float:
         """The part of the time since the start that was spent on views."""
-        return self._looked / max(time.monotonic() - self._began, 1e-9)
+        return self._views.share
+
+    @property
+    def latest(self) -> View:
+        """The newest view."""
+        return self._views.latest
 
     def stop(self) -> None:
         """Have `run` end soon; callable from a signal handler and from any thread."""
@@ -172,16 +168,14 @@ class Runner:
             self.monitor.share()
             self._polled = time.monotonic()  # alive and ready as soon as the address is reported
             self.alerts.start()
-            with suppress(ViewCut), cut_if(self._stop.is_set):
-                self._look()
+            self._views.first()
             self._started(self._serve(last))
             last.callback(self._settle)
-            looking = threading.Thread(target=self._keep_looking, name="views", daemon=True)
-            last.callback(self._stop_looking, looking)
-            looking.start()
+            last.callback(self._views.join)
+            self._views.start()
             self._loop()
-        if self._failure is not None:
-            raise self._failure
+        if self._views.failure is not None:
+            raise self._views.failure
 
     def _serve(self, last: ExitStack) -> str | None:
         if self._server is None:
@@ -209,7 +203,7 @@ class Runner:
 
     def _count(self, records: Sequence[Record]) -> None:
         """Count records, also if another process has taken over the partition of some of them."""
-        if self._polled - self._asked >= LOOK:
+        if self._polled - self._asked >= REPORT:
             self._report()
             self._asked = self._polled
         while True:
@@ -246,61 +240,25 @@ class Runner:
         lag = self.source.lag()
         return lag is not None and not sum(lag.values())
 
-    def _evaluate(self) -> float:
-        """Evaluate the rules once windows can be known, and return the processor time that it took."""
-        if not self._known and not self.source.ended:
-            return 0.0
-        before = time.thread_time()
-        self.alerts.look()
-        spent = time.thread_time() - before
-        self._looked += spent
-        return spent
+    def _evaluable(self) -> bool:
+        """Tell whether windows have what waited at the start."""
+        return self._known or self.source.ended
 
-    def _look(self) -> float:
-        """Make a view, and return the processor time that it took."""
-        before = time.thread_time()
-        view = self.monitor.view()
-        self.latest = view
+    def _publish(self, view: View) -> None:
         if self._serving is not None:
             self._serving.publish()
         self._show(view)
-        spent = time.thread_time() - before
-        self._looked += spent
-        return spent
-
-    def _keep_looking(self) -> None:
-        spent, seen, due = 0.0, -1, -math.inf
-        while not self._looks.wait(max(LOOK, SHARE * spent)):
-            read = self.latest.records.read
-            if read == seen and self._looks.wait(IDLE - LOOK):
-                return
-            seen = read
-            try:
-                with cut_if(lambda: self._stop.is_set() or self._looks.is_set()):
-                    spent = self._evaluate()
-                    if time.monotonic() >= due:
-                        due = time.monotonic() + SHARE * self._look()
-            except ViewCut:
-                return
-            except BaseException as error:  # whatever it is, it must end the process rather than leave an old page
-                self._failure = error
-                self.stop()
-                return
-
-    def _stop_looking(self, looking: threading.Thread) -> None:
-        self._looks.set()
-        looking.join()
 
     def _settle(self) -> None:
         """Evaluate the rules and make the last view if it is needed, while the partitions are still ours."""
         self._report()
         if not self.monitor.partitions and self.monitor.replicas is None:
             return
-        self._evaluate()
+        self._views.evaluate()
         if self._last_view or self.ended:
             self._save()
             self.counts = self.monitor.counts()
-            self._look()
+            self._views.look()
 
     def _save(self) -> None:
         """Write a checkpoint before what takes long, since the process may be killed meanwhile."""

@@ -291,18 +291,18 @@ def test_views_are_made_less_often_when_they_cost_more(monkeypatch) -> None:
     waits: list[float] = []
     runner = made(MemorySource(records(events(10))))
     runner.source.start(runner.monitor)
-    runner._look()
+    runner._views.look()
     looks, views = [], []
-    monkeypatch.setattr(runner, "_evaluate", lambda: looks.append(runner.monitor.step([])) or 0.2)
-    monkeypatch.setattr(runner, "_look", lambda: views.append(1) or 5.0)
+    monkeypatch.setattr(runner._views, "evaluate", lambda: looks.append(runner.monitor.step([])) or 0.2)
+    monkeypatch.setattr(runner._views, "look", lambda: views.append(1) or 5.0)
 
     class Clock:
         def wait(self, seconds: float) -> bool:
             waits.append(seconds)
             return len(waits) == 4
 
-    monkeypatch.setattr(runner, "_looks", Clock())
-    runner._keep_looking()
+    monkeypatch.setattr(runner._views, "_looks", Clock())
+    runner._views._run()
 
     assert waits == [0.25, pytest.approx(1.8), 0.75, pytest.approx(1.8)]
     assert (len(looks), len(views)) == (2, 1)  # rules do not wait for a view that costs more
@@ -348,10 +348,10 @@ def test_rules_are_evaluated_in_the_end_without_a_view() -> None:
     """They see what the last view does not show."""
     source = MemorySource(records(events(10)))
     runner = made(source, ("n < 15",), last_view=False)
-    runner._look = lambda: 0.0
+    runner._views.look = lambda: 0.0
     thread = started(runner)
     until(lambda: [alert.state for alert in runner.alerts.engine.shown()] == ["firing"])
-    runner._looks.wait = lambda seconds: runner._stop.wait(PATIENCE)
+    runner._views._looks.wait = lambda seconds: runner._stop.wait(PATIENCE)
     source.add(records(events(20)[10:], start=10))
     until(lambda: runner.monitor.counts().total.n == 20)
     runner.stop()

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from support.monitor_events import CONFIG, NOW, records
 
-import stream_metrics.monitor.runner as module
-from stream_metrics.monitor import config
+from stream_metrics.monitor import config, view_thread
 from stream_metrics.monitor.alerts.alerting import Alerts
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.events.records import Record
@@ -62,8 +61,8 @@ def counted(path: Path) -> None:
 
 def test_stored_counts_are_shown_until_partitions_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts and windows are as stored and marked as waiting; not ready; then it goes on without an alert."""
-    monkeypatch.setattr(module, "LOOK", 0.02)
-    monkeypatch.setattr(module, "IDLE", 0.05)
+    monkeypatch.setattr(view_thread, "LOOK", 0.02)
+    monkeypatch.setattr(view_thread, "IDLE", 0.05)
     counted(tmp_path)
     monitor, views, reasons = opened(tmp_path), list[View](), list[str | None]()
     more = [{**event, "id": 1000 + at} for at, event in enumerate(EVENTS)]
