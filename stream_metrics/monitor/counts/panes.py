@@ -210,10 +210,15 @@ class Panes(Generic[State]):
         mine, theirs = ((each.inner, each.length, each.panes) for each in (self, other))
         if mine != theirs:
             raise MergeError(f"Expected the same state, length and number of panes, but got {mine} and {theirs}")
-        for number in sorted({*other._merges.frozen, *other._open}):
-            self._open[number] = self.alone(number).merge(other.alone(number))
-            self._written.pop(number, None)
-            self._merges.frozen.pop(number, None)
+        frozen = self._merges.frozen
+        new: dict[int, bytes] = other._merges.frozen
+        for number in sorted({*new, *other._open}):
+            if number in self._open or number in frozen or number in other._open:
+                self._open[number] = self.alone(number).merge(other.alone(number))
+                self._written.pop(number, None)
+                frozen.pop(number, None)
+            else:
+                frozen[number] = new[number]
         self._merges.forget_merges()
         if other.seen is not None:
             self._expire(other.seen)
