@@ -253,14 +253,15 @@ def _open(data: bytes) -> tuple[str, object]:
         )
     if data[4] != VERSION:
         raise DecodeError(f"Expected format version {VERSION}, but got {data[4]}")
-    if zlib.crc32(data[HEADER:]) != int.from_bytes(data[5:HEADER], "little"):
+    written = data[HEADER:]
+    if zlib.crc32(written) != int.from_bytes(data[5:HEADER], "little"):
         raise DecodeError("Expected the checksum to match, but the bytes were damaged or cut short")
     try:
-        body = decoded(data[HEADER:])
+        body = decoded(written)
         shortest = encoded(body)
     except (TypeError, ValueError, RecursionError) as error:
         raise DecodeError(f"Expected a msgpack body, but got bytes that are none: {error}") from error
-    if shortest != data[HEADER:]:
+    if shortest != written:
         raise DecodeError("Expected a msgpack body in its shortest form, but got a longer one")
     if not (isinstance(body, tuple) and len(body) == 2 and isinstance(body[0], str) and _is_kind(body[0])):
         kinds = sorted({*_MODULES, *_kinds})

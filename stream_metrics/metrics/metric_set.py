@@ -537,11 +537,15 @@ class MetricSet(ScoredUpdateBase, MetricBase):
             metric_set._set_threshold(real(threshold, "threshold"))
         metric_set.attach(counts)
         states = [] if metric_set.scored is None else metric_set.scored.states()
+        written_states = []
         for state, state_content in zip(states, contents[: len(states)], strict=True):
             written_state = type(state).from_content(state_content)
             if isinstance(written_state, ProbabilityLosses) and written_state.classes is not None:
                 raise ValueError("losses without classes of their own")  # a merge would forget them
-            state.merge(written_state)
+            state.check_merge(written_state)
+            written_states.append(written_state)
+        if metric_set.scored is not None:
+            metric_set.attach_scored(metric_set.scored.replaced(written_states))
         folds, removed = contents[len(states) : len(states) + 1], contents[len(states) + 1 :]
         if len(removed) > (metric_set.scored is not None):
             raise ValueError("the states of a set, its folds and the samples removed")

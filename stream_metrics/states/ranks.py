@@ -408,9 +408,7 @@ class RankSketch(RankCounters, Portable):
         return cells + groups * (24 * full + 4 * self.sample + 16 + 80) + 8 * full + 256
 
     def _content(self) -> list[object]:
-        frozen = self.copy()  # other threads may count while columns are written
-        configuration = [self.buckets, self.sample, self.pos_label, self.pairs]
-        return [configuration, frozen.n, frozen.abstained, *frozen.pack()]
+        return _written(self.copy())  # other threads may count while columns are written
 
     @classmethod
     def _restore(cls, content: Any) -> Self:
@@ -423,13 +421,17 @@ class RankSketch(RankCounters, Portable):
             raise ValueError("whole numbers of samples and appearances")
         state = cls(buckets, sample, pos_label, pairs)
         state.restore(list(labels), list(appearances), weights, list(columns), n, abstained, places, rounded)
-        again = state.to_content()
+        again = _written(state)
         if again[6] != list(columns) or repr(_frozen(again[:6] + again[7:])) != repr(content[:6] + content[7:]):
             raise ValueError("what this state would be written as")
         return state
 
     def __repr__(self) -> str:
         return f"RankSketch({quantity(self.n, 'sample')}, {quantity(len(self.labels), 'class')})"
+
+
+def _written(state: RankSketch) -> list[object]:
+    return [[state.buckets, state.sample, state.pos_label, state.pairs], state.n, state.abstained, *state.pack()]
 
 
 def _frozen(value: object) -> object:

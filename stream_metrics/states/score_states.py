@@ -208,6 +208,13 @@ class ScoreStates(ScoreCounters):
         """Return the states there are."""
         return [state for state in (self.losses, self.ranks, self.confidence) if state is not None]
 
+    def replaced(self, states: Iterable[Any]) -> ScoreStates:
+        """Return these options with other states, which `states` would return."""
+        given, mine = iter(states), (self.losses, self.ranks, self.confidence)
+        three: list[Any] = [None if state is None else next(given) for state in mine]
+        losses, ranks, sure = three
+        return ScoreStates(ranks, sure, losses, self.labels, self.threshold)
+
     def count(self, steps: Steps, taken: int) -> None:
         """Count one sample, which takes so much capacity, in all states or in none."""
         if len(steps) > 1:

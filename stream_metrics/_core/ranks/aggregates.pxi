@@ -24,8 +24,15 @@ cdef double UNIT = 2.0**-64  # the largest rounding error of a weight
 cdef int sort_cells(ScoreHistogram *c) except -1:
     """Update `order`."""
     cdef Py_ssize_t cell
+    cdef bint ascending = True
     cdef Keyed *by
     if c.sorted or c.used == 0:
+        return 0
+    for cell in range(c.used):  # as cells are read from bytes
+        c.order[cell] = <cell_t> cell
+        ascending = ascending and (cell == 0 or record_of(c, cell)[0] > record_of(c, cell - 1)[0])
+    if ascending:
+        c.sorted = True
         return 0
     by = sort_buffer(c.used)
     for cell in range(c.used):
