@@ -73,7 +73,6 @@ def test_intervals_for_all_looks_are_those_of_one_matrix() -> None:
 
 @pytest.mark.parametrize("valid", ["fixed", "anytime"])
 def test_means_over_some_classes_are_those_of_their_intervals_together(valid: str) -> None:
-    """To the last bit."""
     snapshots = some_matrices(4)
     evaluations = [each.evaluation for each in snapshots]
     classes = {at: np.flatnonzero(each.views["counts"].true_totals) for at, each in enumerate(evaluations) if at % 7}
@@ -83,8 +82,7 @@ def test_means_over_some_classes_are_those_of_their_intervals_together(valid: st
         assert ends.keys() == classes.keys()
         for at, own in classes.items():
             low, high, _ = class_bounds(evaluations[at], key, 1 - 0.05 / len(own), valid=valid)
-            expected = tuple(math.fsum(end[own].tolist()) / len(own) for end in (low, high))
-            assert repr(tuple(ends[at][:2])) == repr(expected)
+            check(ends[at], *(math.fsum(end[own].tolist()) / len(own) for end in (low, high)))
 
 
 def test_metrics_of_other_kinds_are_left_to_the_interval_of_one() -> None:

@@ -15,7 +15,6 @@ make it worse: where they are likely, so are classes seen once, and the note giv
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -35,13 +34,12 @@ __all__ = [
     "THIN",
     "asymptotic",
     "asymptotic_classes",
-    "doubt",
     "effective_count",
     "few_samples",
     "influence",
+    "leaning",
     "least_cells",
     "least_cells_of_classes",
-    "least_of_thin",
     "least_samples",
     "padded",
     "thin_share",
@@ -54,6 +52,7 @@ FEW_CLASSES = 10  # of more, the prior of the posterior weighs next to nothing i
 FEWEST_SINGLE = 2  # classes with one sample
 THIN_SHARE = 0.25  # of a variance
 ONE_CLASS = "only one class has samples, and the value says nothing of any other"
+NO_HIT = "a class without a hit decides the value alone"
 HALF = 0.5  # a sample: what Jeffreys' prior adds
 
 
@@ -93,20 +92,19 @@ def asymptotic(c: Counts, one: BatchedCounts, slopes: Gradient) -> tuple[bool, s
     if np.count_nonzero(c.true_totals) == 1:
         return False, ONE_CLASS
     weights, f, places = influence(one, slopes)
-    count = effective_count(weights, f)
-    note = doubt(c, count, lambda: thin_share(c, weights, f, places))
+    count, note = effective_count(weights, f), ""
+    if c.k > 2 and not count:
+        note = NO_HIT
+    elif least_samples(c) < _least_of_thin(c.k) and thin_share(c, weights, f, places) > THIN_SHARE:
+        note = leaning(c)
     if slopes.cells is not None and c.k <= FEW_CLASSES:  # the gradient in empty cells is not known
         return False, note
     return count >= ENOUGH, note
 
 
-def doubt(c: Counts, count: float, thin: Callable[[], float]) -> str:
-    """Return why no interval is to be trusted, or "", given `effective_count` and `thin_share`."""
-    if c.k > 2 and not count:
-        return "a class without a hit decides the value alone"
-    if least_samples(c) < least_of_thin(c.k) and thin() > THIN_SHARE:
-        return f"{_thin_classes(c)}, and the value leans on them"
-    return ""
+def leaning(c: Counts) -> str:
+    """Return that a value leans on classes with next to no samples, and how many there are."""
+    return f"{_thin_classes(c)}, and the value leans on them"
 
 
 def asymptotic_classes(c: Counts) -> NDArray[np.bool_]:
@@ -155,11 +153,11 @@ def thin_share(c: Counts, weights: Floats, f: Floats, places: Places) -> float:
 @memoized
 def _thin_totals(c: Counts) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Tell which true and predicted totals are small; the average class, the last one, is not."""
-    least = least_of_thin(c.k)
+    least = _least_of_thin(c.k)
     return np.append(c.true_totals < least, False), np.append(c.predicted_totals < least, False)
 
 
-def least_of_thin(k: int) -> int:
+def _least_of_thin(k: int) -> int:
     """Return of how many samples a class says something of itself, by the number of classes."""
     return THIN if k <= 2 else THIN_OF_MANY
 
@@ -167,7 +165,7 @@ def least_of_thin(k: int) -> int:
 @memoized
 def _thin_classes(c: Counts) -> str:
     """Return how many classes have next to no samples or predictions, as text; "" if none has."""
-    true, predicted, least = c.true_totals, c.predicted_totals, least_of_thin(c.k)
+    true, predicted, least = c.true_totals, c.predicted_totals, _least_of_thin(c.k)
     few = int(np.count_nonzero(np.minimum(true, predicted)[true + predicted > 0] < least))
     if not few:
         return ""

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from stream_metrics.catalog.table import CATALOG
 from stream_metrics.evaluation.evaluation import Evaluation
 from stream_metrics.formulas.protocol import Counts, Floats
 from stream_metrics.formulas.stats.normal import normal_quantile
-from stream_metrics.inference.intervals.adequacy import ENOUGH, HALF, THIN, THIN_OF_MANY, THIN_SHARE, doubt
+from stream_metrics.inference.intervals.adequacy import ENOUGH, HALF, NO_HIT, THIN, THIN_OF_MANY, THIN_SHARE, leaning
 from stream_metrics.inference.intervals.anytime import (
     ADDED,
     MEANS,
@@ -40,6 +41,7 @@ from stream_metrics.inference.intervals.sequences import beta_binomial_sequence
 __all__ = ["Ends", "ManyMatrices"]
 
 FAR = 2.0**62  # more than any count
+Flags: TypeAlias = NDArray[np.bool_]
 
 
 class Ends(NamedTuple):
@@ -48,6 +50,20 @@ class Ends(NamedTuple):
     low: float
     high: float
     note: str = ""
+
+
+class _Kinds(NamedTuple):
+    """What kinds of classes, matrices and cells there are; what `adequacy` asks of them."""
+
+    occurs: Flags  # of classes
+    sure: Flags  # of matrices, with enough of everything in each class
+    several: Flags  # of matrices, with more than one true class
+    unseen: Flags  # of classes, in matrices with a class that is never true or never predicted
+    padded: RaggedCounts | None  # if there are such matrices
+    some_thin: Flags  # of matrices, with a class of next to no samples or predictions
+    thin_true: Flags
+    thin_predicted: Flags
+    thin_cells: Flags
 
 
 class ManyMatrices:
@@ -94,42 +110,55 @@ class ManyMatrices:
     def _delta(self, key: str, values: dict[int, float], slopes: Gradient, zero: float) -> dict[int, Ends]:
         """Return the intervals that may be taken as normal."""
         c, row = self._counts, CATALOG[key]
-        se, (sure, count, thin) = _standard_errors(c, slopes), self._judged(key, slopes, zero)
-        several = np.greater(c.class_sums(c.true_totals != 0), 1)
-        normal = np.greater(se * c.total, ROUNDING) & (sure | (several & np.greater_equal(count, ENOUGH)))
-        doubtful = ~sure & (np.greater(thin, THIN_SHARE) | ((c.sizes > 2) & ~(count > 0)))
+        se, (count, thin), sure = _standard_errors(c, slopes), self._judged(key, slopes, zero), self._kinds.sure
+        normal = (se * c.total > ROUNDING) & (sure | (self._kinds.several & (count >= ENOUGH)))
+        without_hit = ~sure & (c.sizes > 2) & ~(count > 0)
+        leans = ~sure & self._kinds.some_thin & (thin > THIN_SHARE)
         z, ends = -normal_quantile((1 - self._request.level) / 2), dict[int, Ends]()
-        for at, value in values.items():
-            if normal[at]:
-                view, share = self._views[at], float(thin[at])
-                note = doubt(view, float(count[at]), lambda share=share: share) if doubtful[at] else ""  # type: ignore[misc]
-                low, high = on_logit_scale(value, float(se[at]), (row.low, row.high), z)
+        columns = zip(*(part.tolist() for part in (normal, se, without_hit, leans)), strict=True)
+        for at, (is_normal, error, lost, leaning_on_few) in enumerate(columns):
+            if is_normal and at in values:
+                note = NO_HIT if lost else leaning(self._views[at]) if leaning_on_few else ""
+                low, high = on_logit_scale(values[at], error, (row.low, row.high), z)
                 ends[at] = Ends(float(low), float(high), note)
         return ends
 
-    def _judged(self, key: str, slopes: Gradient, zero: float) -> tuple[NDArray[np.bool_], Floats, Floats]:
-        """Return whether counts are enough in all classes; the effective count; the share of thin classes.
+    def _judged(self, key: str, slopes: Gradient, zero: float) -> tuple[Floats, Floats]:
+        """Return the effective count, and the share of the variance from thin classes; see `adequacy.asymptotic`."""
+        c, kinds = self._counts, self._kinds
+        if kinds.padded is not None:  # 0/0 has no gradient, but half a sample has one
+            with_halves = gradient(key, kinds.padded, zero)
+            slopes = Gradient(*(np.where(kinds.unseen, b, a) for a, b in zip(slopes[:3], with_halves[:3], strict=True)))
+        cells, added = _influence(c, slopes, kinds.occurs)
+        squares, added_squares = cells * cells, added * added
+        parts, added_parts = c.values * squares, kinds.occurs * HALF * added_squares
+        second = c.cell_sums(parts) + c.class_sums(added_parts.sum(0))
+        fourth = c.cell_sums(parts * squares) + c.class_sums((added_parts * added_squares).sum(0))
+        added_thin = (added_parts[0] + added_parts[1]) * kinds.thin_true + added_parts[2] * kinds.thin_predicted
+        thin = c.cell_sums(parts * kinds.thin_cells) + c.class_sums(added_thin)
+        return np.where(fourth > 0, second * second / fourth, 0.0), np.where(second > 0, thin / second, 0.0)
 
-        See `adequacy.asymptotic`.
-        """
-        c = self._counts
+    @cached_property
+    def _kinds(self) -> _Kinds:
+        c, where = self._counts, self._counts.where
         d, true, predicted = c.totals
         occurs = true + predicted > 0
-        sure = c.least(np.where(occurs, np.minimum(np.minimum(d, true - d), predicted - d), FAR)) >= ENOUGH
+        least = c.least(np.where(occurs, np.minimum(np.minimum(d, true - d), predicted - d), FAR))
         fewest = c.least(np.where(occurs, np.minimum(true, predicted), FAR))
-        if (fewest == 0).any():  # 0/0 has no gradient, but half a sample has one
-            unseen, with_halves = (fewest == 0)[c.owner], gradient(key, c.padded(HALF * occurs), zero)
-            slopes = Gradient(*(np.where(unseen, b, a) for a, b in zip(slopes[:3], with_halves[:3], strict=True)))
-        cells, added = _influence(c, slopes, occurs)
-        parts, added_parts = c.values * cells * cells, occurs * HALF * added * added
-        second = c.cell_sums(parts) + c.class_sums(added_parts.sum(0))
-        fourth = c.cell_sums(parts * cells * cells) + c.class_sums((added_parts * added * added).sum(0))
+        unseen = fewest == 0
         few = np.where(c.classes <= 2, THIN, THIN_OF_MANY)
-        few_true, few_predicted, where = true < few, predicted < few, c.where
-        leaning = few_true[where.rows] | (few_predicted[where.columns] & (where.rows != where.columns))
-        thin = c.cell_sums(parts * leaning)
-        thin += c.class_sums((added_parts[0] + added_parts[1]) * few_true + added_parts[2] * few_predicted)
-        return sure, np.where(fourth > 0, second * second / fourth, 0.0), np.where(second > 0, thin / second, 0.0)
+        thin_true, thin_predicted = true < few, predicted < few
+        return _Kinds(
+            occurs,
+            sure=least >= ENOUGH,
+            several=c.class_sums(true != 0) > 1,
+            unseen=unseen[c.owner],
+            padded=c.padded(HALF * occurs) if unseen.any() else None,
+            some_thin=fewest < np.where(c.sizes <= 2, THIN, THIN_OF_MANY),
+            thin_true=thin_true,
+            thin_predicted=thin_predicted,
+            thin_cells=thin_true[where.rows] | (thin_predicted[where.columns] & (where.rows != where.columns)),
+        )
 
     def _watched(self, key: str, values: dict[int, float], slopes: Gradient, zero: float) -> dict[int, Ends]:
         """Return the intervals for all looks; see `count_intervals`."""
@@ -149,7 +178,7 @@ class ManyMatrices:
                 ends[at] = Ends(row.low, row.high, TOO_EARLY)
         return ends
 
-    def _steady(self, key: str, zero: float) -> NDArray[np.bool_]:
+    def _steady(self, key: str, zero: float) -> Flags:
         """Tell where an asymptotic sequence may have started; see `anytime.steady`."""
         every = np.ones(len(self._counts.owner), bool)
         c = self._counts.padded(HALF * every)
@@ -192,10 +221,8 @@ class ManyMatrices:
             value = np.concatenate([self._evaluations[at].value_and_undefined(key)[0][classes[at]] for at in some])
             low, high = (np.where(n[places] > 0, part, math.nan) for part in (low, high))
             low, high = np.where(value < low, value, low), np.where(value > high, value, high)
-            for i, at in enumerate(some):
-                part = slice(i * size, (i + 1) * size)
-                first, last = (math.fsum(end[part].tolist()) / size for end in (low, high))
-                ends[at] = Ends(first, last)
+            means = ((end.reshape(len(some), size).sum(1) / size).tolist() for end in (low, high))
+            ends |= {at: Ends(*both) for at, *both in zip(some, *means, strict=True)}
         return ends
 
 
@@ -207,7 +234,7 @@ def _standard_errors(c: RaggedCounts, slopes: Gradient) -> Floats:
 
 
 def _influence(
-    c: RaggedCounts, slopes: Gradient, occurs: NDArray[np.bool_]
+    c: RaggedCounts, slopes: Gradient, occurs: Flags
 ) -> tuple[Floats, Floats]:
     """Return the influence of a sample in each cell, and of the three that are added in each class that occurs.
 
