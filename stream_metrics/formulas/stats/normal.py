@@ -23,7 +23,9 @@ __all__ = ["beta_cdf", "beta_quantile", "distinct_pairs", "expit", "log_beta", "
 
 STEPS = 200
 FARTHEST = 700.0  # on the logit scale
+CLOSE = 1e-7  # standard deviations
 MANY = 1e4  # degrees of freedom
+HALF_OF_DIGITS = 2.0**26
 FEW = 16  # numbers that are not worth a search for equal ones
 
 
@@ -39,10 +41,21 @@ def distinct_pairs(x: Floats, n: Floats) -> DistinctPairs | None:
     """Return the distinct pairs; None if there are no equal ones, or few pairs. Of many classes many are alike."""
     if x.size <= FEW:
         return None
-    pairs = np.empty(x.size, np.complex128)  # complex numbers are sorted ten times as fast as columns
-    pairs.real, pairs.imag = x.ravel(), n.ravel()
-    own, places = np.unique(pairs, return_inverse=True)
-    return DistinctPairs(own.real, own.imag, places.reshape(x.shape)) if len(own) < x.size else None
+    if _fits_half(x) and _fits_half(n):  # as one number each, which are sorted five times as fast
+        own, places = np.unique(n * HALF_OF_DIGITS + x, return_inverse=True)
+        own_n = np.floor(own / HALF_OF_DIGITS)
+        own_x = own - own_n * HALF_OF_DIGITS
+    else:
+        pairs = np.empty(x.size, np.complex128)  # complex numbers are sorted ten times as fast as columns
+        pairs.real, pairs.imag = x.ravel(), n.ravel()
+        own, places = np.unique(pairs, return_inverse=True)
+        own_x, own_n = own.real, own.imag
+    return DistinctPairs(own_x, own_n, places.reshape(x.shape)) if len(own) < x.size else None
+
+
+def _fits_half(numbers: Floats) -> bool:
+    """Return whether numbers are whole and have at most half of the digits of a float."""
+    return bool(numbers.min() >= 0 and numbers.max() < HALF_OF_DIGITS and (numbers == np.floor(numbers)).all())
 
 
 @lru_cache(maxsize=64)
@@ -100,8 +113,13 @@ def beta_quantile(q: float, a: float, b: float) -> float:
 
 
 def _beta_logit(q: float, a: float, b: float, u: float) -> float:
-    """Return the logit of the quantile by Newton's steps from `u`, inside a bracket."""
+    """Return the logit of the quantile by Newton's steps from `u`, inside a bracket.
+
+    After a step that is small beside the standard deviation the error is about its square, below that of the tail.
+    Another step would only follow the rounding of the tail, often out of the bracket and into forty bisections.
+    """
     low, high = -FARTHEST, FARTHEST
+    small = CLOSE * math.sqrt(1 / a + 1 / b)
     u = min(max(u, -30.0), 30.0)
     for _ in range(STEPS):
         x, y = expit(u), expit(-u)
@@ -111,6 +129,8 @@ def _beta_logit(q: float, a: float, b: float, u: float) -> float:
         slope = beta_term(a, b, x, y, gap)
         step = excess / slope if slope > TINY else math.inf
         after = u - step
+        if abs(step) <= small:
+            return after
         if not low < after < high:
             after = (low + high) / 2
         if abs(after - u) <= 4 * ENOUGH * max(1.0, abs(u)):
