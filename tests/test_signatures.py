@@ -146,6 +146,9 @@ def test_a_weight_by_another_name_is_w(name: str, word: str) -> None:
     assert state == MADE[name]()
 
 
+SCORED = (sm.ROCAUC(pos_label="a"), sm.HandTillAUC(), sm.LogLoss(), sm.RankSketch(), sm.MetricSet(scores=True))
+
+
 @pytest.mark.parametrize(
     ("container", "more"),
     [
@@ -155,6 +158,11 @@ def test_a_weight_by_another_name_is_w(name: str, word: str) -> None:
         (sm.ByGroup(sm.TimeWindow(sm.Accuracy(), "1h")), {"t": 0, "group": 1}),
         (sm.Fading(sm.Accuracy(), 5), {}),
         (sm.Rolling(sm.Accuracy(), 5), {}),
+        *((of_scores, {}) for of_scores in SCORED),
+        *((sm.Rolling(of_scores, 5), {}) for of_scores in SCORED),
+        *((sm.TimeWindow(of_scores, "1h"), {"t": 0}) for of_scores in SCORED),
+        *((sm.ByGroup(of_scores), {"group": 1}) for of_scores in SCORED),
+        *((sm.Fading(of_scores, 5), {}) for of_scores in SCORED),
     ],
 )
 @pytest.mark.parametrize("counted", [0, 1])
@@ -164,8 +172,23 @@ def test_a_sample_without_a_prediction_is_a_call_with_too_few_arguments(
     """As for a metric, in the first call and where the labels are known."""
     state = container.copy()
     for _ in range(counted):
-        state.update("a", "a", **more)
+        state.update("a", {"a": 1.0}, **more)
     before = state.to_bytes()
     with pytest.raises(TypeError, match=r"needs a prediction"):
         state.update("a", **more)
     assert state.to_bytes() == before
+    for spelled in ({"y_pred": None}, {"y_pred": {}}, {"scores": None}):
+        state.update("a", **spelled, **more)
+    assert state.abstained == 3
+
+
+def test_a_sample_without_a_prediction_is_not_reverted() -> None:
+    """It cannot have been counted."""
+    for make in (sm.Accuracy, sm.ROCAUC, sm.LogLoss, sm.RankSketch, lambda: sm.MetricSet(scores=True)):
+        state = make()
+        state.update(1, None)
+        with pytest.raises(TypeError, match=r"needs a prediction"):
+            state.revert(1)
+        assert state.abstained == 1
+        state.revert(1, scores=None)
+        assert state.abstained == 0

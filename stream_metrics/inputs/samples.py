@@ -53,7 +53,7 @@ def plain_sample(
 
     `classes` name a row of scores that comes without, and `keys` knows what keys of scores name.
     """
-    if len(given) == 1 and reads != "both" and "scores" not in more:
+    if len(given) == 1 and "scores" not in more:
         raise TypeError("update() needs a prediction: `y_pred`, or `scores` for a state of scores")
     more = dict(more)
     y_pred, scores = (given[1] if len(given) > 1 else None), more.pop("scores", None)

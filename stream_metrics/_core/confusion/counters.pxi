@@ -276,7 +276,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         finally:
             self.leave()
 
-    def update(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None):
+    def update(self, y_true, y_pred=MISSING, w=1, *, scores=MISSING, classes=None):
         """Count one sample.
 
         Parameters
@@ -299,7 +299,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
-        if y_pred is MISSING or scores is not None or classes is not None:
+        if y_pred is MISSING or scores is not MISSING or classes is not None:
             self.count(y_true, chosen_labels(self, y_pred, scores, classes), w)
         else:
             self.count(y_true, y_pred, w)
@@ -417,7 +417,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
             refuse_samples(times, self.largest_type_count())
         return 0
 
-    def revert(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None):
+    def revert(self, y_true, y_pred=MISSING, w=1, *, scores=MISSING, classes=None):
         """Undo one `update` with the same arguments.
 
         Parameters
@@ -887,7 +887,8 @@ cdef class ConfusionCounters(ConfusionAggregates):
 
 cdef dict score_arguments(object scores, object classes):
     """Return the optional arguments of a prediction that were given."""
-    return {name: value for name, value in (("scores", scores), ("classes", classes)) if value is not None}
+    return {name: value for name, value in (("scores", scores), ("classes", classes))
+            if value is not None and value is not MISSING}
 
 
 cdef class UpdateBase(Guarded):
@@ -902,7 +903,7 @@ cdef class UpdateBase(Guarded):
         self.state = state
         self.counts = state if isinstance(state, ConfusionCounters) else None
 
-    def update(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None, unit=None):
+    def update(self, y_true, y_pred=MISSING, w=1, *, scores=MISSING, classes=None, unit=None):
         """Count one sample.
 
         Parameters
@@ -930,7 +931,7 @@ cdef class UpdateBase(Guarded):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
-        if y_pred is MISSING or scores is not None or classes is not None or unit is not None:
+        if y_pred is MISSING or scores is not MISSING or classes is not None or unit is not None:
             self.update_named(y_true, self.chosen(y_pred, scores, classes), w, classes, unit)
         elif self.counts is not None:
             self.counts.count(y_true, y_pred, w)
@@ -953,7 +954,7 @@ cdef class UpdateBase(Guarded):
             return chosen_labels(self, y_pred, scores, classes)
         return chosen_scores(self, y_pred, scores)
 
-    def revert(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None, unit=None):
+    def revert(self, y_true, y_pred=MISSING, w=1, *, scores=MISSING, classes=None, unit=None):
         """Undo one `update` with the same arguments.
 
         Parameters
@@ -998,7 +999,7 @@ cdef class SetUpdateBase(UpdateBase):
         """Pass samples also to these states of scores; None if there are none."""
         self.scored = scored
 
-    def update(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None, unit=None):
+    def update(self, y_true, y_pred=MISSING, w=1, *, scores=MISSING, classes=None, unit=None):
         """Count one sample.
 
         Parameters
@@ -1027,17 +1028,19 @@ cdef class SetUpdateBase(UpdateBase):
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
         if y_pred is MISSING:
-            if scores is None and self.scored is None:
-                raise no_prediction(self)
+            if scores is MISSING:
+                raise no_prediction(self, self.scored is not None)
             self.update(y_true, None, w, scores=scores, classes=classes, unit=unit)
+        elif scores is None:
+            self.update(y_true, y_pred, w, classes=classes, unit=unit)
         elif unit is not None:
             self._update_unit(unit, y_true, y_pred, w, score_arguments(scores, classes))
-        elif self.scored is None and scores is None and classes is None:
+        elif self.scored is None and scores is MISSING and classes is None:
             self.counts.count(y_true, y_pred, w)
         else:
-            self._update_scored(y_true, y_pred, w, scores, classes)
+            self._update_scored(y_true, y_pred, w, None if scores is MISSING else scores, classes)
 
-    def revert(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None, unit=None):
+    def revert(self, y_true, y_pred=MISSING, w=1, *, scores=MISSING, classes=None, unit=None):
         """Undo one `update` with the same arguments.
 
         Parameters
@@ -1062,12 +1065,12 @@ cdef class SetUpdateBase(UpdateBase):
             If the counts show that there was no such update. Nothing changes then.
         """
         if y_pred is MISSING:
-            if scores is None and self.scored is None:
-                raise no_prediction(self)
+            if scores is MISSING:
+                raise no_prediction(self, self.scored is not None)
             y_pred = None
         if unit is not None or self.unit_folds:
             self._revert_unit(unit, y_true, y_pred, w, score_arguments(scores, classes))
-        elif self.scored is None and scores is None and classes is None:
+        elif self.scored is None and (scores is MISSING or scores is None) and classes is None:
             self.counts.revert(y_true, y_pred, w)
         else:
-            self._revert_scored(y_true, y_pred, w, scores, classes)
+            self._revert_scored(y_true, y_pred, w, None if scores is MISSING else scores, classes)

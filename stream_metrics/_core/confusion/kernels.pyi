@@ -149,7 +149,7 @@ class ConfusionCounters(ConfusionAggregates):
         y_pred: object = ...,
         w: object = 1,
         *,
-        scores: object = None,
+        scores: object = ...,
         classes: Iterable[Label] | None = None,
     ) -> None: ...
     def revert(
@@ -158,7 +158,7 @@ class ConfusionCounters(ConfusionAggregates):
         y_pred: object = ...,
         w: object = 1,
         *,
-        scores: object = None,
+        scores: object = ...,
         classes: Iterable[Label] | None = None,
     ) -> None: ...
     def check_revert(self, y_true: object, y_pred: object, w: object = 1) -> None: ...
@@ -216,7 +216,7 @@ class UpdateBase(Guarded):
         y_pred: object = ...,
         w: object = 1,
         *,
-        scores: object = None,
+        scores: object = ...,
         classes: Iterable[Label] | None = None,
         unit: object = None,
     ) -> None: ...
@@ -226,7 +226,7 @@ class UpdateBase(Guarded):
         y_pred: object = ...,
         w: object = 1,
         *,
-        scores: object = None,
+        scores: object = ...,
         classes: Iterable[Label] | None = None,
         unit: object = None,
     ) -> None: ...
@@ -251,7 +251,7 @@ class SetUpdateBase(UpdateBase):
         y_pred: object = ...,
         w: object = 1,
         *,
-        scores: object = None,
+        scores: object = ...,
         classes: object = None,
         unit: object = None,
     ) -> None: ...
@@ -261,7 +261,7 @@ class SetUpdateBase(UpdateBase):
         y_pred: object = ...,
         w: object = 1,
         *,
-        scores: object = None,
+        scores: object = ...,
         classes: object = None,
         unit: object = None,
     ) -> None: ...

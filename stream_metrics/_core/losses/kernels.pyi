@@ -40,7 +40,7 @@ class LossSums(Guarded):
         y_pred: object = ...,
         w: object = 1,
         *,
-        scores: object = None,
+        scores: object = ...,
         classes: Iterable[Label] | None = None,
     ) -> None: ...
     def revert(
@@ -49,7 +49,7 @@ class LossSums(Guarded):
         y_pred: object = ...,
         w: object = 1,
         *,
-        scores: object = None,
+        scores: object = ...,
         classes: Iterable[Label] | None = None,
     ) -> None: ...
     def check_revert(self, y_true: object, scores: object, w: object = 1) -> None: ...

@@ -115,7 +115,7 @@ cdef class LossSums(Guarded):
             measure_mapping(dict(zip(classes, values)), truth, position, False, s)
         return True
 
-    def update(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None):
+    def update(self, y_true, y_pred=MISSING, w=1, *, scores=MISSING, classes=None):
         """Count one sample.
 
         Parameters
@@ -140,7 +140,7 @@ cdef class LossSums(Guarded):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
-        if y_pred is MISSING or scores is not None or classes is not None:
+        if y_pred is MISSING or scores is not MISSING or classes is not None:
             self.count_sample(y_true, chosen_scores(self, y_pred, scores), w, classes_of(self, classes))
         else:
             self.count_sample(y_true, y_pred, w, self.classes)
@@ -168,7 +168,7 @@ cdef class LossSums(Guarded):
         count(&self.sums, &s, whole, part)
         return 0
 
-    def revert(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None):
+    def revert(self, y_true, y_pred=MISSING, w=1, *, scores=MISSING, classes=None):
         """Undo one `update` with the same arguments.
 
         Parameters

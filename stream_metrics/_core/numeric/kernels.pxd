@@ -33,7 +33,7 @@ cdef class Guarded:
     cdef int count_prediction(self, object y_true, object y_pred, object w) except -1
 
 
-cdef object no_prediction(object owner)
+cdef object no_prediction(object owner, bint scored)
 cpdef object chosen_scores(object owner, object y_pred, object scores)
 cpdef object chosen_labels(object owner, object y_pred, object scores, object classes)
 

@@ -25,7 +25,7 @@ cdef class RankCounters(Guarded):
             histogram_free(self.classes[i].histogram)
         PyMem_RawFree(self.classes)
 
-    def update(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None):
+    def update(self, y_true, y_pred=MISSING, w=1, *, scores=MISSING, classes=None):
         """Count one sample.
 
         Parameters
@@ -51,7 +51,7 @@ cdef class RankCounters(Guarded):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
-        if y_pred is MISSING or scores is not None:
+        if y_pred is MISSING or scores is not MISSING:
             count_one(self, y_true, chosen_scores(self, y_pred, scores), w, classes)
         else:
             count_one(self, y_true, y_pred, w, classes)
@@ -59,7 +59,7 @@ cdef class RankCounters(Guarded):
     cdef int count_prediction(self, object y_true, object y_pred, object w) except -1:
         return count_one(self, y_true, y_pred, w, None)
 
-    def revert(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None):
+    def revert(self, y_true, y_pred=MISSING, w=1, *, scores=MISSING, classes=None):
         """Undo one `update` with the same arguments, possible while every column is exact.
 
         Parameters

@@ -156,7 +156,7 @@ class RankCounters(Guarded):
         y_pred: object = ...,
         w: object = 1,
         *,
-        scores: object = None,
+        scores: object = ...,
         classes: Iterable[Label] | None = None,
     ) -> None: ...
     def revert(
@@ -165,7 +165,7 @@ class RankCounters(Guarded):
         y_pred: object = ...,
         w: object = 1,
         *,
-        scores: object = None,
+        scores: object = ...,
         classes: Iterable[Label] | None = None,
     ) -> None: ...
     def check_revert(self, y_true: object, scores: object, w: object = 1, classes: object = None) -> None: ...

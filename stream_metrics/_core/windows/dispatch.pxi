@@ -83,13 +83,13 @@ cdef inline bint read_time(object moment, int64_t *now) except -1:
 cdef dict given_options(object t, object group, object scores, object classes, object unit):
     """Return the optional arguments that were given."""
     given = (("t", t), ("group", group), ("scores", scores), ("classes", classes), ("unit", unit))
-    return {name: value for name, value in given if value is not None}
+    return {name: value for name, value in given if value is not None and value is not MISSING}
 
 
 cdef inline int deliver(object state, ConfusionCounters counts, object y_true, object y_pred, object w, object t,
                         object group, object scores, object classes, object unit) except -1:
     """Count a sample in a state."""
-    if t is None and group is None and scores is None and classes is None and unit is None:
+    if t is None and group is None and scores is MISSING and classes is None and unit is None:
         if counts is not None:
             counts.count(y_true, y_pred, w)
         else:
@@ -102,7 +102,7 @@ cdef inline int deliver(object state, ConfusionCounters counts, object y_true, o
 cdef tuple plain_sample(object inner, object y_true, object y_pred, object w):
     """Return a sample as plain values that counters like those of `inner` count alike."""
     cdef ConfusionCounters counts = counters_in(inner)
-    y_pred = chosen_labels(inner, y_pred, None, None)
+    y_pred = chosen_labels(inner, y_pred, MISSING, None)
     weight = plain_weight(w)
     truth = counts.label_index.admitted(y_true, "y_true", None)
     return truth, counts.label_index.admit_prediction(y_pred, y_true), weight
@@ -161,7 +161,7 @@ cdef class PaneUpdateBase(Guarded):
         """The function that returns the time of a sample without one."""
         return self.clock_
 
-    def update(self, y_true, y_pred=MISSING, w=1, *, t=None, group=None, scores=None, classes=None, unit=None):
+    def update(self, y_true, y_pred=MISSING, w=1, *, t=None, group=None, scores=MISSING, classes=None, unit=None):
         """Count one sample at its time.
 
         Parameters
@@ -200,12 +200,15 @@ cdef class PaneUpdateBase(Guarded):
         A sample for an expired pane is not counted, but adds to `dropped`.
         """
         cdef int64_t now = 0, taken = cost(w)
+        if scores is None:
+            return self.update(y_true, None if y_pred is MISSING else y_pred, w, t=t, group=group, classes=classes,
+                               unit=unit)
         moment = self.clock_() if t is None else t
         if not read_time(moment, &now):
             now = self._instant(moment)
         if taken > PLAUSIBLE and t is None and abs(taken - now // 1000000000) < PLAUSIBLE:
             raise WeightError(argument="w", expected="to be a weight", but=f"got the time {w!r}; pass it as `t=`")
-        if (group is None and scores is None and classes is None and unit is None and self.first <= now < self.last
+        if (group is None and scores is MISSING and classes is None and unit is None and self.first <= now < self.last
                 and (now <= self._latest or now < self._due) and self.counts is not None and self.holder == 0
                 and taken <= self._capacity and self.counts.try_count(y_true, y_pred, w)):
             self._capacity -= taken
@@ -218,7 +221,7 @@ cdef class PaneUpdateBase(Guarded):
                           object scores,
                           object classes, object unit) except -1:
         """Count one sample in a section; labels and a weight are read before it."""
-        if self.counted and group is None and scores is None and classes is None and unit is None:
+        if self.counted and group is None and scores is MISSING and classes is None and unit is None:
             y_true, y_pred, w = plain_sample(self.inner, y_true, y_pred, w)
         self.enter()
         try:
@@ -349,7 +352,7 @@ cdef class GroupUpdateBase(Guarded):
     def __cinit__(self, *args, **kwargs):
         self._slots, self._folded = {}, {}
 
-    def update(self, y_true, y_pred=MISSING, w=1, *, group, t=None, scores=None, classes=None, unit=None):
+    def update(self, y_true, y_pred=MISSING, w=1, *, group, t=None, scores=MISSING, classes=None, unit=None):
         """Count one sample of a group.
 
         Parameters
@@ -384,11 +387,14 @@ cdef class GroupUpdateBase(Guarded):
         cdef PyObject *entry
         cdef int kind = 3
         cdef int64_t taken = cost(w)
+        if scores is None:
+            return self.update(y_true, None if y_pred is MISSING else y_pred, w, t=t, group=group, classes=classes,
+                               unit=unit)
         key = group
         if type(group) is not str:
             key = group if plain(group) and type(group) is not float else canonical(group, "group")
             kind = numeric_kind(key)
-        if t is None and scores is None and classes is None and unit is None:
+        if t is None and scores is MISSING and classes is None and unit is None:
             entry = PyDict_GetItemWithError(self._slots, key)
             if entry != NULL:
                 slot = <Slot> entry
@@ -405,7 +411,7 @@ cdef class GroupUpdateBase(Guarded):
     cdef int count_slowly(self, object key, int kind, object y_true, object y_pred, object w, object t, object scores,
                           object classes, object unit) except -1:
         """Count one sample in a section; labels and a weight are read before it."""
-        cdef bint labels_only = t is None and scores is None and classes is None and unit is None
+        cdef bint labels_only = t is None and scores is MISSING and classes is None and unit is None
         cdef Slot slot
         cdef bint new
         cdef int64_t taken = cost(w)
@@ -438,9 +444,11 @@ cdef class GroupUpdateBase(Guarded):
             return self._rest
         return None
 
-    def _revert(self, y_true, y_pred=MISSING, w=1, *, group, t=None, scores=None, classes=None, unit=None):
+    def _revert(self, y_true, y_pred=MISSING, w=1, *, group, t=None, scores=MISSING, classes=None, unit=None):
         """Undo one update."""
         cdef Slot slot
+        if scores is None and y_pred is MISSING:
+            y_pred = None
         key = canonical(group, "group")
         self.enter()
         try:

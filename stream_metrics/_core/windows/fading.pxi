@@ -24,7 +24,7 @@ cdef int64_t EXACT = <int64_t> 1 << 53  # all whole numbers up to here are doubl
 
 
 cdef inline bint names_class(object prediction):
-    """Whether a prediction says its class without a look at other samples."""
+    """Whether a prediction names its class, regardless of the samples before it."""
     return type(prediction) is dict or type(prediction) is str
 
 
@@ -82,7 +82,7 @@ cdef class FadingUpdateBase(Guarded):
     def _latest(self, latest):
         self.latest, self.started = 0 if latest is None else latest, latest is not None
 
-    def update(self, y_true, y_pred=MISSING, w=1, *, t=None, group=None, scores=None, classes=None):
+    def update(self, y_true, y_pred=MISSING, w=1, *, t=None, group=None, scores=MISSING, classes=None):
         """Count one sample.
 
         Parameters
@@ -116,6 +116,8 @@ cdef class FadingUpdateBase(Guarded):
         """
         cdef int64_t place = 0
         cdef double weight = 1.0
+        if scores is None:
+            return self.update(y_true, None if y_pred is MISSING else y_pred, w, t=t, group=group, classes=classes)
         if self.numbered and t is not None:
             self._place(t)
         elif not self.numbered:
@@ -125,7 +127,7 @@ cdef class FadingUpdateBase(Guarded):
         if w is not UNIT_WEIGHT:
             w = checked_weight(w)  # refuses a weight as it was given
             weight = w
-        if (group is None and scores is None and classes is None
+        if (group is None and scores is MISSING and classes is None
                 and self.count_plain_labels(place, weight, y_true, y_pred)):
             return
         self.enter()
@@ -133,7 +135,7 @@ cdef class FadingUpdateBase(Guarded):
             if self.numbered:
                 place = self._place(None)
             if self.is_current(place, weight) and not (
-                    self._needs_seen and not names_class(y_pred if scores is None else scores)):
+                    self._needs_seen and not names_class(y_pred if scores is MISSING else scores)):
                 self.count_in_both(place, weight, y_true, y_pred, group, scores, classes)
             else:
                 self._count_slowly(place, y_true, y_pred, w, given_options(None, group, scores, classes, None))

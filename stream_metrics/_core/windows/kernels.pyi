@@ -44,7 +44,7 @@ class RollingUpdateBase(Guarded):
         y_pred: object = ...,
         w: object = 1,
         *,
-        scores: object = None,
+        scores: object = ...,
         classes: object = None,
         group: object = None,
         unit: object = None,
@@ -102,7 +102,7 @@ class PaneUpdateBase(Guarded):
         *,
         t: object = None,
         group: object = None,
-        scores: object = None,
+        scores: object = ...,
         classes: object = None,
         unit: object = None,
     ) -> None: ...
@@ -130,7 +130,7 @@ class GroupUpdateBase(Guarded):
         *,
         group: object,
         t: object = None,
-        scores: object = None,
+        scores: object = ...,
         classes: object = None,
         unit: object = None,
     ) -> None: ...
@@ -142,7 +142,7 @@ class GroupUpdateBase(Guarded):
         *,
         group: object,
         t: object = None,
-        scores: object = None,
+        scores: object = ...,
         classes: object = None,
         unit: object = None,
     ) -> None: ...
@@ -173,6 +173,6 @@ class FadingUpdateBase(Guarded):
         *,
         t: object = None,
         group: object = None,
-        scores: object = None,
+        scores: object = ...,
         classes: object = None,
     ) -> None: ...

@@ -84,7 +84,7 @@ cdef class RollingUpdateBase(Guarded):
         """Set whether a prediction may be scores, then whether it may also be a label, and what keys of scores name."""
         self.soft, self.hard, self.keys, self.fixed = soft, hard, keys, keys.fixed is not None
 
-    def update(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None, group=None, unit=None):
+    def update(self, y_true, y_pred=MISSING, w=1, *, scores=MISSING, classes=None, group=None, unit=None):
         """Count one sample, and remove the one that leaves the window.
 
         Parameters
@@ -113,7 +113,10 @@ cdef class RollingUpdateBase(Guarded):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
-        if (scores is None and classes is None and group is None and unit is None
+        if scores is None:
+            return self.update(y_true, None if y_pred is MISSING else y_pred, w, classes=classes, group=group,
+                               unit=unit)
+        if (scores is MISSING and classes is None and group is None and unit is None
                 and (w is UNIT_WEIGHT or type(w) is float or type(w) is int)):
             if self.counts is not None:
                 if plain(y_true) and (plain(y_pred) or y_pred is None):
@@ -134,7 +137,7 @@ cdef class RollingUpdateBase(Guarded):
                         self._pass(y_true, stored, w)
                     return
         beside = (("scores", scores), ("classes", classes), ("group", group), ("unit", unit))
-        more = {name: value for name, value in beside if value is not None}
+        more = {name: value for name, value in beside if value is not None and value is not MISSING}
         given = (y_true,) if y_pred is MISSING else (y_true, y_pred)
         self._pass(*self._plainly(given, w, more))
 
