@@ -33,9 +33,9 @@ NO_PAGE = 'the page needs Starlette and uvicorn: pip install "stream-metrics[mon
 
 
 class Watch:
-    """Runs a monitor; ``ValueError`` for a configuration that cannot be.
+    """Runs a monitor; raises ``ValueError`` if the configuration is not valid.
 
-    With `report` one is printed in the end, and without it only of what has an end.
+    With `report` it prints a report in the end; without it only if the source has an end.
     """
 
     def __init__(

@@ -147,7 +147,7 @@ def _print_one(panes: Any, name: str, piece: Any, arguments: argparse.Namespace,
 
 
 def _absent_classes(taken: Any, keys: Sequence[str] | None) -> str:
-    """Return for which groups means over classes count classes that they do not have; "" if for none."""
+    """Return a note that names the groups whose macro means count absent classes; "" if there are none."""
     from stream_metrics.monitor.view.group_view import MEANS, classes_present
     from stream_metrics.snapshots.groups import GroupSnapshot
 

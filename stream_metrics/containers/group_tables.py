@@ -156,7 +156,7 @@ class SummedGroups(NamedTuple):
 
 
 def holds_samples_like(data: bytes, empty: ByGroup) -> bool:
-    """Return whether it is known without states that bytes are of groups like `empty`, and not empty themselves."""
+    """Return whether bytes are of groups like `empty` with samples, as far as that is known without states."""
     table, form = GroupTable.of([data]), _Form.of(empty)
     return table is not None and form is not None and table.has_form(form)
 
@@ -199,7 +199,7 @@ class GroupWriter:
     def _states(
         self, keys: Sequence[Label], seen: Codes, places: Codes, sizes: Codes, contents: Sequence[bytes]
     ) -> list[bytes]:
-        """Return each run as the bytes of a group; anything for one of folded groups."""
+        """Return the bytes of each run as a group; those of a run of folded groups are not used."""
         assert self._form is not None
         names = [encoded(shown(key, tuple(forms))) for key, forms in zip(keys, seen.tolist(), strict=True)]
         if not seen.any():

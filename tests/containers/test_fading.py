@@ -313,7 +313,7 @@ def test_by_count_the_number_of_samples_has_a_limit() -> None:
 
 
 def test_as_many_samples_as_a_state_can_count() -> None:
-    """A sample is refused where a number of samples has no room for it, whatever they weigh, and the error says so."""
+    """A sample that is one too many is refused, also if the weights are small, and the error names the limit."""
     fading = sm.Fading(sm.ConfusionMatrix(), half_life=5)
     fading.update("a", "b")
     for state in fading._states.values():

@@ -155,7 +155,7 @@ def test_one_bad_row_refuses_the_batch(case: str) -> None:
 
 
 def test_weights_that_do_not_fit_are_refused() -> None:
-    """By the sum of the weights of a group, whatever the others have."""
+    """If those of one group add up to 2**63, nothing of the batch is counted in any group."""
     groups = sm.ByGroup(sm.MetricSet(scores=True))
     scores, w = np.full((4, 2), 0.5), np.array([2**62, 1, 2**61, 2**62])
     with pytest.raises(sm.WeightError):

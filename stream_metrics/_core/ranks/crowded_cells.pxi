@@ -8,7 +8,7 @@ from libc.string cimport memcpy
 cimport numpy as cnp
 
 DENSE = 20  # sampled codes of each class from which a cell is inspected
-UNIFORM = 0.29  # 1/sqrt(12): the standard deviation of a share of which nothing is known
+UNIFORM = 0.29  # 1/sqrt(12): the standard deviation of an unknown share
 cdef Py_ssize_t dense = DENSE
 cdef double uniform = UNIFORM
 cdef double MISSED = 0.1  # the standard deviation of a share that the place of an atom causes

@@ -23,7 +23,7 @@ cdef struct CountedPairs:
 
 cdef CountedPairs pairs_of_sides(int level, Py_ssize_t n, const uint64_t *key, const uint64_t *single_code, Side rest,
                                  Side own, int64_t *cell, double *inside, double *above) noexcept nogil:
-    """Count the pairs of two classes, of which twice the product of the totals fits into int64.
+    """Count the pairs of two classes; twice the product of their totals must fit into int64.
 
     For each mixed cell that has a weight: its number, its share of all pairs, and in which share of its own pairs own
     is above, from the two means. That is exact where both densities are linear within the cell, and the best guess from
@@ -74,7 +74,7 @@ cdef Side side_of(const int64_t[:, :] counts, const double[:, :] offsets, int64_
 
 def count_pairs(int level, const uint64_t[::1] cells, const uint64_t[::1] sole, const int64_t[:, :] counts,
                 const double[:, :] offsets, const int64_t[:] totals):
-    """Count the pairs of a column, of which twice the product of the totals fits into int64.
+    """Count the pairs of a column; twice the product of its totals must fit into int64.
 
     Returns twice the pairs in order plus the tied ones, of those whose order the column knows; the pairs within one
     mixed cell; all pairs; and of each mixed cell the number, the share of all pairs, and in which share own is above.
