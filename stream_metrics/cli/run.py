@@ -322,7 +322,8 @@ def _count_in_parallel(
     arguments: argparse.Namespace, fields: Fields, state: Accumulator, skipped: Skipped, running: RunningValues
 ) -> _End:
     """Count all files with several workers."""
-    from stream_metrics.cli.jobs import Task, WorkerPool
+    from stream_metrics.cli.jobs import WorkerPool
+    from stream_metrics.cli.worker import Task
 
     reason = mergeable(state)
     if reason is not None:

@@ -20,12 +20,13 @@ import pytest
 import stream_metrics as sm
 from stream_metrics.cli import interrupts, plans
 from stream_metrics.cli.counting import Skipped
-from stream_metrics.cli.jobs import Task, WorkerPool
+from stream_metrics.cli.jobs import WorkerPool
 from stream_metrics.cli.plans import Piece
 from stream_metrics.cli.progress import Progress
 from stream_metrics.cli.reading import Fields
 from stream_metrics.cli.scores import Classes
 from stream_metrics.cli.sources import InputFile
+from stream_metrics.cli.worker import Task
 
 pa = pytest.importorskip("pyarrow", reason="needs pyarrow")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow with Parquet")
@@ -336,7 +337,7 @@ def test_an_unexpected_error_in_a_process_ends_the_others(tmp_path):
     with pytest.raises(AttributeError):
         pool.count(sm.ConfusionMatrix(), Skipped(False), Progress(pool.progress, 2))
 
-    assert not any(process.is_alive() for process in pool._processes)
+    assert not any(process.is_alive() for process in pool._crew._processes)
 
 
 def test_an_unexpected_error_in_a_thread_ends_the_others(data):
