@@ -15,8 +15,8 @@ YOUNG = 50_000  # objects, after which Python looks for garbage among them
 def collecting_rarely() -> Iterator[None]:
     """Let Python look for garbage after 50,000 new objects, not 700.
 
-    The modules of a command stay, and so does most of what they make. A batch of the monitor is ten thousand records
-    that are freed without a search. To look at them takes up to a tenth of the time.
+    The modules of a command stay, and so does most of what they make. A monitor reads up to twenty thousand records at
+    once, which are freed without a search. To look at them takes up to a tenth of the time.
     """
     before = gc.get_threshold()
     gc.set_threshold(max(YOUNG, before[0]) if before[0] else 0, *before[1:])
