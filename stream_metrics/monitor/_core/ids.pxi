@@ -174,12 +174,35 @@ cdef class IdTable:
     cdef int spread(self, IdPart* part) except -1:
         """Leave out what is gone, and spread the others over as many slots as they need with two fifths to come."""
         cdef uint32_t gone = self.oldest - part.base
-        cdef Py_ssize_t alive = part.used, last = -1, i, to, slots, room
+        cdef Py_ssize_t alive = part.used, last = -1, i, to, empty, slots, room
         if gone > 0:
             alive = 0
             for i in range(part.room):
                 alive += part.records[i].age >= gone  # which an empty one is not
         slots = 5 * alive // 3 + LEAST_SLOTS
+        if slots <= part.slots <= slots + slots // 16:
+            slots, room = part.slots, part.room
+        else:
+            room = self.gather(part, gone, slots)
+        for i in range(part.room):  # each moves to the front, if at all
+            if part.records[i].hashed != 0 and part.records[i].age >= gone:
+                to = max(last + 1, slot_of(part.records[i].hashed, slots))
+                part.records[to] = part.records[i]
+                part.records[to].age -= <uint16_t> gone
+                for empty in range(last + 1, to):
+                    part.records[empty].hashed = part.records[empty].age = 0
+                last = to
+        memset(part.records + last + 1, 0, (part.room - last - 1) * sizeof(IdRecord))
+        self.used -= part.used - alive
+        part.slots, part.used, part.base = slots, alive, self.oldest
+        if room < part.room:
+            self.resize(part, room)
+        return 0
+
+    cdef Py_ssize_t gather(self, IdPart* part, uint32_t gone, Py_ssize_t slots) except -1:
+        """Move the records that are not gone to the back of a part, which gets room for so many slots; return the room
+        that it needs."""
+        cdef Py_ssize_t last = -1, i, to, room
         for i in range(part.room):
             if part.records[i].hashed != 0 and part.records[i].age >= gone:
                 last = max(last + 1, slot_of(part.records[i].hashed, slots))
@@ -187,20 +210,9 @@ cdef class IdTable:
         if room > part.room:
             self.resize(part, room)
         to = part.room
-        for i in range(part.room - 1, -1, -1):  # first all to the back, and then each to its slot, which is before that
+        for i in range(part.room - 1, -1, -1):
             if part.records[i].hashed != 0 and part.records[i].age >= gone:
                 to -= 1
                 part.records[to] = part.records[i]
-                part.records[to].age -= <uint16_t> gone
-        last = -1
-        for i in range(to, part.room):
-            to = max(last + 1, slot_of(part.records[i].hashed, slots))
-            part.records[to] = part.records[i]
-            memset(part.records + last + 1, 0, (to - last - 1) * sizeof(IdRecord))
-            last = to
-        memset(part.records + last + 1, 0, (part.room - last - 1) * sizeof(IdRecord))
-        self.used -= part.used - alive
-        part.slots, part.used, part.base = slots, alive, self.oldest
-        if room < part.room:
-            self.resize(part, room)
-        return 0
+        memset(part.records, 0, to * sizeof(IdRecord))
+        return room
