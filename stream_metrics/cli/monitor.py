@@ -109,6 +109,7 @@ def _execute(arguments: argparse.Namespace, lines: logs.Lines) -> int:
             once=arguments.once,
             tui=arguments.tui,
             report=arguments.format is not None,
+            whole=arguments.format == "json",
             lines=lines,
         )
     with failures():

@@ -35,7 +35,8 @@ NO_PAGE = 'the page needs Starlette and uvicorn: pip install "stream-metrics[mon
 class Watch:
     """Runs a monitor; raises ``ValueError`` if the configuration is not valid.
 
-    With `report` it prints a report in the end; without it only if the source has an end.
+    With `report` it prints a report in the end; without it only if the source has an end. With `whole` the last view
+    has all points of the trend lines.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Watch:
         once: bool = False,
         tui: bool = False,
         report: bool = False,
+        whole: bool = False,
         lines: Lines | None = None,
     ) -> None:
         self._config, self._lines, self._page = config, lines or Lines(), page
@@ -70,6 +72,7 @@ class Watch:
                 stay=stay,
                 once=once,
                 last_view=report or not self._follows,
+                whole=whole,
                 started=self._started,
                 show=(lambda view: None) if self._screen is None else self._screen.show,
             )

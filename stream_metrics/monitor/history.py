@@ -42,21 +42,22 @@ class History:
         """Return the HTTP status and the JSON that answer the query of `/api/range`."""
         return self._ranges.json(query, headline, now)
 
-    def add_to(self, shown: View, at: float | None, unsaved: bool, saves: int) -> None:
+    def add_to(self, shown: View, at: float | None, unsaved: bool, saves: int, whole: bool = False) -> None:
         """Set what a view says of earlier times; `at` is the time at which its windows were read.
 
-        `unsaved` is whether panes that are not stored yet have counts, `saves` how many checkpoints stored some.
+        `unsaved` is whether panes that are not stored yet have counts, `saves` how many checkpoints stored some. All
+        points of the trend lines are computed now for a view that is `whole`.
         """
-        self._draw(shown, at, unsaved, saves)
+        self._draw(shown, at, unsaved, saves, whole)
         self._compare(shown, at)
 
-    def _draw(self, shown: View, at: float | None, unsaved: bool, saves: int) -> None:
+    def _draw(self, shown: View, at: float | None, unsaved: bool, saves: int, whole: bool) -> None:
         """Set the trend lines, which end with the windows as they are."""
         newest: dict[str, Point] = {}
         if at is not None:
             quiet = shown.source.state in ("silent", "ended") and not unsaved
             counted = [saves, *((each.partition, each.next) for each in shown.partitions)]
-            self._trends.look(at, shown.headline, quiet=quiet, counted=counted)
+            self._trends.look(at, shown.headline, quiet=quiet, counted=counted, whole=whole)
             lengths = {TOTAL: min(self._lengths, key=self._lengths.__getitem__, default=None)}
             for line, name in (lengths | {name: name for name in self._lengths}).items():
                 if name is not None and self._trends.covers(line) in (None, self._lengths[name]):

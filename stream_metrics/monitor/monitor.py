@@ -223,9 +223,12 @@ class Monitor:
         """Return a note as it was last read from the store, as bytes; None if there is none."""
         return self._election.note(name)
 
-    def view(self) -> View:
-        """Return everything that is shown; states are copied under the lock, and read outside."""
-        return self._viewing.view()
+    def view(self, whole: bool = False) -> View:
+        """Return everything that is shown; states are copied under the lock, and read outside.
+
+        A view that is `whole` has all points of the trend lines, which are otherwise read in parts, one for each view.
+        """
+        return self._viewing.view(whole)
 
     def rule_view(self, needs: Needs) -> View:
         """Return what rules need, which costs little; states are copied under the lock, and read outside."""

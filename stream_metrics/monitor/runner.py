@@ -68,9 +68,9 @@ class Runner:
     `server` makes a `Served` of (config.serve, view, alive=, ready=, not_ready=, routes=); without, nothing is served.
     `show` is called with each view. With `stay` it goes on serving when the source has ended, until it is stopped; with
     `once` it ends as soon as nothing more is there to be read. With `last_view=False` no view is made after `stop`
-    unless the source has ended. `latest` is the newest view, `counts` what was counted in the end, None without a last
-    view, `ended` whether the source ended by itself, or with `once` was read as far as it went, `share` the part of the
-    time that views take.
+    unless the source has ended; with `whole` the last view has all points of the trend lines. `latest` is the newest
+    view, `counts` what was counted in the end, None without a last view, `ended` whether the source ended by itself, or
+    with `once` was read as far as it went, `share` the part of the time that views take.
     """
 
     def __init__(
@@ -84,13 +84,14 @@ class Runner:
         stay: bool = False,
         once: bool = False,
         last_view: bool = True,
+        whole: bool = False,
         started: Callable[[str | None], None] = lambda address: None,
         show: Callable[[View], None] = lambda view: None,
     ) -> None:
         self.config, self.source, self.monitor, self.alerts = config, source, monitor, alerts
         self.counts: Counts | None = None
         self.ended = False
-        self._stay, self.once, self._last_view = stay, once, last_view
+        self._stay, self.once, self._last_view, self._whole = stay, once, last_view, whole
         self._started, self._show = started, show
         self._stop = threading.Event()
         self._polled = -STALE
@@ -258,12 +259,10 @@ class Runner:
         if self._last_view or self.ended:
             self._save()
             self.counts = self.monitor.counts()
-            self._views.look()
+            self._views.look(self._whole)
 
     def _save(self) -> None:
-        """Write a checkpoint before what takes long, since the process may be killed meanwhile."""
-        if self.monitor.store is None:
-            return
+        """Write a checkpoint before what takes long, since the process may be killed meanwhile, and trends read it."""
         try:
             self.monitor.checkpoint()
         except StaleOwner:

@@ -77,10 +77,10 @@ class ViewThread:
         self._looked += spent
         return spent
 
-    def look(self) -> float:
-        """Make a view, and return the processor time that it took."""
+    def look(self, whole: bool = False) -> float:
+        """Make a view, and return the processor time that it took; see `Monitor.view`."""
         before = time.thread_time()
-        self.latest = self._monitor.view()
+        self.latest = self._monitor.view(whole)
         self._show(self.latest)
         spent = time.thread_time() - before
         self._looked += spent

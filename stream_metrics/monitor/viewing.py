@@ -98,8 +98,8 @@ class Viewing:
         """Return the HTTP status and the JSON that answer the query of `/api/range`."""
         return self.history.answer_range(query, self._headline, self._clock())
 
-    def view(self) -> View:
-        """Return everything that is shown."""
+    def view(self, whole: bool = False) -> View:
+        """Return everything that is shown; with all points of the trend lines if it is `whole`."""
         readings, operation, now, at = self._read_counts()
         with self._showing:
             self._election.merge_common()
@@ -108,7 +108,7 @@ class Viewing:
             shown = view(readings, options, operation, now=now, extra_metrics=more, windows=self._windows)
             self._headline = tuple(shown.headline)
             unsaved = self._assignment.unsaved()  # before the number of checkpoints: one may be made meanwhile
-            self.history.add_to(shown, at, unsaved, self._checkpoints.saves)
+            self.history.add_to(shown, at, unsaved, self._checkpoints.saves, whole)
         return shown
 
     def rule_view(self, needs: Needs) -> View:

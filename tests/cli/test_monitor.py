@@ -70,6 +70,20 @@ def test_a_state_file_is_continued(cli, folder) -> None:
     assert "monitor.sqlite" not in os.listdir(folder)
 
 
+def test_a_report_has_whole_trend_lines(cli, folder) -> None:
+    """Although the file is read at once, and the page reads its lines in parts."""
+    pairs = ({"id": i, "time": 1_700_000_000 + 60 * i, "y_true": "a", "y_pred": "ab"[i % 2]} for i in range(600))
+    (folder / "day.jsonl").write_text("".join(f"{json.dumps(pair)}\n" for pair in pairs))
+
+    flags = ("--no-page", "--counting-metrics", "accuracy", "--format", "json")
+    view = json.loads(cli("monitor", "day.jsonl", *flags).out)
+
+    line = view["history"]["1h"]
+    assert line["t"][-1] - line["t"][0] > 30_000
+    assert line["n"][60:] == [60] * len(line["n"][60:])
+    assert line["accuracy"][60:] == [0.5] * len(line["n"][60:])
+
+
 def test_flags_win_over_the_file(cli, folder) -> None:
     """Each key is a flag of its table and name; what neither says has its default."""
     (folder / "m.toml").write_text('[counting]\ntitle = "toml"\nwindows = ["5m"]\n[join]\ndue = "1m"\n')

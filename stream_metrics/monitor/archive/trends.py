@@ -82,21 +82,21 @@ class Trends:
         self._seen: object = None
         self._problem = ""
 
-    def look(self, at: float, keys: Sequence[str], *, quiet: bool, counted: object) -> None:
+    def look(self, at: float, keys: Sequence[str], *, quiet: bool, counted: object, whole: bool = False) -> None:
         """Read what is new up to a time, with the values of some metrics.
 
         While samples come, what the last stored pane covers may be incomplete, so lines end before it unless it is
-        `quiet`. `counted` differs whenever more may be stored.
+        `quiet`. `counted` differs whenever more may be stored. A `whole` look computes all points at once.
         """
         started = time.monotonic()
         seen = (counted, tuple(keys), quiet, at // 10)
         done = all(line.done for line in self._lines.values())
-        if started < self._due or (done and seen == self._seen):
+        if (started < self._due and not whole) or (done and seen == self._seen):
             return
         self._seen = seen
         try:
             with self._panes() as panes:
-                self._read(panes, to_epoch_ns(at), tuple(keys), quiet)
+                self._read(panes, to_epoch_ns(at), tuple(keys), quiet, math.inf if whole else started + BUDGET)
             self._problem = ""
         except StoreError as error:
             if self._problem != str(error):
@@ -105,11 +105,10 @@ class Trends:
         spent, done = time.monotonic() - started, all(line.done for line in self._lines.values())
         self._due = started + spent + max(LEAST, (STEADY if done else SHARE) * spent)
 
-    def _read(self, panes: Panes, at: int, keys: tuple[str, ...], quiet: bool) -> None:
+    def _read(self, panes: Panes, at: int, keys: tuple[str, ...], quiet: bool, limit: float) -> None:
         bounds, since = panes.bounds(COUNTS), complete(panes, COUNTS)
         if bounds is None:
             return
-        limit = time.monotonic() + BUDGET
         for line in self._lines.values():
             low = max(bounds[0], at - line.reach)
             extents = panes.extents(COUNTS, low - line.length, at)
