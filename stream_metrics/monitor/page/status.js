@@ -99,14 +99,16 @@ export function judge(view, feed, now = Date.now()) {
   }
   if (empty(view)) return { kind: "waiting", text: "Waiting", detail: "for the first prediction with a label" };
   const quiet = now - feed.heardAt;
-  const ended = view.source.state === "ended" ? "; the source was read to its end" : "";
+  const ended =
+    view.source.state === "ended" ? `; the source was read to its end, to events of ${moment(view.event_time, view.now)}` : "";
   const { records, seconds } = view.lag;
   if (records > 0 && seconds >= BEHIND) {
     const detail = `${count(records)} records still to be read; numbers of ${moment(view.event_time, view.now)}`;
     return { kind: "warn", text: "Catching up", detail };
   }
-  const slow = ended || quiet <= 10000 ? `${ended}; numbers of ${moment(view.now)}` : `; no news for ${duration(quiet / 1000)}`;
-  if (view.alerts.length === 0) return { kind: "live", text: "Live", detail: `No alert rules are set${slow}` };
+  const fresh = quiet <= 10000 ? `; numbers of ${moment(view.now)}` : `; no news for ${duration(quiet / 1000)}`;
+  const slow = ended || fresh;
+  if (view.alerts.length === 0) return { kind: "live", text: ended ? "Ended" : "Live", detail: `No alert rules are set${slow}` };
   return {
     kind: "well",
     text: "Well",

@@ -123,14 +123,12 @@ export class Trends {
       cursor: { drag: { x: true, y: false }, points: { size: 7 }, y: false },
       scales: {
         left: {
-          range: (_, low, high) =>
-            padded(
-              low,
-              high,
-              this.#thresholds.filter((mark) => mark.wanted).map((mark) => mark.at),
-            ),
+          range: (_, low, high) => {
+            const marks = this.#thresholds.filter((mark) => mark.wanted).map((mark) => mark.at);
+            return padded(low, high, [...marks, ...this.#ends("left")]);
+          },
         },
-        right: { range: (_, low, high) => padded(low, high, []) },
+        right: { range: (_, low, high) => padded(low, high, this.#ends("right")) },
         samples: { range: (_, low, high) => [0, 5 * Math.max(1, high ?? 1)] },
       },
       axes: [
@@ -211,10 +209,21 @@ export class Trends {
     });
   }
 
+  /** The ends of the intervals on a scale, so that no area is cut off. */
+  #ends(scale) {
+    return this.#keys
+      .filter((key) => this.#bands?.low && this.#on.has(key) && this.#scale(key) === scale)
+      .flatMap((key) => [this.#bands.low[key], this.#bands.high[key]])
+      .flatMap((ends) => ends.filter((end) => end !== null));
+  }
+
   /** The intervals of the lines of a range, as areas behind them. */
   #drawBands(plot) {
-    const { ctx } = plot;
+    const { ctx, bbox } = plot;
     ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
     ctx.globalAlpha = 0.13;
     for (const key of this.#bands?.low ? this.#keys.filter((each) => this.#on.has(each)) : []) {
       ctx.fillStyle = colour(`--series-${(this.#place(key) % COLOURS) + 1}`);

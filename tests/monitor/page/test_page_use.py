@@ -86,7 +86,7 @@ def test_what_is_not_known_is_never_green(visit):
     assert "Connection refused; the last event came 41 s ago" in seen["blind"][1]
     assert seen["warn"][1] == "n[1h] < 1 (no samples)"
     assert "blind: the source cannot be read" in seen["firing"][1]
-    assert "read to its end" in seen["well"][1]
+    assert "read to its end, to events of" in seen["well"][1]
     assert len({colour for _, _, colour in seen.values()}) == 5
 
 
