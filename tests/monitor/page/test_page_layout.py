@@ -47,3 +47,15 @@ def test_labels_of_the_time_axis_differ(visit):
 
         assert len(labels) >= 2
         assert len(set(labels)) == len(labels)
+
+
+def test_a_long_past_scrolls_in_its_list(visit):
+    """A hundred alerts that fired do not push the page down."""
+    view = make_view(2, 0)
+    view["firings"] = [{"rule": "accuracy < 0.9", "began": i, "ended": i + 1.0, "value": 0.8} for i in range(100)]
+    page, _ = visit(view)
+
+    past = page.locator("#past-list")
+    assert past.locator("li").count() == 101
+    assert past.bounding_box()["height"] <= 260
+    assert past.evaluate("node => node.scrollHeight > node.clientHeight")

@@ -146,6 +146,16 @@ def test_state_is_told_in_words_and_aloud(visit):
     assert page.locator("#tiles .alarm").all_inner_texts() == ["", "alert firing", "", ""]
 
 
+def test_the_state_of_each_alert_is_a_word_in_its_list(visit):
+    """Not a colour alone; without rules there is no state."""
+    page, server = visit(make_view(4, 3, drift=0.9))
+    assert page.locator("#alerts-list .chip:visible").all_inner_texts() == ["firing", "ok", "ok"]
+
+    server.publish(make_view(4, 3) | {"alerts": []})
+    page.locator("#alerts-list", has_text="No rules are set").wait_for()
+    assert page.locator("#alerts-list .chip:visible").count() == 0
+
+
 def test_a_change_that_fires_first_stands_in_its_own_words(visit):
     """Of a rule about changes the sentence at the top has the note, as the list has: its evidence is no metric."""
     view = make_view(4, 3)
