@@ -277,7 +277,8 @@ def stopped_by_signals(runner: Runner) -> Iterator[None]:
 
     def stop() -> None:
         runner.stop()
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as it is in the background of a script
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
     with handled_signals(stop):
         yield

@@ -206,6 +206,18 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
     assert runner.ended
 
 
+def test_an_interrupt_that_is_ignored_stays_so() -> None:
+    """As in the background of a script, also after another signal has stopped it."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        runner = made(MemorySource(), show=lambda view: os.kill(os.getpid(), signal.SIGTERM))
+        with stopped_by_signals(runner):
+            runner.run()
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_a_view_that_fails_ends_it(tmp_path) -> None:
     """No page stays old in silence: the error comes out of `run`, and what was counted is kept."""
 
