@@ -336,3 +336,8 @@ class MetricBase(UpdateBase, Portable):
     def _content(self) -> list[object]:
         with self.reading():
             return [self._configuration(), self.state.to_content(), *written(self)]
+
+    def _same(self, other: Self) -> bool:
+        if self.unit_folds or other.unit_folds:
+            return super()._same(other)
+        return repr(self._configuration()) == repr(other._configuration()) and bool(self.state == other.state)

@@ -513,6 +513,10 @@ class MetricSet(ScoredUpdateBase, MetricBase):
                 folds = [*(folds or [[]]), [sketch.to_content() for sketch in self.scored.removed.sketches()]]
             return [self._configuration(), *states, *folds]
 
+    def _same(self, other: Self) -> bool:
+        of_labels = self.scored is None and other.scored is None
+        return super()._same(other) if of_labels else self.to_bytes() == other.to_bytes()
+
     @classmethod
     def _restore(cls, content: Any) -> Self:
         (metrics, zero_division, *rest), counts_content, *contents = content

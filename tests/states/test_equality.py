@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_metrics import ByGroup, ConfusionMatrix, MetricSet, from_bytes
+from stream_metrics import ROCAUC, Accuracy, ByGroup, ConfusionMatrix, MacroF1, MetricSet, from_bytes
 
 LABELS: list[Any] = ["a", "b", b"a", 0, 1, 2, True, False, 1.0, 2.0, ("a", 1), ("a", 1.0), 2**70]
 weights = st.sampled_from([1, 1, 1, 0, 2, 0.5])
@@ -116,3 +116,24 @@ def test_groups_of_other_options_or_states_differ() -> None:
         for b in every:
             check(a, b)
             assert (a == b) is (a is b)
+
+
+def test_metrics_and_sets_are_equal_where_their_bytes_are() -> None:
+    every: list[Any] = [
+        make() for make in (
+            MacroF1, Accuracy, MetricSet, lambda: MacroF1(labels=[0, 1]), lambda: MacroF1(zero_division=1.0),
+            lambda: MetricSet(["accuracy"]), lambda: MetricSet(scores=True), lambda: MetricSet(scores="any"), ROCAUC,
+        )
+    ]  # fmt: skip
+    for metric in list(every):
+        some = metric.copy()
+        if metric.reads == "labels":
+            some.update(1, 0)
+            every.append(metric.copy())
+            every[-1].update(1, 0, unit="u")
+        else:
+            some.update(1, {1: 0.6, 0: 0.4})
+        every += [some, some.copy()]
+    for a in every:
+        for b in every:
+            check(a, b)
