@@ -31,7 +31,7 @@ from pathlib import Path
 from monitor_events import START, both, grouped, later, pending
 from timing import Line, clock
 
-from stream_metrics.garbage import collecting_rarely
+from stream_metrics.garbage import collecting_rarely, return_large_blocks
 from stream_metrics.monitor.alerts.alerting import Alerts
 from stream_metrics.monitor.config import Alerts as Rules
 from stream_metrics.monitor.config import Config, Counting, Join
@@ -235,6 +235,7 @@ def day(events: int) -> int:
         counting=Counting(scores=True, windows=("1h", "1d")), join=Join(ttl="2h", keep_joined="1h", max_pending=300_000)
     )
     rate, sizes, read = events / DAY, list[float](), 0
+    return_large_blocks()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state"
         monitor = Monitor(config, open_store(str(path)), clock=lambda: START + DAY)

@@ -1,12 +1,15 @@
-"""How often Python looks for garbage while our processes run."""
+"""How our processes manage memory."""
 
 from __future__ import annotations
 
 import gc
+import platform
+import subprocess
+import sys
 
 import pytest
 
-from stream_metrics.garbage import collecting_rarely
+from stream_metrics.garbage import collecting_rarely, return_large_blocks
 
 
 @pytest.mark.parametrize(("before", "young"), [((700, 10, 5), 50_000), ((90_000, 10, 10), 90_000), ((0, 10, 10), 0)])
@@ -20,3 +23,45 @@ def test_garbage_is_looked_for_rarely(before: tuple[int, int, int], young: int) 
         assert gc.get_threshold() == before
     finally:
         gc.set_threshold(*original)
+
+
+LARGE_BLOCKS = """
+import ctypes
+from stream_metrics.garbage import return_large_blocks
+
+class Mallinfo(ctypes.Structure):
+    _fields_ = [("before", ctypes.c_int * 4), ("hblkhd", ctypes.c_int), ("after", ctypes.c_int * 5)]
+
+def mapped():
+    return libc.mallinfo().hblkhd
+
+libc = ctypes.CDLL(None)
+libc.mallinfo.restype = Mallinfo
+{call}
+block = bytearray(20 << 20)
+del block
+before, block = mapped(), bytearray(4 << 20)
+print(mapped() - before >= 4 << 20)
+before = mapped()
+del block
+print(before - mapped() >= 4 << 20)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc moves the limit")
+@pytest.mark.parametrize("called", [True, False])
+def test_large_blocks_go_back_to_the_system(called: bool) -> None:
+    """Also after a larger one was freed, from which on glibc would else keep them."""
+    code = LARGE_BLOCKS.format(call="return_large_blocks()" if called else "")
+    output = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+    assert output.split() == [str(called)] * 2
+
+
+def test_another_libc_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without `mallopt` nothing happens."""
+    asked = []
+    monkeypatch.setattr("ctypes.CDLL", lambda name: asked.append(name) or object())
+    return_large_blocks()
+
+    assert asked == [None]

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Protocol
 
-from stream_metrics.garbage import collecting_rarely
+from stream_metrics.garbage import collecting_rarely, return_large_blocks
 from stream_metrics.monitor.alerts.alerting import Alerts
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counts.counting import Counts
@@ -159,6 +159,7 @@ class Runner:
 
         Raises what the source, the monitor and the store raise, after the others were closed.
         """
+        return_large_blocks()
         with collecting_rarely(), ExitStack() as last:
             last.callback(self.monitor.close)
             last.callback(self.alerts.close)
