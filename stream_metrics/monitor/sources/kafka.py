@@ -13,7 +13,8 @@ serves these callbacks within `poll`, in its thread.
 
 What is asked for by offset and is not there any more is for `truncated` to decide, whether it was gone at the start or
 while the broker was away; the client never resets an offset itself. A log that ends before the stored offset is another
-log, of a topic that was created again: this always fails, since offsets of the two cannot be told apart.
+log, of a topic that was created again, and so is one of a topic with another id: this always fails, since offsets of
+the two cannot be told apart.
 
 A broker that does not answer at the start is waited for, with the reason in `problem`; one that refuses, and topics
 that are not there or cannot be joined, end it.
@@ -43,6 +44,7 @@ from stream_metrics.monitor.sources.kafka_options import (
     incremental,
     topics,
 )
+from stream_metrics.monitor.sources.kafka_topic_ids import TopicIds
 from stream_metrics.monitor.store import StoreError
 
 try:
@@ -86,6 +88,7 @@ class KafkaSource:
         self._first = OFFSET_BEGINNING if first(source) == "earliest" else OFFSET_END
         self._truncated = source.truncated
         self._problems = Problems(self._options)
+        self._ids = TopicIds(self._options, self._topics)
         self._places: set[tuple[str, int]] = set()
         self._left: set[int] = set()  # partitions that went during this poll
         self._gone: dict[tuple[str, int], int] = {}  # offsets that the broker does not have
@@ -110,6 +113,7 @@ class KafkaSource:
         self._monitor = monitor
         monitor.on_checkpoint(self._done.update)
         self._first_counts = dict(monitor.attach("topics", lambda: sorted(self._first_counts.items())) or ())
+        self._ids.start(monitor)
         stored = self._first_counts.keys() | {topic for topic, _ in monitor.stored_offsets()}
         gone, new = stored - set(self._topics), set(self._topics) - stored
         if gone and new:  # before anything is claimed
@@ -130,6 +134,7 @@ class KafkaSource:
     def _subscribe(self, patience: float) -> None:
         """Join the group if the broker says that the topics are as they have to be."""
         self._asked = time.monotonic()
+        self._ids.check()  # which asks, and is answered by the time that the topics are known
         try:
             counts = {name: self._partition_count(name, patience) for name in self._topics}
         except KafkaException as error:
@@ -143,6 +148,7 @@ class KafkaSource:
             return
         if len(set(counts.values())) > 1:
             raise SourceError(f"Expected the topics to have equally many partitions, but they have {counts}")
+        self._ids.check()
         self._first_counts = counts | self._first_counts
         self._consumer.subscribe(self._topics, on_assign=self._assign, on_revoke=self._revoke, on_lost=self._lose)
         self._subscribed = True
@@ -156,7 +162,10 @@ class KafkaSource:
         return len(partitions)
 
     def _assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        """Go on at the stored offsets."""
+        """Go on at the stored offsets; while it closes take none: the client would abort the process."""
+        if self.ended:
+            consumer.unassign()
+            return
         places = {(each.topic, each.partition) for each in partitions}
         self._places = self._places | places if self._incremental else places
         checked(self._topics, self._places)
@@ -222,6 +231,8 @@ class KafkaSource:
             messages += self._consumer.consume(AT_ONCE - 1, 0)
         if "fatal" in self._problems.texts:
             raise SourceError(self._problems.texts["fatal"])
+        if self._subscribed:
+            self._ids.check()
         now = time.monotonic()
         if self._done and now - self._committed >= EVERY:
             self._commit()
@@ -360,6 +371,7 @@ class KafkaSource:
         if self._consumer is not None:
             self._consumer.close()
             self._consumer = None
+        self._ids.close()
 
 
 def translated(messages: list[Message]) -> list[Record]:

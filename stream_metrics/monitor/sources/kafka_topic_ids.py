@@ -1,0 +1,75 @@
+"""Whether topics are still those that were counted: one that was deleted and created again has another id.
+
+Its offsets begin again, so the stored ones mean other records, and no error of the client says so if the new log is as
+long as the old one. Brokers that know no ids, and errors of the question, say nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from confluent_kafka import KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient
+
+from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor.sources.kafka_options import SourceError
+
+__all__ = ["TopicIds"]
+
+SILENT = logging.getLogger("stream_metrics.monitor.admin")  # the consumer says the same
+SILENT.setLevel(logging.CRITICAL)
+NOTE = "topic ids"
+EVERY = 10.0  # seconds between two questions
+CONNECTION = ("bootstrap.", "broker.", "client.", "enable.sasl.", "enable.ssl.", "sasl.", "security.", "socket", "ssl.")
+
+
+class TopicIds:
+    """The ids of topics, of which those that were seen first are stored with the counts."""
+
+    def __init__(self, options: Mapping[str, object], topics: Sequence[str]) -> None:
+        self._topics = topics
+        self._options = {name: value for name, value in options.items() if name.startswith(CONNECTION)}
+        self._known: dict[str, str] = {}
+        self._client: Any = None
+        self._asked: dict[str, Future[Any]] = {}
+        self._due = 0.0
+
+    def start(self, monitor: Monitor) -> None:
+        """Know the topics that the store has counts of."""
+        self._known = dict(monitor.attach(NOTE, lambda: sorted(self._known.items())) or ())
+
+    def check(self) -> None:
+        """Ask from time to time, without waiting, and see what was answered.
+
+        Raises ``SourceError`` if a topic is another one than was counted.
+        """
+        now = time.monotonic()
+        if now >= self._due:
+            self._due = now + EVERY
+            self._client = self._client or AdminClient(self._options, logger=SILENT)
+            self._asked = self._client.describe_topics(TopicCollection(list(self._topics)))
+        for name, answer in list(self._asked.items()):
+            if answer.done():
+                del self._asked[name]
+                self._compare(name, answer)
+
+    def _compare(self, name: str, answer: Future[Any]) -> None:
+        try:
+            topic_id = str(answer.result().topic_id)
+        except KafkaException:
+            return
+        if topic_id.strip("A"):  # of a broker that knows ids
+            known = self._known.setdefault(name, topic_id)
+            if known != topic_id:
+                raise SourceError(
+                    f"the topic {name!r} was deleted and created again since it was counted: its offsets are others "
+                    f"now; start with a new state file, or a new schema of a database"
+                )
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._asked, self._client = {}, None
