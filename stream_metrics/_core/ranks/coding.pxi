@@ -14,7 +14,7 @@ a bit for each; the moment, less that of as many codes at the start of the cell,
 without a canonical form is refused.
 """
 
-from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t
 
 import numpy as np
@@ -109,7 +109,7 @@ cdef bytes pack_histogram(ScoreHistogram *c, const int64_t[::1] groups, int plac
         return b""
     sort_cells(c)
     most = 64 + c.used * (35 + 40 * c.groups) + (0 if c.level == 0 else c.groups * (10 + 30 * c.size))
-    out = <uint8_t *> PyMem_RawMalloc(most)
+    out = <uint8_t *> PyMem_RawCalloc(most, 1)
     if out == NULL:
         raise MemoryError("no memory for the bytes of a column")
     try:

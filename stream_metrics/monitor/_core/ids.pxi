@@ -15,6 +15,9 @@ from libc.string cimport memmove, memset
 
 from stream_metrics._core.numeric.hashing cimport splitmix64
 
+ctypedef uint32_t generation_t  # the number of the span of time in which an id was last seen
+ctypedef uint16_t age_t  # the same, from the base of a part
+
 cdef enum:
     PARTS = 256
     LEAST_SLOTS = 16
@@ -23,13 +26,13 @@ cdef enum:
 
 cdef packed struct IdRecord:
     uint64_t hashed  # 0 if it is empty
-    uint16_t age  # the generation, from the base of the part
+    age_t age
     uint8_t mark
 
 cdef struct IdPart:
     IdRecord* records  # in the order of their hashes; the last one is empty
     Py_ssize_t room, slots, used
-    uint32_t base
+    generation_t base
 
 
 cdef uint64_t hash_of(object key) except? 0:
@@ -71,7 +74,7 @@ def id_hash(key):
 
 cdef inline Py_ssize_t slot_of(uint64_t hashed, Py_ssize_t slots) noexcept nogil:
     """Return the slot where a hash belongs: a larger hash of the same part belongs there or behind."""
-    return <Py_ssize_t> (<uint64_t> <uint32_t> (hashed >> 24) * <uint64_t> slots >> 32)
+    return <Py_ssize_t> ((hashed >> 24 & 0xFFFFFFFF) * <uint64_t> slots >> 32)
 
 
 cdef inline IdRecord* record_of(IdPart* part, uint64_t hashed) noexcept nogil:
@@ -87,7 +90,7 @@ cdef class IdTable:
 
     cdef IdPart[PARTS] parts
     cdef Py_ssize_t used
-    cdef public uint32_t oldest
+    cdef public generation_t oldest
 
     def __cinit__(self):
         memset(self.parts, 0, sizeof(self.parts))
@@ -124,11 +127,11 @@ cdef class IdTable:
         cdef IdRecord* record = self.alive(hashed)
         return None if record is NULL else self.parts[hashed >> 56].base + record.age
 
-    def put(self, uint64_t hashed, uint8_t mark, uint32_t generation):
+    def put(self, uint64_t hashed, uint8_t mark, generation_t generation):
         """Have an id, the newest."""
         self.write(hashed, mark, generation)
 
-    def put_many(self, const uint64_t[::1] hashes, const uint8_t[::1] marks, uint32_t generation):
+    def put_many(self, const uint64_t[::1] hashes, const uint8_t[::1] marks, generation_t generation):
         """Have ids of one generation, in order."""
         cdef Py_ssize_t i
         if hashes.shape[0] != marks.shape[0]:
@@ -136,7 +139,7 @@ cdef class IdTable:
         for i in range(hashes.shape[0]):
             self.write(hashes[i], marks[i], generation)
 
-    cdef int write(self, uint64_t hashed, uint8_t mark, uint32_t generation) except -1:
+    cdef int write(self, uint64_t hashed, uint8_t mark, generation_t generation) except -1:
         """Have an id; if memory runs out, nothing has changed."""
         cdef IdPart* part = &self.parts[hashed >> 56]
         cdef IdRecord* record
@@ -157,7 +160,7 @@ cdef class IdTable:
             memmove(record + 1, record, (end - record) * sizeof(IdRecord))
             part.used += 1
             self.used += 1
-        record.hashed, record.mark, record.age = hashed, mark, <uint16_t> (generation - part.base)
+        record.hashed, record.mark, record.age = hashed, mark, <age_t> (generation - part.base)
         return 0
 
     cdef int resize(self, IdPart* part, Py_ssize_t room) except -1:
@@ -173,7 +176,7 @@ cdef class IdTable:
 
     cdef int spread(self, IdPart* part) except -1:
         """Leave out what is gone, and spread the others over as many slots as they need with two fifths to come."""
-        cdef uint32_t gone = self.oldest - part.base
+        cdef generation_t gone = self.oldest - part.base
         cdef Py_ssize_t alive = part.used, last = -1, i, to, empty, slots, room
         if gone > 0:
             alive = 0
@@ -188,7 +191,7 @@ cdef class IdTable:
             if part.records[i].hashed != 0 and part.records[i].age >= gone:
                 to = max(last + 1, slot_of(part.records[i].hashed, slots))
                 part.records[to] = part.records[i]
-                part.records[to].age -= <uint16_t> gone
+                part.records[to].age -= <age_t> gone
                 for empty in range(last + 1, to):
                     part.records[empty].hashed = part.records[empty].age = 0
                 last = to
@@ -199,7 +202,7 @@ cdef class IdTable:
             self.resize(part, room)
         return 0
 
-    cdef Py_ssize_t gather(self, IdPart* part, uint32_t gone, Py_ssize_t slots) except -1:
+    cdef Py_ssize_t gather(self, IdPart* part, generation_t gone, Py_ssize_t slots) except -1:
         """Move the records that are not gone to the back of a part, which gets room for so many slots; return the room
         that it needs."""
         cdef Py_ssize_t last = -1, i, to, room
