@@ -74,7 +74,7 @@ def id_hash(key):
 
 cdef inline Py_ssize_t slot_of(uint64_t hashed, Py_ssize_t slots) noexcept nogil:
     """Return the slot where a hash belongs: a larger hash of the same part belongs there or behind."""
-    return <Py_ssize_t> ((hashed >> 24 & 0xFFFFFFFF) * <uint64_t> slots >> 32)
+    return <Py_ssize_t> ((hashed << 8 >> 32) * <uint64_t> slots >> 32)
 
 
 cdef inline IdRecord* record_of(IdPart* part, uint64_t hashed) noexcept nogil:
