@@ -230,7 +230,7 @@ def test_the_prototype_is_left_alone() -> None:
 
     assert type(total) is Own
     assert (total.n, total.get()["accuracy"], mine.n) == (6, 1.0, 1)
-    assert sorted(merged) == [1, 1, 1, 3, 5]  # the check that it merges, two pairs, an empty one with both
+    assert sorted(merged) == [0, 1, 1, 3, 5]  # the check that it merges, two pairs, an empty one with both
 
 
 FRAME = dd.from_pandas(table(4), npartitions=1)
