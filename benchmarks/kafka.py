@@ -137,11 +137,11 @@ def client(servers: str, group: str, options: Mapping[str, object] = MappingProx
 
 def run_monitor(servers: str, group: str) -> Took:
     """Count everything, with checkpoints."""
-    from stream_metrics.garbage import collecting_rarely
     from stream_metrics.monitor import config
     from stream_metrics.monitor.monitor import Monitor
     from stream_metrics.monitor.sources.kafka import KafkaSource
     from stream_metrics.monitor.store import Store
+    from stream_metrics.process_memory import collecting_rarely
 
     told = config.Config(counting=config.Counting(scores=True))
     with TemporaryDirectory() as folder, collecting_rarely():

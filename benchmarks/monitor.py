@@ -31,7 +31,6 @@ from pathlib import Path
 from monitor_events import START, both, grouped, later, pending
 from timing import Line, clock
 
-from stream_metrics.garbage import collecting_rarely, return_large_blocks
 from stream_metrics.monitor.alerts.alerting import Alerts
 from stream_metrics.monitor.config import Alerts as Rules
 from stream_metrics.monitor.config import Config, Counting, Join
@@ -41,6 +40,7 @@ from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.sources.file import FileSource
 from stream_metrics.monitor.sources.lines import BLOCK, Lines
 from stream_metrics.monitor.store.opening import open_store
+from stream_metrics.process_memory import collecting_rarely, return_large_blocks
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 

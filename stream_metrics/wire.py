@@ -156,7 +156,7 @@ class Portable:
 
     def _same(self, other: Any) -> bool:
         """Return whether an object of the same class would be written as the same bytes."""
-        return self.to_bytes() == bytes(other.to_bytes())
+        return bool(self.to_bytes() == other.to_bytes())
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -26,13 +26,13 @@ from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.cli.interrupts import defer_interrupts
 from stream_metrics.cli.progress import INTERVAL, Progress
 from stream_metrics.cli.sources import TABLES
-from stream_metrics.cli.worker import Plain, Result, Shared, Task, Worker
+from stream_metrics.cli.worker import Result, Shared, Task, ThreadContext, Worker
 from stream_metrics.states.protocols import Accumulator
 
 __all__ = ["WorkerPool"]
 
 
-class _Crew(Protocol):
+class _Workers(Protocol):
     """Workers, in threads or in processes, and the numbers that they share."""
 
     shared: Shared
@@ -49,7 +49,7 @@ class _Threads:
     """Workers in threads."""
 
     def __init__(self, task: Task, workers: int) -> None:
-        self.shared = Shared(Plain, len(task.pieces), workers)
+        self.shared = Shared(ThreadContext, len(task.pieces), workers)
         self.futures: list[Future[Result]] = []
         self._workers = [Worker(task, self.shared, slot) for slot in range(workers)]
         self._executor = ThreadPoolExecutor(workers)
@@ -66,7 +66,7 @@ class _Threads:
             self._executor.shutdown()
 
 
-def _crew(task: Task, workers: int) -> _Crew:
+def _make_workers(task: Task, workers: int) -> _Workers:
     if task.form in TABLES:
         return _Threads(task, workers)
     from stream_metrics.cli.processes import Processes  # multiprocessing, a twentieth of the start of a command
@@ -79,8 +79,8 @@ class WorkerPool:
 
     def __init__(self, task: Task, workers: int) -> None:
         self.log: list[CountedPart] = []
-        self._crew = _crew(task, workers)
-        self._shared = self._crew.shared
+        self._workers = _make_workers(task, workers)
+        self._shared = self._workers.shared
 
     def progress(self) -> tuple[int, float]:
         """Return how many records were counted, and how much of all pieces is done."""
@@ -91,9 +91,9 @@ class WorkerPool:
         interrupted = False
         results: list[Result] = []
         try:
-            with self._crew.running():
+            with self._workers.running():
                 try:
-                    self._crew.start()
+                    self._workers.start()
                     self._wait(progress)
                 except KeyboardInterrupt:
                     interrupted = True
@@ -116,7 +116,7 @@ class WorkerPool:
 
         With a timeout, since Windows does not interrupt a wait without one.
         """
-        while (futures := wait_for(self._crew.futures, INTERVAL, FIRST_EXCEPTION)).not_done:
+        while (futures := wait_for(self._workers.futures, INTERVAL, FIRST_EXCEPTION)).not_done:
             for future in futures.done:
                 future.result()
             if progress.tick is not None:
@@ -124,7 +124,7 @@ class WorkerPool:
 
     def _results(self) -> list[Result]:
         """Return the results of all workers; CliError if one of them met an error that ends the run."""
-        results = [future.result() for future in self._crew.futures]
+        results = [future.result() for future in self._workers.futures]
         failures = [result.failure for result in results if result.failure is not None]
         if failures:
             _, message, status = min(failures)

@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from stream_metrics.cli.errors import CliError, reason
 from stream_metrics.cli.interrupts import end_at_interrupt
-from stream_metrics.garbage import collecting_rarely
+from stream_metrics.process_memory import collecting_rarely
 
 __all__ = ["main"]
 

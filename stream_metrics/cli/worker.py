@@ -24,7 +24,7 @@ from stream_metrics.cli.sources import TABLES, InputFile, Lines, open_input
 if TYPE_CHECKING:
     from stream_metrics.cli.tables import Unit
 
-__all__ = ["Plain", "Result", "Shared", "Task", "Worker"]
+__all__ = ["Result", "Shared", "Task", "ThreadContext", "Worker"]
 
 LINES = 4096  # of text between two looks at the shared numbers
 
@@ -39,7 +39,7 @@ class Task(NamedTuple):
     pieces: list[Piece]
 
 
-class Plain:
+class ThreadContext:
     """Numbers that threads share, made as a context of multiprocessing makes those of processes."""
 
     Lock = staticmethod(threading.Lock)
@@ -58,7 +58,7 @@ class Plain:
 class Shared:
     """Numbers that all workers see: the next piece, the piece before which all stop, the progress of each.
 
-    ``context`` makes them: that of multiprocessing for processes, `Plain` for threads.
+    ``context`` makes them: that of multiprocessing for processes, `ThreadContext` for threads.
     """
 
     def __init__(self, context: Any, pieces: int, workers: int) -> None:

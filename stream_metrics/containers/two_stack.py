@@ -6,8 +6,8 @@ panes beyond (`back`). A reading then merges one of the front, the back and the 
 have left, the back becomes the new front, one merge a pane. What comes late for a pane that is in a merge is kept
 beside it, and joins it when the front is next built.
 
-`parts` only selects what a reading merges, which takes no time, and `Parts.merged` merges it. So the owner of a window
-can select under a lock, and merge while the window goes on. The front is built by whoever first reads it.
+`parts` only selects what a reading merges, which is quick, and `Parts.merged` merges it. So a window can be read under
+a lock and merged outside, while counting goes on. The first reading of a front builds it.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ class TwoStackAggregator(Generic[State, Stored]):
         return Parts(self._form, front, stored, states, empty)
 
     def _flip(self, panes: dict[int, State]) -> None:
-        """Have a front of all frozen panes and what came late for them."""
+        """Start a new front from all frozen panes and what came late for them."""
         self._stale = True  # until all is done: a reading that is interrupted leaves no half of it
         for pane in [pane for pane in panes if self._top is not None and pane <= self._top]:
             stored = self._form.add_late(pane, self.frozen.get(pane), panes[pane])

@@ -24,7 +24,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Protocol
 
-from stream_metrics.garbage import collecting_rarely, return_large_blocks
 from stream_metrics.monitor.alerts.alerting import Alerts
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counts.counting import Counts
@@ -37,6 +36,7 @@ from stream_metrics.monitor.sources.kafka_options import SourceError
 from stream_metrics.monitor.store import StaleOwner, StoreError
 from stream_metrics.monitor.view.types import View
 from stream_metrics.monitor.view_thread import ViewThread
+from stream_metrics.process_memory import collecting_rarely, return_large_blocks
 
 __all__ = ["Runner", "Served", "stopped_by_signals"]
 

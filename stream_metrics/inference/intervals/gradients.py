@@ -17,11 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stream_metrics.formulas.arithmetic import inner
 from stream_metrics.formulas.protocol import Form, NumberOrArray
 from stream_metrics.formulas.rates import F1, JACCARD, PRECISION, RECALL, SPECIFICITY
 from stream_metrics.formulas.two_classes import TwoByTwo, one_vs_all
-from stream_metrics.inference.intervals.batched_counts import Batch, BatchedCounts, batched
+from stream_metrics.inference.intervals.batched_counts import Batch, BatchedCounts, batched, dot
 from stream_metrics.inference.intervals.batched_formulas import CELLS, MARGINS, PER_CLASS, RATES
 
 __all__ = [
@@ -130,11 +129,6 @@ def _matthews(c: BatchedCounts, _: float) -> Gradient:
     return Gradient(scale * n, true * (value / t) - predicted * scale, predicted * (value / p) - true * scale)
 
 
-def _dot(a: Batch, b: Batch) -> NumberOrArray:
-    """Return the inner products over the last axis, with that axis; of two vectors a number, ten times as fast."""
-    return inner(a, b) if a.ndim == 1 else (a * b).sum(-1, keepdims=True)
-
-
 ANALYTIC: dict[str, Callable[[BatchedCounts, float], Gradient]] = {
     "accuracy": _accuracy,
     "average_accuracy": _of_accuracy(lambda _, k: 2 / k),
@@ -173,7 +167,7 @@ def _cramers_v(c: BatchedCounts) -> Batch:
 
 def _pair_index(c: BatchedCounts) -> Batch:
     rows, columns, n = c.where.rows, c.where.columns, c.samples
-    together, true, predicted = (_dot(part, part) - n for part in (c.values, c.true_totals, c.predicted_totals))
+    together, true, predicted = (dot(part, part) - n for part in (c.values, c.true_totals, c.predicted_totals))
     with np.errstate(invalid="ignore", divide="ignore"):
         scale = 1 / (np.sqrt(true) * np.sqrt(predicted))
         slopes = (c.true_totals[rows] - 0.5) / true + (c.predicted_totals[columns] - 0.5) / predicted
@@ -245,8 +239,8 @@ def _step_cells(key: str, c: BatchedCounts, zero_division: float) -> Batch:
 def standard_error(c: BatchedCounts, slopes: Gradient) -> NumberOrArray:
     """Return the standard error of a whole value: the root of sum C_ij (g_ij - mean g)^2."""
     g = slopes.cells if slopes.cells is not None else cell_slopes(c, slopes)
-    g = g - _dot(c.values, g) / c.samples
-    return math.sqrt(_dot(c.values, g * g)) if c.values.ndim == 1 else np.sqrt((c.values * g * g).sum(-1))
+    g = g - dot(c.values, g) / c.samples
+    return math.sqrt(dot(c.values, g * g)) if c.values.ndim == 1 else np.sqrt((c.values * g * g).sum(-1))
 
 
 def cell_slopes(c: BatchedCounts, slopes: Gradient) -> Batch:

@@ -233,9 +233,7 @@ def _standard_errors(c: RaggedCounts, slopes: Gradient) -> Floats:
     return np.sqrt(c.cell_sums(c.values * g * g))
 
 
-def _influence(
-    c: RaggedCounts, slopes: Gradient, occurs: Flags
-) -> tuple[Floats, Floats]:
+def _influence(c: RaggedCounts, slopes: Gradient, occurs: Flags) -> tuple[Floats, Floats]:
     """Return the influence of a sample in each cell, and of the three that are added in each class that occurs.
 
     See `adequacy.influence`.

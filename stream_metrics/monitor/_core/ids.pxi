@@ -128,11 +128,11 @@ cdef class IdTable:
         return None if record is NULL else self.parts[hashed >> 56].base + record.age
 
     def put(self, uint64_t hashed, uint8_t mark, generation_t generation):
-        """Have an id, the newest."""
+        """Add an id, or renew it."""
         self.write(hashed, mark, generation)
 
     def put_many(self, const uint64_t[::1] hashes, const uint8_t[::1] marks, generation_t generation):
-        """Have ids of one generation, in order."""
+        """Add ids of one generation, in order, or renew them."""
         cdef Py_ssize_t i
         if hashes.shape[0] != marks.shape[0]:
             raise ValueError(f"Expected as many marks as hashes, {hashes.shape[0]}, but got {marks.shape[0]}")
@@ -140,7 +140,7 @@ cdef class IdTable:
             self.write(hashes[i], marks[i], generation)
 
     cdef int write(self, uint64_t hashed, uint8_t mark, generation_t generation) except -1:
-        """Have an id; if memory runs out, nothing has changed."""
+        """Add an id, or renew it; if memory runs out, nothing has changed."""
         cdef IdPart* part = &self.parts[hashed >> 56]
         cdef IdRecord* record
         cdef IdRecord* end
@@ -164,7 +164,7 @@ cdef class IdTable:
         return 0
 
     cdef int resize(self, IdPart* part, Py_ssize_t room) except -1:
-        """Have room for so many records; what is new is empty."""
+        """Set the room of a part, in records; new ones are empty."""
         records = <IdRecord*> PyMem_RawRealloc(part.records, room * sizeof(IdRecord))
         if records is NULL:
             raise MemoryError()
@@ -175,7 +175,7 @@ cdef class IdTable:
         return 0
 
     cdef int spread(self, IdPart* part) except -1:
-        """Leave out what is gone, and spread the others over as many slots as they need with two fifths to come."""
+        """Remove old ids, and spread the others over five thirds as many slots."""
         cdef generation_t gone = self.oldest - part.base
         cdef Py_ssize_t alive = part.used, last = -1, i, to, empty, slots, room
         if gone > 0:

@@ -134,7 +134,7 @@ class KafkaSource:
     def _subscribe(self, patience: float) -> None:
         """Join the group if the broker says that the topics are as they have to be."""
         self._asked = time.monotonic()
-        self._ids.check()  # which asks, and is answered by the time that the topics are known
+        self._ids.check()  # sends a request, which is mostly answered by the time that the topics are known
         try:
             counts = {name: self._partition_count(name, patience) for name in self._topics}
         except KafkaException as error:

@@ -1,7 +1,7 @@
 """Whether topics are still those that were counted: one that was deleted and created again has another id.
 
 Its offsets begin again, so the stored ones mean other records, and no error of the client says so if the new log is as
-long as the old one. Brokers that know no ids, and errors of the question, say nothing.
+long as the old one. Brokers without topic ids and failed requests are ignored.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from stream_metrics.monitor.sources.kafka_options import SourceError
 
 __all__ = ["TopicIds"]
 
-SILENT = logging.getLogger("stream_metrics.monitor.admin")  # the consumer says the same
+SILENT = logging.getLogger("stream_metrics.monitor.admin")  # the consumer logs the same errors
 SILENT.setLevel(logging.CRITICAL)
 NOTE = "topic ids"
-EVERY = 10.0  # seconds between two questions
+EVERY = 10.0  # seconds between two requests
 CONNECTION = ("bootstrap.", "broker.", "client.", "enable.sasl.", "enable.ssl.", "sasl.", "security.", "socket", "ssl.")
 
 
@@ -39,11 +39,11 @@ class TopicIds:
         self._due = 0.0
 
     def start(self, monitor: Monitor) -> None:
-        """Know the topics that the store has counts of."""
+        """Load the ids that are stored with the counts."""
         self._known = dict(monitor.attach(NOTE, lambda: sorted(self._known.items())) or ())
 
     def check(self) -> None:
-        """Ask from time to time, without waiting, and see what was answered.
+        """Request the ids every ten seconds, without waiting, and compare those that have come.
 
         Raises ``SourceError`` if a topic is another one than was counted.
         """
@@ -62,7 +62,7 @@ class TopicIds:
             topic_id = str(answer.result().topic_id)
         except KafkaException:
             return
-        if topic_id.strip("A"):  # of a broker that knows ids
+        if topic_id.strip("A"):  # all A: the broker has no ids
             known = self._known.setdefault(name, topic_id)
             if known != topic_id:
                 raise SourceError(
@@ -71,5 +71,5 @@ class TopicIds:
                 )
 
     def close(self) -> None:
-        """Ask no more."""
+        """Drop the client, and requests that were not answered."""
         self._asked, self._client = {}, None

@@ -93,7 +93,7 @@ def _is_behind(view: View) -> bool:
 
 
 def worst_state(view: View) -> str:
-    """Return the worst of what is known: the state of an alert or of the source, "behind", or one of `DOUBTS`."""
+    """Return the most urgent state: of an alert or the source, one of `DOUBTS`, or "behind"; else "live"."""
     states = {view.source.state, *(alert.state for alert in view.alerts)}
     doubts = {word for word, _ in facts(view)}
     counted = any(part.n for part in view.by_window.values())

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from stream_metrics.garbage import collecting_rarely, return_large_blocks
+from stream_metrics.process_memory import collecting_rarely, return_large_blocks
 
 
 @pytest.mark.parametrize(("before", "young"), [((700, 10, 5), 50_000), ((90_000, 10, 10), 90_000), ((0, 10, 10), 0)])
@@ -27,7 +27,7 @@ def test_garbage_is_looked_for_rarely(before: tuple[int, int, int], young: int) 
 
 LARGE_BLOCKS = """
 import ctypes
-from stream_metrics.garbage import return_large_blocks
+from stream_metrics.process_memory import return_large_blocks
 
 class Mallinfo(ctypes.Structure):
     _fields_ = [("before", ctypes.c_int * 4), ("hblkhd", ctypes.c_int), ("after", ctypes.c_int * 5)]
