@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import multiprocessing
 import os
 import random
 import shutil
@@ -337,7 +338,7 @@ def test_an_unexpected_error_in_a_process_ends_the_others(tmp_path):
     with pytest.raises(AttributeError):
         pool.count(sm.ConfusionMatrix(), Skipped(False), Progress(pool.progress, 2))
 
-    assert not any(process.is_alive() for process in pool._crew._processes)
+    assert not multiprocessing.active_children()
 
 
 def test_an_unexpected_error_in_a_thread_ends_the_others(data):
