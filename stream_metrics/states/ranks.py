@@ -417,12 +417,14 @@ class RankSketch(RankCounters, Portable):
         buckets, sample, pos_label, pairs = configuration
         if {type(x) for x in (labels, appearances, columns)} != {tuple} or type(pairs) is not bool:
             raise ValueError("arrays of labels, of appearances and of columns")
+        if {*map(type, columns)} - {bytes}:
+            raise ValueError("columns of bytes")
         if {type(x) for x in (buckets, sample, n, abstained, places, rounded, *appearances)} != {int}:
             raise ValueError("whole numbers of samples and appearances")
         state = cls(buckets, sample, pos_label, pairs)
         state.restore(list(labels), list(appearances), weights, list(columns), n, abstained, places, rounded)
-        again = _written(state)
-        if again[6] != list(columns) or repr(_frozen(again[:6] + again[7:])) != repr(content[:6] + content[7:]):
+        again = [tuple(x) if isinstance(x, list) else x for x in _written(state, columns=False)]
+        if repr((*again[:6], *again[7:])) != repr((*content[:6], *content[7:])):
             raise ValueError("what this state would be written as")
         return state
 
@@ -430,13 +432,9 @@ class RankSketch(RankCounters, Portable):
         return f"RankSketch({quantity(self.n, 'sample')}, {quantity(len(self.labels), 'class')})"
 
 
-def _written(state: RankSketch) -> list[object]:
-    return [[state.buckets, state.sample, state.pos_label, state.pairs], state.n, state.abstained, *state.pack()]
-
-
-def _frozen(value: object) -> object:
-    """Return lists as tuples, as they are read from bytes."""
-    return tuple(_frozen(x) for x in value) if isinstance(value, list | tuple) else value
+def _written(state: RankSketch, columns: bool = True) -> list[object]:
+    configuration = [state.buckets, state.sample, state.pos_label, state.pairs]
+    return [configuration, state.n, state.abstained, *state.pack(columns)]
 
 
 def _not_finite(row: int, score: float, label: Label) -> ScoreError:

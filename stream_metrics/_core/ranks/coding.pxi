@@ -10,8 +10,8 @@ places as the sketch says, 20 if it says nothing. 64 is added to the level if a 
 no cell shows it. `pure` and what follows from it are left out at level 0, where every cell is one code: `pure` is 1 if
 the cell holds one code only, which is then `place` codes above its first; `groups` is the set of groups with a weight,
 a bit for each; the moment, less that of as many codes at the start of the cell, is written for cells that are not pure
-(with its fraction if the mode is 1). The state that is read is written again and must give the same bytes, so input
-without a canonical form is refused.
+(with its fraction if the mode is 1). Columns are refused as they are read unless they are what would be written;
+everything else of a state is written again and compared.
 """
 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
@@ -222,8 +222,10 @@ cdef int read_histogram(ScoreHistogram *c, bytes stream, Py_ssize_t groups, int 
         if above and not c.above:
             at = <Py_ssize_t> c.slot[find(c, ONE >> c.level)] - 1
             c.above = at >= 0 and record_of(c, at)[1] == MIXED
-    if above and not c.above:
-        raise ValueError("a cell that may hold a score above 1")
+    if above and (not c.above or above_one(c)):
+        raise ValueError("a cell that may hold a score above 1, and only if no cell shows it")
+    if mode != (fraction_bits(c) != 0):
+        raise ValueError("fractions where any is not 0, and nowhere else")
     return 0
 
 
@@ -322,7 +324,7 @@ cdef inline int above_cell(ScoreHistogram *c, Py_ssize_t cell, Py_ssize_t g, uin
     return (whole > have) - (whole < have) if whole != have else (part > rest) - (part < rest)
 
 
-cdef tuple pack_counters(RankCounters self):
+cdef tuple pack_counters(RankCounters self, bint with_columns):
     cdef Py_ssize_t i
     order = report_order(self)
     cdef int places = binary_places(self)
@@ -331,7 +333,8 @@ cdef tuple pack_counters(RankCounters self):
     columns = []
     for i in order:
         weights.append((self.classes[i].whole, self.classes[i].part))
-        columns.append(pack_histogram(self.classes[i].histogram, groups, places))
+        if with_columns:
+            columns.append(pack_histogram(self.classes[i].histogram, groups, places))
     fine = [(places, self.rounded)] if places > COARSE_PLACES or self.rounded else []
     labels = [shown_label(self, i, False) for i in order]
     return labels, self.appearances(), pack_weights(weights, places), columns, *fine

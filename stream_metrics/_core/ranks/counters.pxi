@@ -191,15 +191,20 @@ cdef class RankCounters(Guarded):
         finally:
             self.leave()
 
-    def pack(self):
+    def pack(self, columns=True):
         """Return the counts in the order of report: labels, type counts, weights, and the columns as bytes.
 
         If any weight is no multiple of 2^-20 or was rounded: also the number of binary places, and how many were
         rounded.
+
+        Parameters
+        ----------
+        columns : bool, default True
+            Whether to write the columns, or to leave their list empty.
         """
         self.enter_reading()
         try:
-            return pack_counters(self)
+            return pack_counters(self, columns)
         finally:
             self.leave()
 
