@@ -1,6 +1,7 @@
 """Compiled counters: a folder and an extension module per state, with what states share in `numeric`.
 
-Nothing here reads what a caller passes or evaluates a metric; `inputs`, `states` and `formulas` do.
+`intervals` has loops over arrays that intervals need. Nothing here reads what a caller passes or evaluates a metric;
+`inputs`, `states` and `formulas` do.
 """
 
 from importlib.util import find_spec

@@ -36,9 +36,15 @@ class Table(NamedTuple):
 
 def tabulate(column: RankColumn) -> Table:
     """Return the rows of a column that have a count, the zeros among them as one row."""
-    counts, totals = column.counts, column.totals
-    if not _is_safe(column):
-        counts, totals = counts.astype(object), totals.astype(object)
+    level, cells, sole, counts, _, totals, *_ = column
+    if counts.dtype == totals.dtype == np.int64 and _is_safe(column):
+        return Table(*kernels.table_rows(level, cells, sole, counts, totals), column.units)
+    return large_table(column)
+
+
+def large_table(column: RankColumn) -> Table:
+    """Return the rows of a column whose products of counts may not fit into int64, with Python integers."""
+    counts, totals = column.counts.astype(object), column.totals.astype(object)
     rest, own = np.ascontiguousarray(counts.T)
     level = np.uint64(column.level)
     starts = column.cells << level

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import stream_metrics as sm
+from stream_metrics._core.intervals.kernels import refuted_distance
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.inference.intervals.methods import METHODS, refusal
-from stream_metrics.inference.intervals.sequences import bounded_sequence
+from stream_metrics.inference.intervals.sequences import BETS, DISTANCES, PARTS, REFINEMENTS, bounded_sequence
 from stream_metrics.ranking.areas import delong_se
 from stream_metrics.ranking.protocol import OWN
 
@@ -95,6 +96,28 @@ def test_bounded_sequence_refutes_only_what_bets_refute(values: list[float]) -> 
     for end, side in ((low, x), (1 - high, 1 - x)):
         if end > 1e-6:
             assert wealth(side, end * (1 - 1e-9)) >= 2 / (1 - level)
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=20), st.sampled_from([1, 10, 10**6]))
+def test_the_refuted_mean_is_the_nearest_of_the_distances(values: list[float], times: int) -> None:
+    """The compiled search finds what a search over arrays of all distances finds."""
+    x, goal = np.array(values), math.log(80)
+    total, squares, n = times * float(x.sum()), times * float(x @ x), times * len(x)
+    assume(total / n > 1e-100)
+    distance = refuted_distance(total, squares, n, goal, BETS, DISTANCES, PARTS, REFINEMENTS)
+    distances, near = DISTANCES, 0.0
+    for _ in range(REFINEMENTS):
+        m = (total / n) * (1 - distances)
+        first, second = (total - n * m) / m, np.maximum((squares - 2 * m * total + n * m * m) / (m * m), 0.0)
+        logs = first[:, None] * BETS[0] + second[:, None] * BETS[1] + BETS[2]
+        refuted = np.flatnonzero(np.logaddexp.reduce(logs, 1) >= goal)
+        if not len(refuted):
+            assert distance == 1
+            return
+        near, far = distances[refuted[0] - 1] if refuted[0] else near, distances[refuted[0]]
+        distances = np.append(near + (far - near) * PARTS[:-1], far)
+
+    assert distance == pytest.approx(distances[-1], rel=1e-11)
 
 
 @pytest.mark.parametrize("n", [1, 3, 1000, 10**6, 10**12])

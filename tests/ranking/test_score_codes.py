@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from support import rank_oracle
 
-from stream_metrics.ranking.score_codes import edge, magnitude
+from stream_metrics.ranking.score_codes import edge
 
 LIMIT = np.nextafter(1.5 * 2.0**921, 0)  # the first score that shares its code
 
@@ -42,13 +42,6 @@ def test_symmetry() -> None:
     assert (rank_oracle.code(p) - np.uint64(2**63) + rank_oracle.code(1 - p) == np.uint64(2**63 + 2044 * 2**52)).all()
     assert (codes.min(), codes.max()) == (1, 2**64 - 2)
     assert rank_oracle.code([0.0, -0.0]).tolist() == [2**63, 2**63]
-
-
-def test_magnitude_is_the_oracles() -> None:
-    """The formulas' own copy of the code agrees with the specification."""
-    x = np.abs(doubles())
-
-    assert (magnitude(x) + np.uint64(2**63) == rank_oracle.code(x)).all()
 
 
 def test_edge_inverts() -> None:

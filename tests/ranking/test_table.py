@@ -13,7 +13,7 @@ from support.rank_oracle import MIXED, RankOracle, code
 from stream_metrics.ranking.areas import roc_auc
 from stream_metrics.ranking.protocol import ZERO
 from stream_metrics.ranking.score_codes import edge
-from stream_metrics.ranking.table import SAFE, count_pairs, pairs_of, shares, tabulate
+from stream_metrics.ranking.table import SAFE, count_pairs, large_table, pairs_of, shares, tabulate
 
 
 def test_zeros() -> None:
@@ -77,11 +77,22 @@ def test_rows_hold_their_scores(seed: int) -> None:
 VALUES = [0.0, -0.0, 0.25, 0.25 + 2**-40, 0.5, 1.0, 3.0, -2.0, 5e-324, 1e300, 1e301, -1e300]
 
 
-@given(
-    samples=st.lists(st.tuples(st.sampled_from(VALUES), st.booleans(), st.sampled_from([1, 2, 0.5])), max_size=20),
-    many=st.sampled_from([1, 2**28, 2**31]),
-    buckets=st.sampled_from([2, 3, 1024]),
-)
+SAMPLES = st.lists(st.tuples(st.sampled_from(VALUES), st.booleans(), st.sampled_from([1, 2, 0.5])), max_size=20)
+
+
+@given(samples=SAMPLES, buckets=st.sampled_from([2, 3, 1024]))
+def test_compiled_rows(samples: list[tuple[float, bool, float]], buckets: int) -> None:
+    """The rows of a column, compiled for int64, are those that are made with Python integers."""
+    scores, own, w = zip(*samples, strict=True) if samples else ((), (), ())
+    column = RankOracle(buckets).column(np.array(scores), np.array(own, bool), np.array(w))
+    rows = tabulate(column)
+
+    for mine, theirs in zip(rows, large_table(column), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    assert (rows.rest.dtype, rows.own.dtype, rows.starts.dtype) == (np.int64, np.int64, np.uint64)
+
+
+@given(samples=SAMPLES, many=st.sampled_from([1, 2**28, 2**31]), buckets=st.sampled_from([2, 3, 1024]))
 def test_compiled_pairs(samples: list[tuple[float, bool, float]], many: int, buckets: int) -> None:
     """The pairs of a column, with int64 or with Python integers, are those of its rows."""
     scores, own, w = zip(*samples, strict=True) if samples else ((), (), ())

@@ -48,6 +48,7 @@ cdef extern from *:
     }
     """
     uint64_t bits "rank_bits"(double x) nogil
+    double score_of "rank_double"(uint64_t bits) nogil
     # A code from 1 to 2^64 - 2 that rises with the score; code(-x) is the complement of code(x), code(0) is 2^63.
     # The magnitude is a float prefix around 0, mirrored around 1/2 and again around 1:
     # bits(a) up to 1/2, 2 bits(1/2) - bits(1-a) below 1, bits(a-1) + 105 octaves from 1 to 3/2, bits(a) + 103.5 beyond.

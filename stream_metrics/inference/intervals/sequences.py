@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from stream_metrics._core.intervals.kernels import refuted_distance
 from stream_metrics.formulas.protocol import Floats, Numbers
 from stream_metrics.formulas.stats.normal import distinct_pairs, expit, log_beta
 
@@ -29,6 +30,7 @@ PARTS: Floats = np.arange(1, 33) / 32
 REFINEMENTS = 9
 NEGLIGIBLE = 1e-100  # a mean whose square could be rounded to 0 counts as 0
 SHARE_WEIGHTS: Floats = np.log(SHARES**0.25 / (SHARES**0.25).sum())
+BETS = SHARES, np.log1p(-SHARES) + SHARES, SHARE_WEIGHTS
 
 
 def beta_binomial_sequence(
@@ -155,25 +157,9 @@ def bounded_sequence(total: float, squares: float, n: int, level: float = 0.95) 
 def _mean_limit(total: float, squares: float, n: int, alpha: float) -> float:
     """Return a mean that bets refute with the factor 2 / alpha, the largest below that of the values; 0 without one."""
     mean, goal = total / n, math.log(2 / alpha)
-    curve = np.log1p(-SHARES) + SHARES
-
-    def refuted(m: Floats) -> Floats:
-        first, second = (total - n * m) / m, (squares - 2 * m * total + n * m * m) / (m * m)
-        logs = first[:, None] * SHARES + np.maximum(second, 0.0)[:, None] * curve + SHARE_WEIGHTS
-        most = logs.max(1)
-        return np.asarray(most + np.log(np.exp(logs - most[:, None]).sum(1)) >= goal)
-
     if not mean > NEGLIGIBLE:
         return 0.0
-    distances, near = DISTANCES, 0.0
-    for _ in range(REFINEMENTS):
-        where = np.flatnonzero(refuted(mean * (1 - distances)))
-        if not len(where):
-            return 0.0
-        near, far = distances[where[0] - 1] if where[0] else near, distances[where[0]]
-        distances = near + (far - near) * PARTS
-        distances[-1] = far
-    return float(mean * (1 - distances[-1]))
+    return mean * (1 - refuted_distance(total, squares, n, goal, BETS, DISTANCES, PARTS, REFINEMENTS))
 
 
 def area_sequence(area: tuple[float, float], own: float, rest: float, level: float) -> tuple[float, float]:
