@@ -96,8 +96,11 @@ class Webhook:
 
     def __init__(self, address: str, authorization: str = "", lasting: float = LASTING, first: float = FIRST) -> None:
         self.host = _host(address)
-        if not (authorization.isascii() and authorization.isprintable()):
-            raise ValueError("Expected `authorization` to be printable ASCII characters in one line, but it is not")
+        if not (authorization.isascii() and authorization.isprintable()) or authorization != authorization.strip():
+            raise ValueError(
+                "Expected `authorization` to be printable ASCII characters in one line, without blanks at its ends, "
+                "but it is not"
+            )
         self.outbox = Outbox(f"the webhook at {self.host}")
         self._address, self._authorization = address, authorization
         self._lasting, self._first = lasting, first

@@ -51,12 +51,20 @@ def resolved(tables: Tables) -> dict[str, dict[str, Any]]:
         values |= _read({key: values[key] for key in values if key.removesuffix(FILE) in secrets}, f"in [{table}]")
         for name in secrets & values.keys():
             if isinstance(options := values[name], dict):
+                _check_options(items[name], options, f"in `{name}` of [{table}]")
                 read = _read(options, f"in `{name}` of [{table}]")
                 values[name] = {option: value for option, value in options.items() if not option.endswith(FILE)} | read
             elif not values[name] and items.get(name):
                 raise ConfigError(f"Expected `{name}` in [{table}] to be a secret, but the variable is empty")
         whole[table] = values
     return whole
+
+
+def _check_options(written: Mapping[str, Any], options: Mapping[str, Any], where: str) -> None:
+    """Raise ``ConfigError`` for an option with a secret whose variable is empty."""
+    for option, value in options.items():
+        if is_secret_option(option) and written[option] and not value:
+            raise ConfigError(f"Expected `{option}` {where} to be a secret, but the variable is empty")
 
 
 def _expanded(value: Any, where: str) -> Any:

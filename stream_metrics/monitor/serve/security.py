@@ -50,9 +50,17 @@ def is_loopback(host: str) -> bool:
 
 
 class Gate:
-    """Decides on requests; ``ValueError`` for a host beyond loopback without a token."""
+    """Decides on requests.
+
+    ``ValueError`` for a host beyond loopback without a token, and for a token that no header can have.
+    """
 
     def __init__(self, config: Serve) -> None:
+        if config.token != config.token.strip() or not config.token.isprintable():
+            raise ValueError(
+                "Expected `token` to be printable characters in one line, without blanks at its ends, but it is not; "
+                "a variable may have got the end of the line of a file"
+            )
         if not config.token and not config.socket and not is_loopback(config.host):
             raise ValueError(
                 f"Expected a `token` for the `host` {config.host!r}, which others can reach, but got none; "
@@ -106,7 +114,7 @@ class Gate:
 
     def _bears(self, headers: Headers) -> bool:
         scheme, _, given = headers.get("authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and self._same(given.strip().encode("latin-1", "replace"))
+        return scheme.lower() == "bearer" and self._same(given.encode("latin-1", "replace").strip())
 
     def _has_cookie(self, headers: Headers) -> bool:
         wanted = f"{self._cookie_name}={self._cookie}".encode()

@@ -210,7 +210,7 @@ def test_redirects_are_not_followed(receiver) -> None:
     assert {headers["Authorization"] for _, headers in receiver.got} == {"Bearer x"}
 
 
-@pytest.mark.parametrize("header", ["a\nb: c", "\N{SNOWMAN}", "a\x7f"])
+@pytest.mark.parametrize("header", ["a\nb: c", "\N{SNOWMAN}", "a\x7f", "  ", "Bearer a "])
 def test_a_header_that_is_none_is_refused(header) -> None:
     """Only printable ASCII may be sent; the message does not show it."""
     with pytest.raises(ValueError, match="Expected `authorization`") as refused:

@@ -70,6 +70,7 @@ def test_files_hold_secrets(tmp_path: Path) -> None:
     [
         ({"serve": {"token": "${NO_SUCH}"}}, r"'NO_SUCH', which `token` in \[serve\] names, but it is not set"),
         ({"serve": {"token": "${EMPTY}"}}, r"`token` in \[serve\] to be a secret, but the variable is empty"),
+        ({"source": {"options": {"sasl.password": "${EMPTY}"}}}, r"`sasl.password` in .* but the variable is empty"),
         ({"serve": {"token_file": "none"}}, r"`token_file` in \[serve\] .* got 'none': No such file"),
         ({"serve": {"token_file": "/dev/null"}}, "it is empty"),
         ({"serve": {"token_file": "/dev/zero"}}, "it is too long"),

@@ -10,6 +10,8 @@ from importlib.resources import files
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from starlette.datastructures import Headers
 from support.page_server import PageServer
 from support.page_views import make_view
@@ -64,6 +66,25 @@ def test_beyond_loopback_a_token_is_needed(host):
 
     assert not is_loopback(host)
     assert refusal(Gate(Serve(host=host, token="secret")), Host="x") is not None
+
+
+@given(st.text(min_size=1))
+@example("secret\n")
+@example("secret\r\nHost: x")
+@example(" secret")
+@example("\u2003")
+@example("\udcff")
+@example("voil\N{LATIN SMALL LETTER A WITH GRAVE}")  # its last byte in UTF-8 is a blank in latin-1
+def test_a_token_can_be_sent_or_is_refused(token):
+    """In a header, as clients send it: in UTF-8. The error does not show it."""
+    if not token.isprintable() or token != token.strip():
+        with pytest.raises(ValueError, match="Expected `token` to be printable") as refused:
+            Gate(Serve(token=token))
+        assert token not in str(refused.value).replace(" ", "")
+        return
+    gate = Gate(Serve(token=token))
+    header = Headers(raw=[(b"host", b"localhost"), (b"authorization", b"Bearer " + token.encode())])
+    assert gate.refusal(header, "GET", "/", "") is None
 
 
 def test_loopback_and_unix_sockets_need_none():
