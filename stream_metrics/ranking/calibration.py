@@ -9,22 +9,21 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_metrics._core.ranks import kernels
 from stream_metrics._core.ranks.kernels import UNIFORM
 from stream_metrics.formulas.protocol import Floats, Numbers
 from stream_metrics.ranking.certificates import EPSILON, exact, widened
 from stream_metrics.ranking.protocol import OWN, REST, UNDEFINED, ZERO, Certified, RankColumn, once
-from stream_metrics.ranking.score_codes import edge
-from stream_metrics.ranking.table import Table, tabulate
+from stream_metrics.ranking.table import tabulate
 
-MOMENT_BITS = 20  # the lowest bits of a code, which moments leave out
 MOST_BINS = 2**20
-ONE_OCTAVE = 52  # levels up to here have cells over which a score is linear in its code
 
 
 class Reliability(NamedTuple):
@@ -79,7 +78,7 @@ def reliability_curve(column: RankColumn, *, bins: int = 15, strategy: str = "un
     rows = _rows(column)
     if rows is None:
         return Reliability(*(np.zeros(0) for _ in range(3)))
-    place, weight = _place(rows, bins, strategy)[0], rows.rest + rows.own
+    place, weight = _likely(rows, bins, strategy), rows.rest + rows.own
     total, scores, own = (_sums(place, a, bins) for a in (weight, weight * rows.mean, rows.own))
     filled = total > 0
     return Reliability(scores[filled] / total[filled], own[filled] / total[filled], total[filled])
@@ -146,7 +145,7 @@ def _exact_excess(rows: _Rows, bins: int, strategy: str) -> Fraction:
     residuals, weights = _residuals(rows, bins, strategy)
     squares, places = [0] * bins, max(53 - int(np.frexp(rows.low)[1].min()), 0)
     scores = (int(Fraction(score) * 2**places) for score in rows.low.tolist())
-    place = _place(rows, bins, strategy)[0].tolist()
+    place = _likely(rows, bins, strategy).tolist()
     for k, rest, own, score in zip(place, *(a.tolist() for a in rows.units), scores, strict=True):
         squares[k] += own * ((1 << places) - score) ** 2 + rest * score * score
     one = rows.unit << places
@@ -175,7 +174,7 @@ def _excess_bounds(filled: _Bins, one: Residuals, rounding: float) -> tuple[Floa
 
 
 def _bin_residuals(rows: _Rows, bins: int, strategy: str) -> Residuals:
-    weight, place = rows.rest + rows.own, _place(rows, bins, strategy)[0]
+    weight, place = rows.rest + rows.own, _likely(rows, bins, strategy)
     squares = rows.own * (1 - rows.mean) ** 2 + rows.rest * rows.mean**2
     expected, error = weight * rows.mean * (1 - rows.mean), 2 * weight * (rows.high - rows.low)
     parts = weight, rows.own - weight * rows.mean, squares, expected, error
@@ -221,7 +220,7 @@ def _is_exact(rows: _Rows) -> bool:
 
 def _residuals(rows: _Rows, bins: int, strategy: str) -> tuple[list[int], list[int]]:
     """Return own less the sum of scores, and the weight, of each bin, as integers of one unit."""
-    place = _place(rows, bins, strategy)[0].tolist()
+    place = _likely(rows, bins, strategy).tolist()
     mantissas, exponents = np.frexp(rows.low)
     places = 53 - int(exponents.min())
     residuals, weights = [0] * bins, [0] * bins
@@ -249,48 +248,28 @@ def _rows(column: RankColumn) -> _Rows | None:
     table = tabulate(column)
     if not len(table.starts) or table.starts[0] < ZERO:
         return None
-    ends = table.starts.copy()
-    pure = np.ones(len(ends), bool)
-    pure[table.mixed] = False
-    table.starts[pure], ends[pure] = (_sole(column, table, pure),) * 2
-    base = column.cells[table.cells] << np.uint64(column.level)
-    ends[table.mixed] = base + np.uint64((1 << column.level) - 1)
     rest, own = (a.astype(np.float64) / table.units for a in (table.rest, table.own))
-    offset, known = _offsets(column, table, rest[table.mixed], own[table.mixed])
-    code = base + np.minimum(offset * 2.0**column.level, (1 << column.level) * (1 - 2.0**-53)).astype(np.uint64)
-    low, high, inner = np.split(edge(np.concatenate([table.starts, ends, code])), [len(ends), 2 * len(ends)])
+    codes, (level, cells, sole, _, offsets, *_) = (table.starts, table.mixed, table.cells), column
+    low, mean, high, radius = kernels.row_scores(codes, level, cells, sole, offsets, rest, own)
     if low[-1] > 1 or column.above:
         return None
-    high, mean, radius = np.minimum(high, 1.0), low.copy(), np.zeros(len(low))
-    mean[table.mixed] = np.clip(inner, low[table.mixed], high[table.mixed])
-    precise = known & (column.level <= ONE_OCTAVE)
-    width = (high - low)[table.mixed]
-    radius[table.mixed] = np.where(precise, np.minimum(width, width * 2.0 ** (MOMENT_BITS - column.level)), width)
     return _Rows(rest, own, low, mean, high, radius, (table.rest, table.own), table.units, column.slack)
-
-
-def _sole(column: RankColumn, table: Table, pure: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """Return the only code of each row that has only one."""
-    starts = table.starts[pure]
-    if not column.level or not len(column.cells):
-        return starts
-    cell = np.minimum(column.cells.searchsorted(starts >> np.uint64(column.level)), len(column.cells) - 1)
-    return np.where(starts == np.uint64(ZERO), starts, column.sole[cell])
-
-
-def _offsets(column: RankColumn, table: Table, rest: Floats, own: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the mean place in each mixed row over both classes, and whether it is known; the middle if not."""
-    both = column.offsets[table.cells]
-    parts = np.where(rest > 0, rest * both[:, REST], 0.0) + np.where(own > 0, own * both[:, OWN], 0.0)
-    offset = parts / (rest + own)
-    known = ~np.isnan(offset)
-    return np.where(known, offset, 0.5), known
 
 
 def _place(rows: _Rows, bins: int, strategy: str) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
     """Return the likely bin of each row, and the first and the last that it or a part of it may be in."""
     if strategy == "uniform":
         return _bin(rows.mean, bins), _bin(rows.low, bins), _bin(rows.high, bins)
+    return _place_by_mass(rows, bins)
+
+
+def _likely(rows: _Rows, bins: int, strategy: str) -> NDArray[np.intp]:
+    """Return the likely bin of each row."""
+    return _bin(rows.mean, bins) if strategy == "uniform" else _place_by_mass(rows, bins)[0]
+
+
+def _place_by_mass(rows: _Rows, bins: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Return the same for bins of equal mass."""
     weight = rows.units[REST] + rows.units[OWN]
     if int(weight.sum()) * 2 * bins >= 2**63:
         weight = weight.astype(object)
@@ -313,7 +292,12 @@ def _sums(place: NDArray[np.intp], values: Floats, bins: int) -> Floats:
 
 
 def _bin(scores: Floats, bins: int) -> NDArray[np.intp]:
-    return np.asarray(np.searchsorted(np.linspace(0, 1, bins + 1)[1:-1], scores))
+    return _inner_edges(bins).searchsorted(scores)
+
+
+@lru_cache(maxsize=16)
+def _inner_edges(bins: int) -> Floats:
+    return np.linspace(0, 1, bins + 1)[1:-1]
 
 
 def _fill(rows: _Rows, bins: int, strategy: str) -> _Bins:

@@ -44,6 +44,15 @@ def edges(codes: _Codes) -> Floats: ...
 def table_rows(
     level: int, cells: _Codes, sole: _Codes, counts: Numbers, totals: Numbers
 ) -> tuple[_Codes, Numbers, Numbers, NDArray[np.intp], NDArray[np.intp]]: ...
+def row_scores(
+    table: tuple[_Codes, NDArray[np.intp], NDArray[np.intp]],
+    level: int,
+    cells: _Codes,
+    sole: _Codes,
+    offsets: Floats,
+    rest: Floats,
+    own: Floats,
+) -> tuple[Floats, Floats, Floats, Floats]: ...
 def crowded_cells(level: int, cells: _Codes, sole: _Codes, rest: _Codes, own: _Codes) -> list[_Crowded]: ...
 def inspect_cells(
     level: int,

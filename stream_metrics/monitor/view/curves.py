@@ -22,6 +22,7 @@ __all__ = ["curves"]
 MOST_CURVES, MOST_POINTS = 10, 200
 DIGITS = 5  # after the point; a screen shows three
 Floats = NDArray[np.float64]
+EVENLY: Floats = np.arange(MOST_POINTS, dtype=np.float64)
 
 
 def curves(snapshot: Snapshot, names: Mapping[Label, str]) -> Curves:
@@ -51,18 +52,29 @@ def _both(snapshot: Snapshot, label: Label) -> tuple[tuple[list[float], list[flo
     steps, (rest, own) = threshold_sweep(column).fine, (column.weight(0), column.weight(1))
     if not own:
         return ([], []), ([], [])
-    recall = np.concatenate([[0.0], steps.tp]) / own
-    precision = np.concatenate([[1.0], steps.tp / (steps.tp + steps.fp)])
-    roc = _thinned(np.concatenate([[0.0], steps.fp]) / rest, recall) if rest else ([], [])
+    recall = _after(0.0, steps.tp / own)
+    precision = _after(1.0, steps.tp / (steps.tp + steps.fp))
+    roc = _thinned(_after(0.0, steps.fp / rest), recall) if rest else ([], [])
     return roc, _thinned(recall, precision)
+
+
+def _after(first: float, values: Floats) -> Floats:
+    """Return the values with one before them."""
+    column = np.empty(len(values) + 1)
+    column[0], column[1:] = first, values
+    return column
 
 
 def _thinned(x: Floats, y: Floats) -> tuple[list[float], list[float]]:
     """Return points evenly along a curve, the first and the last included."""
     if len(x) > MOST_POINTS:
-        along = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
-        at = np.searchsorted(along, np.linspace(0.0, along[-1], MOST_POINTS))
+        along = np.empty(len(x))
+        along[0] = 0.0
+        np.hypot(x[1:] - x[:-1], y[1:] - y[:-1]).cumsum(out=along[1:])
+        at = along.searchsorted(EVENLY * (along[-1] / (MOST_POINTS - 1)))
         at[0], at[-1] = 0, len(x) - 1
-        at = np.unique(at)
-        x, y = x[at], y[at]
-    return np.round(x, DIGITS).tolist(), np.round(y, DIGITS).tolist()
+        new = np.empty(MOST_POINTS, bool)
+        new[0] = True
+        np.not_equal(at[1:], at[:-1], out=new[1:])  # they rise
+        x, y = x[at[new]], y[at[new]]
+    return x.round(DIGITS).tolist(), y.round(DIGITS).tolist()
