@@ -6,10 +6,11 @@ import gc
 import platform
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 
-from stream_metrics.process_memory import collecting_rarely, return_large_blocks
+from stream_metrics.process_memory import collecting_rarely, importing, return_large_blocks
 
 
 @pytest.mark.parametrize(("before", "young"), [((700, 10, 5), 50_000), ((90_000, 10, 10), 90_000), ((0, 10, 10), 0)])
@@ -23,6 +24,23 @@ def test_garbage_is_looked_for_rarely(before: tuple[int, int, int], young: int) 
         assert gc.get_threshold() == before
     finally:
         gc.set_threshold(*original)
+
+
+@pytest.mark.parametrize("collected", [True, False])
+def test_no_garbage_is_looked_for_while_modules_are_imported(collected: bool) -> None:
+    """Later neither among the objects that are there by then; what was switched off stays so, also after an error."""
+    usual = gc.isenabled()
+    try:
+        (gc.enable if collected else gc.disable)()
+        frozen = gc.get_freeze_count()
+        with suppress(ImportError), importing():
+            assert not gc.isenabled()
+            raise ImportError
+        assert gc.isenabled() is collected
+        assert gc.get_freeze_count() > frozen
+    finally:
+        gc.unfreeze()
+        (gc.enable if usual else gc.disable)()
 
 
 LARGE_BLOCKS = """

@@ -7,17 +7,17 @@ Exit status: 0 done; 1 bad data or a file that cannot be read or written; 2 wron
 from __future__ import annotations
 
 import argparse
-import atexit
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from typing import NoReturn
 
 from stream_metrics.cli.errors import CliError, reason
 from stream_metrics.cli.interrupts import end_at_interrupt
-from stream_metrics.process_memory import collecting_rarely
+from stream_metrics.process_memory import collecting_rarely, importing
 
 __all__ = ["main"]
 
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         _set_up_process()
     try:
-        with collecting_rarely():
+        with collecting_rarely(), _ending(argv is None):
             status = _dispatch(argv)
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -82,14 +82,23 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _set_up_process() -> None:
     """Leave out what a process of our own does not need: a third of the processor time of a short command."""
-    atexit.register(gc.freeze)  # no search through all modules for garbage before the end
     if "OMP_NUM_THREADS" not in os.environ:  # the threads of NumPy's OpenBLAS spin until there is work, which is rare
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
+@contextmanager
+def _ending(own: bool) -> Iterator[None]:
+    """Look for no garbage in the end, if the process is our own: that would search all modules."""
+    try:
+        yield
+    finally:
+        if own:
+            gc.freeze()
+
+
 def _dispatch(argv: Sequence[str] | None) -> int:
     words = _joined(sys.argv[1:] if argv is None else argv)
-    with end_at_interrupt():
+    with end_at_interrupt(), importing() if argv is None else nullcontext():
         parser = _parser(words[0] if words else "")
     try:
         arguments = parser.parse_args(words)

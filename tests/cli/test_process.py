@@ -34,3 +34,23 @@ def test_numpy_starts_no_threads_unless_asked_to(given: dict[str, str], threads:
     assert variable == threads
     if not given:
         assert tasks == "1"
+
+
+SEARCHES = """
+import gc, sys
+from stream_metrics.cli.main import main
+numbers = []
+gc.callbacks.append(lambda phase, info: numbers.append(len(gc.get_objects()) if phase == "start" else 0))
+threshold = gc.get_threshold()
+sys.argv = ["stream-metrics", "metrics"]
+main()
+assert gc.isenabled() and gc.get_threshold() == threshold
+print(max(numbers, default=0), file=sys.stderr)
+"""
+
+
+def test_modules_are_not_searched_for_garbage(tmp_path: Path) -> None:
+    """Neither while they are imported, nor in the end: they have some fifty thousand objects."""
+    done = subprocess.run([sys.executable, "-c", SEARCHES], cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    assert int(done.stderr) < 5000
