@@ -79,9 +79,15 @@ class Checkpoints:
         self.last_error = str(error)
 
     def age(self, now: float) -> float | None:
-        """Return for how long nothing was written; if the first checkpoint fails already, since the start."""
+        """Return for how long nothing was written; if the first checkpoint fails already, since the start.
+
+        If the clock was set back, since that was noticed.
+        """
+        self.started = min(self.started, now)
+        if self.at is not None:
+            self.at = min(self.at, now)
         since = self.started if self.at is None and self.last_error else self.at
-        return None if since is None else max(now - since, 0.0)
+        return None if since is None else now - since
 
     def view(self, now: float) -> Checkpoint:
         """Return what the view shows."""

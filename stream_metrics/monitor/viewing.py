@@ -121,6 +121,8 @@ class Viewing:
         with self._assignment.lock:
             group = self._assignment.group(self._source)
             partitions, now = group.partitions, self._clock()
+            for each in partitions:
+                each.arrivals.move_back(now)
             at = self._source.reading_time(group, now)
             readings = read(
                 [each.counts for each in partitions] or [self._empty()],

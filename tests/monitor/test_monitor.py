@@ -294,6 +294,21 @@ def test_a_first_checkpoint_that_fails_has_an_age(tmp_path: Path, monkeypatch: p
     monitor.close()
 
 
+def test_the_age_of_a_checkpoint_grows_after_a_clock_was_set_back(tmp_path: Path) -> None:
+    """From then on: it is not 0 until the clock is where it was."""
+    monitor, clock = opened(tmp_path, BUSY), [NOW]
+    monitor.clock = lambda: clock[0]
+    monitor.assign([0])
+    monitor.step(STREAM[:100])
+    monitor.checkpoint()
+    ages = []
+    for clock[0] in (NOW - 86_400, NOW - 86_000):
+        ages.append(monitor.view().checkpoint.age)
+
+    assert ages == [0, 400]
+    monitor.close()
+
+
 def test_the_view_is_data_and_does_not_disturb(tmp_path: Path) -> None:
     """Threads that read all the time get data that JSON can hold, and reading does not change the counts."""
     monitor, seen, ended = opened(tmp_path), [], threading.Event()

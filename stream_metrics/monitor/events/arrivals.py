@@ -9,6 +9,7 @@ silent. So windows are read at a time that goes on:
   windows end as far behind the clock as the freshest events were when they came.
 - A source that has ended lets no time pass.
 - A partition that is ahead of the clock does not move the others, unless all are.
+- A clock that is set back does not stop time: it passes from where it was when that is noticed.
 
 Events whose delay does not fit the others do not say how late it is: see `credible`. None of this is part of a state
 or changes a count. It is stored beside the state, so that time also passes over a restart, and all workers that read
@@ -67,6 +68,7 @@ class Arrivals:
 
         Windows have moved there, so they cannot be read at an earlier time.
         """
+        self.move_back(now)
         times_now = np.array(times[-RECENT:], np.float64)
         self._times = np.concatenate([self._times, times_now])[-RECENT:]
         self._delays = np.concatenate([self._delays, now - times_now])[-RECENT:]
@@ -74,6 +76,12 @@ class Arrivals:
         behind = max(float(self._delays[usable].min()), 0.0)
         self.behind = behind if self.last is None else min(self.behind, behind)
         self.last, self.newest = now, max(float(self._times[usable].max()), reached)
+
+    def move_back(self, now: float) -> None:
+        """Follow a clock that was set back: no event came later than now. Until then all seems to have just come."""
+        if self.last is not None and now < self.last:
+            back = self.last - now
+            self.last, self.behind, self._delays = now, max(self.behind - back, 0.0), self._delays - back
 
     def time(self, now: float) -> float | None:
         """Return the time of the newest event; of one that came from the future, as it goes on with the clock."""

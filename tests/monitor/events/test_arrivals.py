@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from support.prometheus_text import unlabelled
 
 from stream_metrics.monitor import config
@@ -82,6 +84,30 @@ def test_windows_run_empty_when_events_stop() -> None:
         "lag > 5": ("ok", None),
     }
     assert monitor.counts().to_bytes() == counted
+
+
+@given(st.lists(st.tuples(st.floats(-1e8, 1e8), st.floats(0, 20)), min_size=1, max_size=4), st.floats(0, 1e4))
+@example([(-86_400.0, 0.0)], 0.0)
+@example([(1e7, 3.0), (-1e7, 3.0)], 10.0)
+def test_time_passes_whatever_the_clock_does(jumps: list[tuple[float, float]], delay: float) -> None:
+    """A clock is set forward and back while no event comes: windows run empty, the source is silent, rules say so."""
+    clock = Clock(NOW + 6 + delay)
+    monitor, alerts = monitor_of(clock)
+    monitor.assign([0])
+    monitor.step(records(pairs(300)))
+    monitor.report_lag({("memory", 0): 0})
+    monitor.checkpoint()
+    for jump, wait in jumps:
+        looked(monitor, alerts)
+        clock.now += jump
+        looked(monitor, alerts)
+        clock.now += wait
+    clock.now += 12.1
+    view, states = looked(monitor, alerts)
+
+    assert view.source.state == "silent"
+    assert view.by_window["6s"].n == 0
+    assert states["n[6s] < 10"] == ("firing", None)
 
 
 def test_late_events_are_counted_after_time_has_passed() -> None:
