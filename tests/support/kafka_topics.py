@@ -107,13 +107,15 @@ def reached(state: str) -> dict[tuple[str, int], int]:
     return {(topic, part): at for part, data in rows for topic, at in dict(decoded(data)).items()}
 
 
-def until(condition: Callable[[], Any], patience: float = 20.0) -> Any:
-    """Return what is true, once it is."""
-    end = time.monotonic() + patience
+def until(condition: Callable[[], Any], patience: float = 20.0, progress: Callable[[], int] = lambda: 0) -> Any:
+    """Return what is true, once it is; `patience` is in seconds, since `progress` was last further than ever."""
+    end, before = time.monotonic() + patience, progress()
     while time.monotonic() < end:
         result = condition()
         if result:
             return result
+        if (now := progress()) > before:
+            end, before = time.monotonic() + patience, now
         time.sleep(0.01)
     raise AssertionError("Expected it to come about in time")
 
@@ -145,13 +147,13 @@ def reading(state: str, told: config.Config = KEPT, **source: Any) -> Iterator[t
 
 
 def read(monitor: Monitor, source: kafka.KafkaSource, wanted: Callable[[], Any]) -> Any:
-    """Read until something is true, and return it."""
+    """Read until something is true, and return it; a busy machine may take long, as long as records come."""
 
     def step() -> Any:
         monitor.step(source.poll(0.05))
         return wanted()
 
-    return until(step)
+    return until(step, progress=lambda: sum(at(monitor).values()))
 
 
 def at(monitor: Monitor) -> dict[tuple[str, int], int]:

@@ -65,12 +65,16 @@ def test_a_truncated_log_is_marked(cluster: Cluster, topic: str, state: str) -> 
 def test_a_log_is_truncated_while_it_is_read(
     cluster: Cluster, topic: str, state: str, options: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A reader that is too slow; other partitions are not disturbed."""
+    """A reader that is too slow; other partitions are not disturbed.
+
+    Fetches are small, or all would be fetched before it is deleted, and each is a round trip: a few, or the test takes
+    minutes on a busy machine.
+    """
     monkeypatch.setattr(kafka, "AT_ONCE", 2)
     found = renamed(MESSY, topic)
-    options = options | {"queued.min.messages": "1", "fetch.message.max.bytes": "2000", "fetch.queue.backoff.ms": "10"}
+    options = options | {"queued.min.messages": "1", "fetch.message.max.bytes": "8000", "fetch.queue.backoff.ms": "10"}
     source = {"servers": cluster.servers, "predictions": topic, "options": options, "truncated": "reset"}
-    produce(cluster.servers, found, **{"batch.num.messages": 10})
+    produce(cluster.servers, found, **{"batch.num.messages": 40})
     with reading(state, **source) as (monitor, reader):
         read(monitor, reader, lambda: len(at(monitor)) == 3)
         cluster.ask("delete", topic, 0, 400)
