@@ -1,4 +1,11 @@
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import disjoint_base
+
 from stream_metrics.formulas.protocol import Floats
+
+_Places = NDArray[np.intp]
+_Flags = NDArray[np.uint8]
 
 def refuted_distance(
     total: float,
@@ -10,3 +17,29 @@ def refuted_distance(
     parts: Floats,
     refinements: int,
 ) -> float: ...
+def distinct(x: Floats, n: Floats) -> tuple[_Places, _Places]: ...
+def lower_root(x: float, rest: float, n: float, goal: float) -> float: ...
+
+@disjoint_base
+class MatrixSlopes:
+    def __init__(
+        self,
+        values: Floats,
+        rows: _Places,
+        columns: _Places,
+        first_class: _Places,
+        first_cell: _Places,
+        diagonal: Floats,
+        true: Floats,
+        predicted: Floats,
+    ) -> None: ...
+    def variances(self) -> Floats: ...
+    def influences(
+        self,
+        true: Floats,
+        predicted: Floats,
+        samples: Floats,
+        occurs: _Flags,
+        thin_true: _Flags,
+        thin_predicted: _Flags,
+    ) -> Floats: ...

@@ -3,3 +3,5 @@
 """Compiled loops over arrays of numbers that intervals need."""
 
 include "bets.pxi"
+include "influences.pxi"
+include "counts.pxi"

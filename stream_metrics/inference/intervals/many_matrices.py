@@ -10,7 +10,7 @@ What few matrices need is left to the interval of one, and so has no entry here:
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
@@ -31,7 +31,7 @@ from stream_metrics.inference.intervals.anytime import (
     late_multiplier,
 )
 from stream_metrics.inference.intervals.count_intervals import ROUNDING, on_logit_scale, share_bounds
-from stream_metrics.inference.intervals.gradients import ANALYTIC, Gradient, cell_slopes, gradient
+from stream_metrics.inference.intervals.gradients import ANALYTIC, Gradient, gradient
 from stream_metrics.inference.intervals.interval import IntervalRequest
 from stream_metrics.inference.intervals.methods import SHARES
 from stream_metrics.inference.intervals.ragged_counts import RaggedCounts, ragged
@@ -63,7 +63,6 @@ class _Kinds(NamedTuple):
     some_thin: Flags  # of matrices, with a class of next to no samples or predictions
     thin_true: Flags
     thin_predicted: Flags
-    thin_cells: Flags
 
 
 class ManyMatrices:
@@ -78,13 +77,15 @@ class ManyMatrices:
         self._counts = ragged(self._views)
         self._request = IntervalRequest(level, None, valid, None, DRAWS, SEED)
 
-    def whole(self, key: str) -> dict[int, Ends]:
-        """Return intervals of a whole value."""
+    def whole(self, key: str, besides: Container[int] = ()) -> dict[int, Ends]:
+        """Return intervals of a whole value, of all matrices `besides` some."""
         row = CATALOG[key]
         if key not in ANALYTIC:
             return {}
         values = dict[int, float]()
         for at, each in enumerate(self._evaluations):
+            if at in besides:
+                continue
             value, undefined = each.value_and_undefined(key)
             if not undefined and math.isfinite(value):
                 values[at] = value
@@ -129,18 +130,13 @@ class ManyMatrices:
         if kinds.padded is not None:  # 0/0 has no gradient, but half a sample has one
             with_halves = gradient(key, kinds.padded, zero)
             slopes = Gradient(*(np.where(kinds.unseen, b, a) for a, b in zip(slopes[:3], with_halves[:3], strict=True)))
-        cells, added = _influence(c, slopes, kinds.occurs)
-        squares, added_squares = cells * cells, added * added
-        parts, added_parts = c.values * squares, kinds.occurs * HALF * added_squares
-        second = c.cell_sums(parts) + c.class_sums(added_parts.sum(0))
-        fourth = c.cell_sums(parts * squares) + c.class_sums((added_parts * added_squares).sum(0))
-        added_thin = (added_parts[0] + added_parts[1]) * kinds.thin_true + added_parts[2] * kinds.thin_predicted
-        thin = c.cell_sums(parts * kinds.thin_cells) + c.class_sums(added_thin)
+        thin_classes = kinds.thin_true, kinds.thin_predicted
+        second, fourth, _, thin = _influences(c, slopes, kinds.occurs, thin_classes)
         return np.where(fourth > 0, second * second / fourth, 0.0), np.where(second > 0, thin / second, 0.0)
 
     @cached_property
     def _kinds(self) -> _Kinds:
-        c, where = self._counts, self._counts.where
+        c = self._counts
         d, true, predicted = c.totals
         occurs = true + predicted > 0
         least = c.least(np.where(occurs, np.minimum(np.minimum(d, true - d), predicted - d), FAR))
@@ -157,7 +153,6 @@ class ManyMatrices:
             some_thin=fewest < np.where(c.sizes <= 2, THIN, THIN_OF_MANY),
             thin_true=thin_true,
             thin_predicted=thin_predicted,
-            thin_cells=thin_true[where.rows] | (thin_predicted[where.columns] & (where.rows != where.columns)),
         )
 
     def _watched(self, key: str, values: dict[int, float], slopes: Gradient, zero: float) -> dict[int, Ends]:
@@ -182,11 +177,7 @@ class ManyMatrices:
         """Tell where an asymptotic sequence may have started; see `anytime.steady`."""
         every = np.ones(len(self._counts.owner), bool)
         c = self._counts.padded(HALF * every)
-        cells, added = _influence(c, gradient(key, c, zero), every)
-        squares, added_squares = cells * cells, added * added
-        extra = HALF * c.class_sums(added_squares.sum(0))
-        second = c.cell_sums(c.values * squares) + extra
-        fourth = c.cell_sums(c.values * squares * squares) + HALF * c.class_sums((added_squares**2).sum(0))
+        second, fourth, extra, _ = _influences(c, gradient(key, c, zero), every, (every, every))
         return np.asarray((fourth > 0) & (second * second >= STEADY * fourth) & (extra <= ADDED * second))
 
     def _exact(self, key: str, which: Sequence[int]) -> dict[int, tuple[float, float]]:
@@ -228,22 +219,17 @@ class ManyMatrices:
 
 def _standard_errors(c: RaggedCounts, slopes: Gradient) -> Floats:
     """Return the standard errors of whole values; see `gradients.standard_error`."""
-    g = cell_slopes(c, slopes)
-    g -= (c.cell_sums(c.values * g) / c.cell_sums(c.values))[c.cell_owner]
-    return np.sqrt(c.cell_sums(c.values * g * g))
+    return np.sqrt(c.slopes(*slopes[:3]).variances())
 
 
-def _influence(c: RaggedCounts, slopes: Gradient, occurs: Flags) -> tuple[Floats, Floats]:
-    """Return the influence of a sample in each cell, and of the three that are added in each class that occurs.
+def _influences(
+    c: RaggedCounts, slopes: Gradient, occurs: Flags, thin: tuple[Flags, Flags]
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return for each matrix the sums of f^2 and f^4, and those parts of the first that are added and thin.
 
-    See `adequacy.influence`.
+    f is the influence of a sample in each cell, and of the three that are added in each class that occurs; see
+    `adequacy.influence`. `thin` are the classes of next to no samples, and of next to no predictions.
     """
-    shape = c.true_totals.shape
-    a, b, p = (np.broadcast_to(np.asarray(part, np.float64), shape) for part in slopes[:3])
-    cells = cell_slopes(c, Gradient(a, b, p))
-    missed = b + c.class_dot(c.predicted_totals, p) / c.samples
-    invented = p + c.class_dot(c.true_totals, b) / c.samples
-    added = np.where(occurs, np.stack([a + b + p, missed, invented]), 0.0)
-    weight = c.cell_sums(c.values) + 3 * HALF * c.class_sums(occurs)
-    mean = (c.cell_sums(c.values * cells) + HALF * c.class_sums(added.sum(0))) / weight
-    return cells - mean[c.cell_owner], added - mean[c.owner]
+    flags = (each.view(np.uint8) for each in (occurs, *thin))
+    second, fourth, added, thin_part = c.slopes(*slopes[:3]).influences(*c.totals[1:], c.total, *flags)
+    return second, fourth, added, thin_part

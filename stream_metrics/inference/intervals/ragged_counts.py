@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics.formulas.protocol import Counts, Floats
+from stream_metrics._core.intervals.kernels import MatrixSlopes
+from stream_metrics.formulas.protocol import Counts, Floats, NumberOrArray
 from stream_metrics.inference.intervals.batched_counts import Batch, BatchedCounts, Cells, make_cells
 
 __all__ = ["RaggedCounts", "ragged"]
@@ -78,6 +79,15 @@ class RaggedCounts(BatchedCounts):
     def part(self, matrix: int) -> slice:
         """Return where the classes of a matrix are."""
         return slice(int(self._first[matrix]), int(self._first[matrix] + self.sizes[matrix]))
+
+    def slopes(self, diagonal: NumberOrArray, true: NumberOrArray, predicted: NumberOrArray) -> MatrixSlopes:
+        """Return the cells with the derivatives of a value in C_kk, t_k and p_k."""
+        each = (
+            np.ascontiguousarray(np.broadcast_to(np.asarray(part, np.float64), self.diagonal.shape))
+            for part in (diagonal, true, predicted)
+        )
+        where = self.where
+        return MatrixSlopes(self.values, where.rows, where.columns, self._first, self._first_cell, *each)
 
     def padded(self, more: Batch) -> RaggedCounts:
         """Return counts with so many samples more of each of the three kinds in each class, and the same cells."""

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from stream_metrics._core.intervals.kernels import refuted_distance
+from stream_metrics._core.intervals.kernels import lower_root, refuted_distance
 from stream_metrics.formulas.protocol import Floats, Numbers
 from stream_metrics.formulas.stats.normal import distinct_pairs, expit, log_beta
 
@@ -20,9 +20,7 @@ __all__ = [
     "area_sequence", "asymptotic_multiplier", "beta_binomial_sequence", "bounded_sequence", "difference_sequence",
 ]  # fmt: skip
 
-STEPS = 100
 BISECTIONS = 50
-CLOSEST, WIDER = 1e-9, 1.1  # where a parabola looks for a root: the least excess, and more than it says
 MIX = 0.5  # both parameters of the mixing beta distribution
 SHARES: Floats = np.geomspace(1e-5, 0.9, 64)  # of the wealth that is bet
 DISTANCES: Floats = np.geomspace(1e-5, 1 - 1e-9, 64)  # from a mean, as a share of it
@@ -65,7 +63,7 @@ def _limits(x: float, n: float, alpha: float) -> tuple[float, float]:
         return 0.0, -math.expm1(-goal / n)
     if x >= n:
         return math.exp(-goal / n), 1.0
-    return expit(_lower_root(x, n - x, n, goal)), expit(-_lower_root(n - x, x, n, goal))
+    return expit(lower_root(x, n - x, n, goal)), expit(-lower_root(n - x, x, n, goal))
 
 
 def _tuned_limits(x: float, n: float, alpha: float, t_opt: float) -> tuple[float, float]:
@@ -88,28 +86,6 @@ def _tuned_limits(x: float, n: float, alpha: float, t_opt: float) -> tuple[float
             inner, end = (inner, middle) if refuted(middle) else (middle, end)
         ends.append(end)
     return ends[0], ends[1]
-
-
-def _lower_root(x: float, rest: float, n: float, goal: float) -> float:
-    """Return the logit below that of x / n with the cost `goal`; rest is n - x, before rounding."""
-    middle = math.log(x / rest)
-    margin = min(WIDER * math.sqrt(max(2 * (goal - _cost(x, n, middle)), CLOSEST) * n / x / rest), 1.0)
-    while _cost(x, n, middle - margin) < goal:
-        margin *= 2
-    u = middle - margin
-    for _ in range(STEPS):
-        step = (_cost(x, n, u) - goal) / (n * expit(u) - x)
-        if step >= 0:  # u rises to the root; only rounding can take it back
-            break
-        u -= step
-        if -step <= 1e-15 * max(1.0, abs(u)):
-            break
-    return u
-
-
-def _cost(x: float, n: float, u: float) -> float:
-    """Return -x log p - (n - x) log(1 - p) for the logit u of p."""
-    return n * (max(u, 0.0) + math.log1p(math.exp(-abs(u)))) - x * u
 
 
 def difference_sequence(b: int, c: int, n: int, level: float = 0.95) -> tuple[float, float]:

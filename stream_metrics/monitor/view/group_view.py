@@ -162,7 +162,7 @@ def _batches(views: Sequence[Snapshot]) -> Iterator[list[int]]:
 def _ends_of(many: ManyMatrices, views: Sequence[Snapshot], key: str) -> dict[int, Ends]:
     """Return the ends of the intervals of a metric by the places of groups."""
     classes = {at: own for at, view in enumerate(views) if (own := _some_classes(view, key)) is not None}
-    ends = {} if len(classes) == len(views) or key not in CATALOG else many.whole(key)
+    ends = {} if len(classes) == len(views) or key not in CATALOG else many.whole(key, classes)
     return ends | (many.mean_of_classes(MEANS[key], classes) if classes else {})
 
 

@@ -225,9 +225,9 @@ def _classes(
     lost = {key: set(read(key)[1] or ()) for key in CLASSES}
     bounds = class_intervals(snapshot, CLASSES, valid)
     by_labels = class_label_bounds(snapshot, CLASSES, unlabelled)
-    rows = []
+    labels, rows = snapshot.labels, []
     for at in shown:
-        label = snapshot.labels[at]
+        label = labels[at]
         row = ClassRow(
             label=names[label],
             support=columns["support"][at],
