@@ -130,10 +130,7 @@ def innermost(state: Accumulator) -> Accumulator:
 
 def is_timed(state: Accumulator) -> bool:
     """Tell whether a state depends on the times of its samples."""
-    return any(
-        isinstance(inner, sm.TimeWindow) or (isinstance(inner, sm.Fading) and not inner.by_count)
-        for inner in walk_inner(state)
-    )
+    return any(inner.KIND == "timed" or (inner.KIND == "fading" and not inner.by_count) for inner in walk_inner(state))
 
 
 def check_fields(state: Accumulator, arguments: argparse.Namespace) -> None:

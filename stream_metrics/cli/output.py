@@ -6,13 +6,12 @@ import argparse
 import json
 from collections.abc import Mapping, Sequence
 
-import stream_metrics as sm
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.cli import options
 from stream_metrics.cli.containers import innermost
 from stream_metrics.cli.csv_output import csv_text, snapshot_rows
 from stream_metrics.cli.errors import UsageError
-from stream_metrics.containers.inner import walk_inner
+from stream_metrics.containers.inner import FORGETTING, walk_inner
 from stream_metrics.evaluation.evaluation import States
 from stream_metrics.labels.json_names import label_names
 from stream_metrics.snapshots.groups import GroupSnapshot
@@ -60,7 +59,7 @@ def check_intervals(state: Accumulator, arguments: argparse.Namespace) -> None:
 
 def slides(state: Accumulator) -> bool:
     """Tell whether a state forgets, so that its values are not of a stream from its start."""
-    return any(isinstance(inner, sm.Rolling | sm.TimeWindow | sm.Fading) for inner in walk_inner(state))
+    return any(inner.KIND in FORGETTING for inner in walk_inner(state))
 
 
 def with_intervals(taken: Snapshot | GroupSnapshot, arguments: argparse.Namespace) -> Snapshot | GroupSnapshot:

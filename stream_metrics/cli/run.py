@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from stream_metrics.cli import configuration, files, options, plans
 from stream_metrics.cli.containers import is_timed
@@ -22,7 +22,6 @@ from stream_metrics.cli.output import (
 from stream_metrics.cli.paths import expand_paths
 from stream_metrics.cli.progress import Progress
 from stream_metrics.cli.reading import Fields
-from stream_metrics.cli.running import RunningValues, check_keys
 from stream_metrics.cli.sources import STDIN, TABLES, format_of
 from stream_metrics.containers.inner import emptied
 from stream_metrics.errors import quantity
@@ -30,6 +29,9 @@ from stream_metrics.inputs.field_names import SCORES, WEIGHT, Y_PRED, Y_TRUE
 from stream_metrics.report.layout import number
 from stream_metrics.states.batches import mergeable
 from stream_metrics.states.protocols import Accumulator
+
+if TYPE_CHECKING:
+    from stream_metrics.cli.running import RunningValues
 
 __all__ = ["add"]
 
@@ -194,13 +196,7 @@ def execute(arguments: argparse.Namespace) -> int:
     ledger = _without_counted(arguments)
     check_intervals(state, arguments)
     view(state, arguments.metrics)  # refuses metrics that the state cannot compute
-    running = RunningValues(
-        arguments.metrics,
-        arguments.format,
-        keep=bool(arguments.plot),
-        level=arguments.intervals,
-        label=configuration.label_of_running_values(arguments),
-    )
+    running = _running_values(arguments) if arguments.every else None
     arguments.jobs = arguments.jobs or _default_jobs(arguments, state)
     count = _count if arguments.jobs == 1 else _count_in_parallel
     interrupted, counted, state, log = count(arguments, _fields(arguments, state), state, skipped, running)
@@ -223,11 +219,18 @@ def execute(arguments: argparse.Namespace) -> int:
     return 130 if interrupted else 0
 
 
-def _draw(arguments: argparse.Namespace, state: Accumulator, running: RunningValues) -> None:
+def _running_values(arguments: argparse.Namespace) -> RunningValues:
+    from stream_metrics.cli.running import RunningValues
+
+    label = configuration.label_of_running_values(arguments)
+    return RunningValues(arguments.metrics, arguments.format, bool(arguments.plot), arguments.intervals, label)
+
+
+def _draw(arguments: argparse.Namespace, state: Accumulator, running: RunningValues | None) -> None:
     """Write the image of --plot."""
     from stream_metrics.cli import drawing
 
-    if running.points is None or not arguments.every:
+    if running is None or running.points is None:
         drawing.draw(with_intervals(state.snapshot(), arguments), arguments.plot)
     else:
         drawing.draw_running(running.points, arguments.plot, running.bounds)
@@ -281,6 +284,8 @@ def _check(arguments: argparse.Namespace) -> None:
 
         drawing.check(arguments)
     if arguments.every:
+        from stream_metrics.cli.running import check_keys
+
         check_keys(arguments.metrics)
     if arguments.state:
         files.check_target(arguments.state)
@@ -290,13 +295,14 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _count(
-    arguments: argparse.Namespace, fields: Fields, state: Accumulator, skipped: Skipped, running: RunningValues
+    arguments: argparse.Namespace, fields: Fields, state: Accumulator, skipped: Skipped, running: RunningValues | None
 ) -> _End:
     """Count all files."""
 
     def report() -> None:
         progress.clear()
-        running.print(counter.state, counter.counted)
+        if running is not None:
+            running.print(counter.state, counter.counted)
 
     counter = Counter(state, fields, skipped, arguments.every, report)
     feed, progress = plans.count_here(arguments.files, arguments.input, fields, counter)
@@ -319,7 +325,7 @@ def _default_jobs(arguments: argparse.Namespace, state: Accumulator) -> int:
 
 
 def _count_in_parallel(
-    arguments: argparse.Namespace, fields: Fields, state: Accumulator, skipped: Skipped, running: RunningValues
+    arguments: argparse.Namespace, fields: Fields, state: Accumulator, skipped: Skipped, running: RunningValues | None
 ) -> _End:
     """Count all files with several workers."""
     from stream_metrics.cli.jobs import WorkerPool

@@ -13,6 +13,7 @@ from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import Portable, encoded
 
 __all__ = [
+    "FORGETTING",
     "InRiver",
     "check_same",
     "common_prototype",
