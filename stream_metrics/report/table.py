@@ -7,8 +7,7 @@ interval behind it. Footnotes explain the marks that are shown.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from stream_metrics.report.intervals import bracketed, doubts
 from stream_metrics.report.layout import display_width, fit_names, pad, shorten, wrap
@@ -28,8 +27,7 @@ EXPLAINED = {
 MOST_MARKS = 2  # in a row; with more, the reader sees marks and no figures
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """One column: its heading in full and in short, its cells, and the intervals behind them.
 
     Of columns with a `drop` above 0, those with the highest are left out first. Cells are aligned right (`>`), left
@@ -70,19 +68,18 @@ class Column:
 
     def without_cell(self, row: int) -> Column:
         """Return the column with a hyphen in place of a value."""
-        return replace(self, cells=[*self.cells[:row], "-", *self.cells[row + 1 :]])
+        return self._replace(cells=[*self.cells[:row], "-", *self.cells[row + 1 :]])
 
     def without_interval(self, row: int) -> Column:
         """Return the column without the interval of a row."""
-        return replace(self, intervals=[*self.intervals[:row], None, *self.intervals[row + 1 :]])
+        return self._replace(intervals=[*self.intervals[:row], None, *self.intervals[row + 1 :]])
 
     def width(self) -> int:
         """Return the columns of text that it takes."""
         return max(map(display_width, (self.heading, *self.texts())))
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """Rows with a name each, and columns; `positions` number the labels that rows are named after.
 
     `least` is the width that names get at least, `left_out` has the headings of columns that did not fit,
@@ -106,14 +103,14 @@ class Table:
         natural = max(map(display_width, [self.heading, *self.names]))
         shown = list(self.columns)
         if _space(shown, width) < min(natural, max(self.least, 16)):
-            shown = [replace(column, heading=column.short) for column in shown]
+            shown = [column._replace(heading=column.short) for column in shown]
             while _space(shown, width) < min(natural, self.least) and (last := max(c.drop for c in shown)):
                 shown = [column for column in shown if column.drop != last]
         first = max(3, min(natural, _space(shown, width)))
         names = [pad(name, first) for name in fit_names(self.names, first, self.positions)]
         drops = {column.drop for column in shown}
         left_out = tuple(column.heading for column in self.columns if column.drop not in drops)
-        return replace(self, heading=shorten(self.heading, first), names=names, columns=shown, left_out=left_out)
+        return self._replace(heading=shorten(self.heading, first), names=names, columns=shown, left_out=left_out)
 
     def calm(self) -> Table:
         """Return the table with at most two marks in a row: in rows with more, what is marked is left out."""
@@ -129,7 +126,7 @@ class Table:
             for at in doubted:
                 reasons.append(columns[at].note(row))
                 columns[at] = columns[at].without_interval(row)
-        return replace(self, columns=columns, blanked=tuple(dict.fromkeys(reasons)))
+        return self._replace(columns=columns, blanked=tuple(dict.fromkeys(reasons)))
 
     def lines(self) -> list[str]:
         """Return the table as text."""
