@@ -13,18 +13,29 @@ cdef inline Py_ssize_t write_varint(uint8_t *out, uint64_t x) noexcept nogil:
 
 
 cdef inline int read_varint(const uint8_t *data, Py_ssize_t size, Py_ssize_t *at, uint64_t *x) except -1:
+    cdef Py_ssize_t place = at[0]
+    if place < size and data[place] < 128:
+        x[0] = data[place]
+        at[0] = place + 1
+        return 0
+    return read_long_varint(data, size, at, x)
+
+
+cdef inline int read_long_varint(const uint8_t *data, Py_ssize_t size, Py_ssize_t *at, uint64_t *x) except -1:
+    cdef Py_ssize_t place = at[0]
     cdef int shift = 0
-    cdef uint8_t byte = 128
-    x[0] = 0
+    cdef uint64_t byte = 128, sum = 0
     while byte >= 128:
-        if at[0] >= size:
+        if place >= size:
             raise ValueError("a whole number at the end, but the last one is cut short")
-        byte = data[at[0]]
-        at[0] += 1
+        byte = data[place]
+        place += 1
         if shift == 63 and byte > 1:
             raise ValueError("every number below 2**64, but one is larger")
-        x[0] |= <uint64_t> (byte & 127) << shift
+        sum |= (byte & 127) << shift
         shift += 7
     if byte == 0 and shift > 7:
         raise ValueError("every number in its shortest form, but one is padded")
+    x[0] = sum
+    at[0] = place
     return 0

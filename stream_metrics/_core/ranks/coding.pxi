@@ -260,9 +260,9 @@ cdef bint read_cell(ScoreHistogram *c, const uint8_t *data, Py_ssize_t size, Py_
     return not pure
 
 
-cdef int read_group(ScoreHistogram *c, Py_ssize_t cell, Py_ssize_t g, const uint8_t *data, Py_ssize_t size,
-                    Py_ssize_t *at,
-                    uint64_t code, bint pure, int places) except -1:
+cdef inline int read_group(ScoreHistogram *c, Py_ssize_t cell, Py_ssize_t g, const uint8_t *data, Py_ssize_t size,
+                           Py_ssize_t *at,
+                           uint64_t code, bint pure, int places) except -1:
     """Read the weight and the moment of a group in a cell; the moment is stored relative to that of `code`."""
     cdef uint64_t whole, part = 0, moment = 0, low = 0, start, start_low = 0
     read_varint(data, size, at, &whole)
@@ -277,9 +277,12 @@ cdef int read_group(ScoreHistogram *c, Py_ssize_t cell, Py_ssize_t g, const uint
         if c.level <= SHIFT and (moment | low):
             raise ValueError("a moment that its cell can have")
     start = whole * (code >> SHIFT)
-    add_product(&start, &start_low, part, code >> SHIFT)
-    add_fixed(&moment, &low, start, start_low)
-    histogram_put(c, cell, g, <int64_t> whole, moment, part, low)
+    if places:
+        add_product(&start, &start_low, part, code >> SHIFT)
+        add_fixed(&moment, &low, start, start_low)
+    else:
+        moment += start
+    add_to_cell(c, cell, g, <int64_t> whole, moment, part, low)
     return 0
 
 

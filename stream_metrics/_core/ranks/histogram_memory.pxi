@@ -192,7 +192,7 @@ cdef int histogram_reserve_sample(ScoreHistogram *c, Py_ssize_t group, Py_ssize_
 cdef int histogram_reserve_for(ScoreHistogram *c, const ScoreHistogram *o, const int64_t *to,
                                Py_ssize_t groups) noexcept nogil:
     """Reserve memory to add another histogram, whose groups `to` maps to groups here; -1 if there is none."""
-    cdef Py_ssize_t g, t, extra
+    cdef Py_ssize_t g, t, extra, most = fullest(c.size)
     cdef bint fractional = o.fractions != NULL
     if histogram_reserve(c, groups, o.used, fractional) < 0:
         return -1
@@ -201,6 +201,8 @@ cdef int histogram_reserve_for(ScoreHistogram *c, const ScoreHistogram *o, const
     if histogram_sampling(c) < 0:
         return -1
     for t in range(c.groups):
+        if c.sample[t].slots == most and not (c.fractions != NULL and c.sample[t].part == NULL):
+            continue
         extra = occupied_cells(c, t) if c.level == 0 else 0
         for g in range(o.groups):
             if to[g] == t:
