@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
+import re
 from http import HTTPStatus
 from urllib.parse import parse_qs, urlsplit
 
@@ -38,6 +39,7 @@ HEADERS = {
 }
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 EVERYWHERE = frozenset({"", "0.0.0.0", "::"})
+HOST = re.compile(r"(?:\[([^\[\]]*:[^\[\]]*)\]|([^\[\]:]*))(?::[0-9]{0,5})?")
 Refusal = tuple[HTTPStatus, str]
 
 
@@ -134,9 +136,7 @@ def _same_site(headers: Headers, host: str) -> bool:
     return origin is None or urlsplit(origin).netloc.lower() == host.strip().lower()
 
 
-def _name(host: str) -> str:
-    """Return the name in a Host header, without port and brackets."""
-    name = host.strip().lower()
-    if name.startswith("["):
-        return name[1:].partition("]")[0]
-    return name.partition(":")[0].removesuffix(".")
+def _name(host: str) -> str | None:
+    """Return the name in a Host header, without port and brackets; None if the header is none."""
+    match = HOST.fullmatch(host.strip().lower())
+    return None if match is None else match[1] or match[2].removesuffix(".")

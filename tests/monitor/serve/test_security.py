@@ -108,6 +108,12 @@ def test_loopback_and_unix_sockets_need_none():
         ("[::2]", 403),
         ("", 403),
         ("evil.example@localhost", 403),
+        ("localhost:evil.example", 403),
+        ("localhost:80:90", 403),
+        ("[::1", 403),
+        ("[::1]evil.example", 403),
+        ("[localhost]", 403),
+        ("::1", 403),
     ],
 )
 def test_the_name_that_is_asked_for_is_checked(open_server, host, status):
