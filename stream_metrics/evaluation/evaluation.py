@@ -78,10 +78,13 @@ class Evaluation:
 
     `states` are the states by name and `views` the same with memoized readings; `folds` are the states of the samples
     of each fold of units, by fold; `slides` is whether they come from a window that forgets; `left_out` stores the
-    states without each fold, by name.
+    states without each fold, by name, and `weight_problem` why weights allow no intervals, None until that was asked.
     """
 
-    __slots__ = ("_estimates", "_tables", "_values", "folds", "left_out", "slides", "states", "views", "zero_division")
+    __slots__ = (
+        "_estimates", "_tables", "_values", "folds", "left_out", "slides", "states", "views", "weight_problem",
+        "zero_division",
+    )  # fmt: skip
 
     def __init__(self, states: States, folds: Mapping[int, States] | None, zero_division: float | None) -> None:
         """Take over the states; at least one must be given."""
@@ -93,6 +96,7 @@ class Evaluation:
         self.slides = False
         self.zero_division = None if zero_division is None else checked_zero_division(zero_division)
         self.left_out: dict[str, list[State]] = {}
+        self.weight_problem: str | None = None
         self._values: dict[str, tuple[Value, bool | list[Label]]] = {}
         self._estimates: dict[str, Computed] = {}
         self._tables: dict[str, dict[Label, float]] = {}

@@ -41,7 +41,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Estimate", "Snapshot", "Values"]
 
-DEFAULT = tuple(key for key, row in CATALOG.items() if row.default and row.state == "counts")
+
+@lru_cache(maxsize=16)
+def _default_keys(states: frozenset[str]) -> tuple[str, ...]:
+    """Return the keys that are shown by default of the states with these names."""
+    return tuple(key for key, row in CATALOG.items() if row.default and row.state in states)
 
 
 class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
@@ -115,10 +119,7 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
         tuple of str
             Keys of the catalog, in its order.
         """
-        states = self.evaluation.states
-        if states.keys() == {"counts"}:
-            return DEFAULT
-        return tuple(key for key, row in CATALOG.items() if row.default and row.state in states)
+        return _default_keys(frozenset(self.evaluation.states))
 
     def with_keys(self, keys: Sequence[str]) -> Snapshot:
         """Return a snapshot of the same states with other chosen keys.

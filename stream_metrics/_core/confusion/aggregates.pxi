@@ -434,36 +434,45 @@ cdef class ConfusionAggregates(Cells):
             return self.ordered_square()
         rows, columns, wholes, parts = self.export()
         rank = np.zeros(self.used, np.int64)
+        cdef int64_t *place = <int64_t *> cnp.PyArray_DATA(rank)
         for a in range(self.classes):
-            rank[self.order[a]] = a
-        rows, columns = rank[rows], rank[columns]
-        by = self.order_of(rows, columns)
-        parts = None if parts is None or not parts.any() else parts[by]
-        return rows[by], columns[by], wholes[by], parts
+            place[self.order[a]] = a
+        return self.in_order_of(place, rows, columns, wholes, parts if parts is not None and parts.any() else None)
 
-    cdef object order_of(self, rows, columns):
-        """The order that sorts cells by row and column: sorted by column, then by row, each by counting."""
-        cdef Py_ssize_t r, n = len(rows), k = self.classes
-        by_column, by = vector(n, cnp.NPY_INT64), vector(n, cnp.NPY_INT64)
-        starts = np.zeros((2, k + 1), np.int64)
-        cdef const int64_t *row = <const int64_t *> cnp.PyArray_DATA(rows)
-        cdef const int64_t *column = <const int64_t *> cnp.PyArray_DATA(columns)
+    cdef tuple in_order_of(self, const int64_t *place, rows, columns, wholes, parts):
+        """Sort cells by the places of their classes: by column, then by row, each by counting."""
+        cdef Py_ssize_t r, at, n = len(rows), k = self.classes
+        by_column, starts = vector(n, cnp.NPY_INT64), np.zeros((2, k + 1), np.int64)
+        sorted_rows, sorted_columns, sorted_wholes = (vector(n, cnp.NPY_INT64) for _ in range(3))
+        sorted_parts = None if parts is None else vector(n, cnp.NPY_UINT64)
+        cdef int64_t *row = <int64_t *> cnp.PyArray_DATA(rows)
+        cdef int64_t *column = <int64_t *> cnp.PyArray_DATA(columns)
+        cdef const int64_t *whole = <const int64_t *> cnp.PyArray_DATA(wholes)
+        cdef const uint64_t *part = NULL if parts is None else <const uint64_t *> cnp.PyArray_DATA(parts)
         cdef int64_t *first = <int64_t *> cnp.PyArray_DATA(by_column)
-        cdef int64_t *second = <int64_t *> cnp.PyArray_DATA(by)
-        cdef int64_t[:, ::1] start = starts
+        cdef int64_t *row_out = <int64_t *> cnp.PyArray_DATA(sorted_rows)
+        cdef int64_t *column_out = <int64_t *> cnp.PyArray_DATA(sorted_columns)
+        cdef int64_t *whole_out = <int64_t *> cnp.PyArray_DATA(sorted_wholes)
+        cdef uint64_t *part_out = NULL if parts is None else <uint64_t *> cnp.PyArray_DATA(sorted_parts)
+        cdef int64_t *row_start = <int64_t *> cnp.PyArray_DATA(starts)
+        cdef int64_t *column_start = row_start + k + 1
         for r in range(n):
-            start[0, column[r] + 1] += 1
-            start[1, row[r] + 1] += 1
+            row[r], column[r] = place[row[r]], place[column[r]]
+            row_start[row[r] + 1] += 1
+            column_start[column[r] + 1] += 1
         for r in range(k):
-            start[0, r + 1] += start[0, r]
-            start[1, r + 1] += start[1, r]
+            row_start[r + 1] += row_start[r]
+            column_start[r + 1] += column_start[r]
         for r in range(n):
-            first[start[0, column[r]]] = r
-            start[0, column[r]] += 1
+            first[column_start[column[r]]] = r
+            column_start[column[r]] += 1
         for r in range(n):
-            second[start[1, row[first[r]]]] = first[r]
-            start[1, row[first[r]]] += 1
-        return by
+            at = row_start[row[first[r]]]
+            row_start[row[first[r]]] += 1
+            row_out[at], column_out[at], whole_out[at] = row[first[r]], column[first[r]], whole[first[r]]
+            if part != NULL:
+                part_out[at] = part[first[r]]
+        return sorted_rows, sorted_columns, sorted_wholes, sorted_parts
 
     cdef tuple ordered_square(self):
         cdef Py_ssize_t a, b, n = 0, cell

@@ -88,7 +88,7 @@ cdef class ConfusionAggregates(Cells):
     cdef tuple in_order(self)
     cdef tuple exact_totals(self)
     cdef tuple ordered_square(self)
-    cdef object order_of(self, rows, columns)
+    cdef tuple in_order_of(self, const int64_t *place, rows, columns, wholes, parts)
     cdef ConfusionAggregates against_rest(self, Py_ssize_t i)
 
 

@@ -54,10 +54,12 @@ def weight_problem(evaluation: Evaluation) -> str:
     """
     if evaluation.folds:
         return some_without_unit(evaluation)
-    reason = next(filter(None, map(weighted, evaluation.states.values())), "")
-    return reason and (
-        f"{reason}: intervals count independent samples, and the counts do not say how many stand behind a weight"
-    )
+    if evaluation.weight_problem is None:  # it is asked for once for each interval
+        reason = next(filter(None, map(weighted, evaluation.states.values())), "")
+        evaluation.weight_problem = reason and (
+            f"{reason}: intervals count independent samples, and the counts do not say how many stand behind a weight"
+        )
+    return evaluation.weight_problem
 
 
 def refuse_weights(evaluation: Evaluation) -> None:

@@ -10,6 +10,7 @@ Size is bounded: 200 classes and 50 in the matrix, those with the most samples; 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 from msgspec import structs
@@ -152,7 +153,7 @@ def snapshot_view(
         label_bounds=by_labels,
         label_bounds_missing=unbounded,
         better={key: spec(key).direction for key in keys},
-        range={key: (json_number(spec(key).low), json_number(spec(key).high)) for key in keys},
+        range={key: _range(key) for key in keys},
         mismatch=matrix_mismatch(snapshot.evaluation) or "",
         warnings=[*snapshot.warnings, *_warnings(counted.classes_folded, partial)],
         classes=_classes(snapshot, shown, names, valid, unlabelled),
@@ -161,6 +162,12 @@ def snapshot_view(
         curves=curves(snapshot, names),
         groups=groups_view(by_group, folded, tuple(dict.fromkeys((*headline, *extra_metrics))), valid, shown_groups),
     )
+
+
+@lru_cache(maxsize=1024)
+def _range(key: str) -> tuple[Number | None, Number | None]:
+    row = spec(key)
+    return json_number(row.low), json_number(row.high)
 
 
 def counted_view(snapshot: Snapshot, covered: Covered, late: int) -> WindowView:
