@@ -7,7 +7,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-import stream_metrics as sm
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.cli.containers import innermost, is_timed
 from stream_metrics.cli.csv_output import csv_text
@@ -174,7 +173,7 @@ def _head(state: Accumulator, snapshot: Snapshot, records: int) -> Head:
     latest = getattr(state, "latest", None) if is_timed(state) else None
     if latest is not None:
         return {"time": text_of(latest), "n": snapshot.n}
-    return {"records": records, "n": snapshot.n} if isinstance(state, sm.Rolling) else {"n": snapshot.n}
+    return {"records": records, "n": snapshot.n} if state.KIND == "rolling" else {"n": snapshot.n}
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:

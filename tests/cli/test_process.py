@@ -54,3 +54,34 @@ def test_modules_are_not_searched_for_garbage(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", SEARCHES], cwd=tmp_path, capture_output=True, text=True, check=True)
 
     assert int(done.stderr) < 5000
+
+
+IMPORTS = """
+import sys
+from stream_metrics.cli.main import main
+assert main(["run", *sys.argv[1:]]) == 0
+print(*sorted(name for name in sys.modules if name.startswith("stream_metrics.")), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "imported"),
+    [
+        ([], set()),
+        (["--every", "1"], {"cli.running"}),
+        (["--window", "2"], {"containers.rolling"}),
+    ],
+    ids=["plain", "every", "window"],
+)
+def test_a_run_imports_windows_and_running_values_where_it_uses_them(
+    options: list[str], imported: set[str], tmp_path: Path
+) -> None:
+    """Starting takes longer than counting a small file."""
+    path = tmp_path / "pairs.csv"
+    path.write_text("y_true,y_pred\na,a\na,b\nb,b\n")
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTS, str(path), *options], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    some = {"cli.running", "containers.rolling", "containers.timed", "containers.fading", "cli.drawing", "plots"}
+
+    assert {name.removeprefix("stream_metrics.") for name in done.stderr.split()} & some == imported
