@@ -5,7 +5,8 @@ of them can be remembered, where a whole pair takes hundreds of bytes. What is r
 mark: what became of it and, if it was joined, a byte of its truth, which tells a label that comes again from another.
 
 Like all of the join it depends on the events before and on nothing else. What came since the last checkpoint is one
-more segment of a log.
+more segment of a log, or is added to the last segment while that is small. So a slow stream does not leave a row in the
+store for every second of days, all of which a start would have to read.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import zlib
 from array import array
 from collections import deque
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -29,6 +30,8 @@ from stream_metrics.wire import decoded, encoded
 __all__ = ["EXPIRED_MARK", "REFUSED_MARK", "IdMemory", "truth_mark"]
 
 EXPIRED_MARK, REFUSED_MARK, FIRST_TRUTH = 0, 1, 2
+FULL = 512  # ids of a segment, from which no more are added: 5 kB, which fit into a page of the state file
+Ids: TypeAlias = "dict[int, tuple[array[int], bytearray]]"  # hashes and marks by generation, in the order they came
 
 
 def truth_mark(truth: Truth) -> int:
@@ -48,7 +51,8 @@ class IdMemory:
         self._step: int | None = None  # of the time, None before there is one
         self._first = 0  # the number of the oldest generation
         self._sizes: deque[list[int]] = deque()  # step and size of each generation
-        self._new: dict[int, tuple[array[int], bytearray]] = {}  # since the last checkpoint, by generation
+        self._new: Ids = {}  # since the last checkpoint
+        self._tail: Ids = {}  # of the last segment, while that is not full
         self._segments: deque[Segment] = deque()  # those later than all before are enough
         self._next = 0
 
@@ -111,28 +115,31 @@ class IdMemory:
 
     def prepared(self) -> Written:
         """Return what a checkpoint has to write; nothing changes before `written`."""
-        groups: list[tuple[int, bytes, bytes]] = [
+        first = next((each.number for each in self._segments if each.last >= self._first), self._next)
+        if all(generation < self._first for generation in self._new):
+            return Written(None, first, Moves(), 0, [])
+        groups = [
             (generation, np.array(hashes, "<u8").tobytes(), bytes(marks))
-            for generation, (hashes, marks) in self._new.items()
+            for generation, (hashes, marks) in sorted(_together(self._tail, self._new).items())
             if generation >= self._first
         ]
-        segment = None
-        if groups:
-            size = sum(len(marks) for _, _, marks in groups)
-            segment = Segment(self._next, size, max(group[0] for group in groups), encoded(groups))
-        first = next((each.number for each in self._segments if each.last >= self._first), self._next)
-        return Written(segment, first, Moves(), 0, [])
+        number = self._next - bool(self._tail)
+        size = sum(len(marks) for _, _, marks in groups)
+        segment = Segment(number, size, groups[-1][0], encoded(groups))
+        return Written(segment, min(first, number), Moves(), 0, [])
 
     def written(self, done: Written) -> None:
         """Note that a checkpoint has written what was prepared."""
-        self._new.clear()
+        if done.segment is not None:
+            self._tail = {} if done.segment.size >= FULL else _together(self._tail, self._new)
+        self._new = {}
         while self._segments and self._segments[0].number < done.first:
             self._segments.popleft()
         if done.segment is not None:
             self._note(done.segment)
 
     def _note(self, segment: Segment) -> None:
-        """Note a segment that is in the log."""
+        """Note a segment that is in the log, perhaps instead of a smaller one of the same number."""
         if not self._segments or segment.last > self._segments[-1].last:
             self._segments.append(segment._replace(body=b""))
         self._next = segment.number + 1
@@ -163,3 +170,15 @@ class IdMemory:
                 if generation >= first:
                     self.table.put_many(np.frombuffer(hashes, "<u8").astype(np.uint64, copy=False), marks, generation)
             self._note(segment)
+
+
+def _together(ids: Ids, more: Ids) -> Ids:
+    """Return ids with those that came later behind them."""
+    if not ids:
+        return more
+    both = {generation: (hashes[:], marks[:]) for generation, (hashes, marks) in ids.items()}
+    for generation, (hashes, marks) in more.items():
+        known = both.setdefault(generation, (array("Q"), bytearray()))
+        known[0].extend(hashes)
+        known[1].extend(marks)
+    return both

@@ -88,7 +88,7 @@ class Moves(NamedTuple):
 class Written(NamedTuple):
     """What a checkpoint writes of a shelf, and what the shelf has to do when it is written."""
 
-    segment: Segment | None
+    segment: Segment | None  # replaces one of the same number
     first: int  # segments before this number are deleted
     moves: Moves
     logged: int  # entries of events before this number are in the log, or gone

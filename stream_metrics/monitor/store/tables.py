@@ -49,7 +49,9 @@ PUT_LETTER = """insert into dead_letters (topic, partition, "offset", reason, de
                 set reason = excluded.reason, detail = excluded.detail"""
 PUT_NOTE = """insert into notes (name, body, crc) values (?, ?, ?)
               on conflict (name) do update set body = excluded.body, crc = excluded.crc"""
-PUT_LOG = "insert into log (part, shelf, number, size, last, body, crc) values (?, ?, ?, ?, ?, ?, ?)"
+PUT_LOG = """insert into log (part, shelf, number, size, last, body, crc) values (?, ?, ?, ?, ?, ?, ?)
+             on conflict (part, shelf, number) do update
+             set size = excluded.size, last = excluded.last, body = excluded.body, crc = excluded.crc"""
 PUT_STATE = "insert into state (part, epoch, next, state, crc, restored, written) values (?, ?, ?, ?, ?, ?, ?)"
 
 
@@ -293,4 +295,3 @@ class StateStore(ABC):
 def _text(letter: Rejected) -> tuple[object, ...]:
     """Return a letter as databases take text: without surrogates and zeros."""
     return (*letter[:4], letter.detail.encode(errors="replace").decode().replace("\0", "?"))
-

@@ -11,7 +11,7 @@ from support.stores import change, content
 from stream_metrics.monitor.events.records import Rejected
 from stream_metrics.monitor.store import StaleOwner, StoreError, tables
 from stream_metrics.monitor.store.opening import open_store
-from stream_metrics.monitor.store.rows import Row, Segment
+from stream_metrics.monitor.store.rows import Moves, Row, Segment, Written
 from stream_metrics.monitor.store.tables import StateStore
 
 LETTER = Rejected("t", 0, 3, "decode", "no \ud800 JSON")
@@ -57,6 +57,16 @@ def test_what_is_written_is_read(store: StateStore, store_path: str) -> None:
     assert again.letters() == [LETTER._replace(detail="no ? JSON")]
     assert again.notes() == {"alerts": b"note"}
     again.close()
+
+
+def test_a_segment_replaces_one_of_the_same_number(store: StateStore) -> None:
+    """As a small one of ids grows; those before it are deleted as ever."""
+    row = store.claim(0)
+    for at, (number, body) in enumerate([(3, b"a"), (4, b"b"), (4, b"bc")]):
+        ids = Written(Segment(number, len(body), at, body), number, Moves(), 0, [])
+        store.save([change(row._replace(next={"t": at} if at else {}), at + 1)._replace(ids=ids)], [], {})
+
+    assert store.claim(0).ids == [Segment(4, 2, 2, b"bc")]
 
 
 def test_an_owner_is_known_by_its_epoch(store: StateStore) -> None:
