@@ -244,16 +244,18 @@ class FileSource:
         if self._file is None:
             return {(self.topic, 0): 0}
         read = self._lines.read - self._start
-        left = max(os.fstat(self._file.fileno()).st_size - read, 0)
         size = GUESS if not self._taken or not read else max(read / self._taken, 1)
-        return {(self.topic, 0): math.ceil(left / size)}
+        return {(self.topic, 0): math.ceil(self._unread(self._file) / size)}
+
+    def _unread(self, file: IO[bytes]) -> int:
+        return max(os.fstat(file.fileno()).st_size - (self._lines.read - self._start), 0)
 
     def close(self) -> None:
         """Close the file, and say what of it was left unread."""
         self.ended = True
         if self._file is not None:
             left = self._lines.read - self._lines.offset
-            if left and not self._file.closed:
+            if left and not self._file.closed and not self._unread(self._file):
                 LOG.warning("%s: its last line has no end: %d bytes are not counted yet", self.path, left)
             self._file.close()
 

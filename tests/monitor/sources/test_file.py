@@ -20,6 +20,7 @@ from stream_metrics.monitor import config
 from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.sources import Source
+from stream_metrics.monitor.sources import file as file_module
 from stream_metrics.monitor.sources import lines as lines_module
 from stream_metrics.monitor.sources.file import FileSource, StdinSource
 from stream_metrics.monitor.sources.lines import Lines
@@ -155,6 +156,22 @@ def test_a_file_is_read_to_its_end(path: Path, start: Callable[..., tuple[Monito
     assert run(monitor, source) == 101
     assert source.ended
     assert monitor.view().partitions[0].next == {"events.jsonl": path.stat().st_size}
+    stop(monitor, source)
+
+
+def test_a_file_that_is_left_in_its_middle_ends_in_no_half_line(
+    path: Path, start: Callable[..., tuple[Monitor, FileSource]], caplog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A block ends in the middle of a line, and the monitor is stopped: nothing is said of the last line."""
+    monkeypatch.setattr(file_module, "BLOCK", len(line(0)) * 3 // 2)
+    path.write_bytes(block(100))
+    monitor, source = start(path)
+    monitor.step(source.poll(0))
+    stop(monitor, source)
+
+    assert caplog.text == ""
+    monitor, source = start(path)
+    assert run(monitor, source) == 100
     stop(monitor, source)
 
 
