@@ -96,6 +96,10 @@ class Cluster:
         self._process.stdin.flush()
         return json.loads(self._process.stdout.readline())
 
+    def send_signal(self, number: int) -> None:
+        """Send a signal to its process, such as SIGSTOP."""
+        self._process.send_signal(number)
+
     def close(self) -> None:
         """End it."""
         assert self._process.stdin is not None

@@ -240,7 +240,10 @@ class KafkaSource:
             messages = [message for message in messages if message.error() is None or self._fault(message)]
         if messages:
             self._problems.clear()
-        elif self._problems.texts.keys() & {"broker", "access", "topic"} and now - self._asked >= EVERY:
+            self._ids.note_answer()
+        elif now - self._asked >= EVERY and (
+            self._problems.texts.keys() & {"broker", "access", "topic"} or self._ids.is_unanswered
+        ):
             self._ask()
         if self._gone:
             self._reset()
@@ -327,7 +330,7 @@ class KafkaSource:
             self._again({place}, {place: low} if known else None)
 
     def _ask(self) -> None:
-        """See whether the broker is back."""
+        """See whether the broker is back, or whether it hangs, which the client reports only after a minute."""
         self._asked = time.monotonic()
         if not self._subscribed:
             self._subscribe(QUICKLY)
@@ -335,9 +338,15 @@ class KafkaSource:
         try:
             for topic in self._topics:
                 self._partition_count(topic, QUICKLY)
-        except (KafkaException, SourceError):
+        except SourceError:
+            return
+        except KafkaException as error:
+            if not self._problems.texts:
+                self._problems.texts["broker"] = self._problems.explained(error.args[0])
+                LOG.warning("%s", self._problems)
             return
         self._problems.clear()
+        self._ids.note_answer()
 
     def _commit(self) -> None:
         """Tell Kafka what was checkpointed, without waiting for an answer: it is for displays of lag."""

@@ -1,7 +1,8 @@
 """Whether topics are still those that were counted: one that was deleted and created again has another id.
 
 Its offsets begin again, so the stored ones mean other records, and no error of the client says so if the new log is as
-long as the old one. Brokers without topic ids and failed requests are ignored.
+long as the old one. Brokers without topic ids and failed requests are ignored, but a request that gets no answer says
+that the broker may hang: the consumer waits for a minute before it reports that.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
 from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor.sources.kafka_errors import AWAY
 from stream_metrics.monitor.sources.kafka_options import SourceError
 
 __all__ = ["TopicIds"]
@@ -24,6 +26,7 @@ SILENT = logging.getLogger("stream_metrics.monitor.admin")  # the consumer logs 
 SILENT.setLevel(logging.CRITICAL)
 NOTE = "topic ids"
 EVERY = 10.0  # seconds between two requests
+SLOW = 10.0  # seconds without an answer, after which the broker may hang
 CONNECTION = ("bootstrap.", "broker.", "client.", "enable.sasl.", "enable.ssl.", "sasl.", "security.", "socket", "ssl.")
 
 
@@ -37,6 +40,16 @@ class TopicIds:
         self._client: Any = None
         self._asked: dict[str, Future[Any]] = {}
         self._due = 0.0
+        self._waiting: float | None = None  # since when there is a request and no answer, by time.monotonic
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether a request has waited too long for an answer."""
+        return self._waiting is not None and time.monotonic() - self._waiting >= SLOW
+
+    def note_answer(self) -> None:
+        """Note that the broker has answered another request."""
+        self._waiting = None
 
     def start(self, monitor: Monitor) -> None:
         """Load the ids that are stored with the counts."""
@@ -52,6 +65,7 @@ class TopicIds:
             self._due = now + EVERY
             self._client = self._client or AdminClient(self._options, logger=SILENT)
             self._asked = self._client.describe_topics(TopicCollection(list(self._topics)))
+            self._waiting = now if self._waiting is None else self._waiting
         for name, answer in list(self._asked.items()):
             if answer.done():
                 del self._asked[name]
@@ -60,8 +74,11 @@ class TopicIds:
     def _compare(self, name: str, answer: Future[Any]) -> None:
         try:
             topic_id = str(answer.result().topic_id)
-        except KafkaException:
+        except KafkaException as error:
+            if error.args[0].code() not in AWAY:
+                self.note_answer()
             return
+        self.note_answer()
         if topic_id.strip("A"):  # all A: the broker has no ids
             known = self._known.setdefault(name, topic_id)
             if known != topic_id:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from typing import Any
 
@@ -17,7 +18,7 @@ from support.monitor_events import NOW, START, offline, records  # noqa: E402
 from stream_metrics.monitor import config  # noqa: E402
 from stream_metrics.monitor.events.records import Record  # noqa: E402
 from stream_metrics.monitor.monitor import Monitor  # noqa: E402
-from stream_metrics.monitor.sources import kafka  # noqa: E402
+from stream_metrics.monitor.sources import kafka, kafka_topic_ids  # noqa: E402
 from stream_metrics.monitor.sources.kafka_options import SourceError  # noqa: E402
 from stream_metrics.monitor.store import StaleOwner, Store  # noqa: E402
 
@@ -127,6 +128,31 @@ def test_the_broker_fails_and_comes_back(cluster: Cluster, topic: str, state: st
         read(monitor, source, lambda: at(monitor) == ends(found))
 
     assert before is None
+    check(state, found, KEPT)
+
+
+def test_a_broker_that_hangs_is_a_problem(
+    topic: str, state: str, monkeypatch: pytest.MonkeyPatch, cluster: Cluster
+) -> None:
+    """Its connections stay open, and the client says nothing for a minute; lag would be that of before."""
+    monkeypatch.setattr(kafka_topic_ids, "EVERY", 0.2)
+    monkeypatch.setattr(kafka_topic_ids, "SLOW", 0.5)
+    found = renamed(MESSY, topic)
+    produce(cluster.servers, found[: len(found) // 2])
+    with reading(state, servers=cluster.servers, predictions=topic) as (monitor, source):
+        read(monitor, source, lambda: at(monitor) == ends(found[: len(found) // 2]))
+        before = source.problem
+        cluster.send_signal(signal.SIGSTOP)
+        try:
+            problem = read(monitor, source, lambda: source.problem)
+        finally:
+            cluster.send_signal(signal.SIGCONT)
+        read(monitor, source, lambda: source.problem is None)
+        produce(cluster.servers, found[len(found) // 2 :])
+        read(monitor, source, lambda: at(monitor) == ends(found))
+
+    assert before is None
+    assert cluster.servers in problem
     check(state, found, KEPT)
 
 
