@@ -20,7 +20,9 @@ END = KafkaError._PARTITION_EOF  # noqa: SLF001
 RANGE = KafkaError._AUTO_OFFSET_RESET  # noqa: SLF001 - an offset that the broker does not have
 DOWN = KafkaError._ALL_BROKERS_DOWN  # noqa: SLF001
 AWAY = {DOWN, KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._RESOLVE}  # noqa: SLF001
-REFUSED = {KafkaError._AUTHENTICATION, KafkaError._SSL}  # noqa: SLF001
+SSL = KafkaError._SSL  # noqa: SLF001
+REFUSED = {KafkaError._AUTHENTICATION, SSL}  # noqa: SLF001
+CERTIFICATE = "the client does not say which of a certificate is wrong: the authority, the time or the name of the host"
 DAMAGED = {KafkaError._BAD_MSG, KafkaError._BAD_COMPRESSION}  # noqa: SLF001
 BROKEN = DAMAGED | {KafkaError.INVALID_MSG, KafkaError.MSG_SIZE_TOO_LARGE}
 DENIED = {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED}
@@ -59,6 +61,8 @@ class Problems:
     def explained(self, error: KafkaError) -> str:
         """Return an error with what was noted before it."""
         reasons = dict.fromkeys([self.hidden(error.str()), *self._noted])
+        if SSL in self._noted.values():
+            reasons[CERTIFICATE] = None
         return f"Kafka at {self._options['bootstrap.servers']}: {'; '.join(reasons)}"
 
     def hidden(self, text: object) -> str:
