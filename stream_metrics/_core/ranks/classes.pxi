@@ -32,7 +32,7 @@ cdef int forget_all(RankCounters self) except -1:
         histogram_free(self.classes[i].histogram)
         self.classes[i].histogram = NULL
     self.used, self.mass, self.mass_part, self.n, self.abstained, self.rounded = 0, 0, 0, 0, 0, 0
-    self.recent, self.recent_at, self.pos_at = None, -1, -1
+    self.pos_at = -1
     self.paired = self.pairs
     self.epoch += 1
     self.spare = 0
@@ -112,7 +112,7 @@ cdef bint is_empty_class(RankCounters self, Py_ssize_t i) noexcept:
 cdef int release_class(RankCounters self, Py_ssize_t i) except -1:
     """Release the index of an empty class."""
     self.label_index.remove(i)
-    self.recent, self.recent_at, self.pos_at = None, -1, -1
+    self.pos_at = -1
     memset(self.classes[i].type_counts, 0, sizeof(self.classes[i].type_counts))
     self.classes[i].single = False
     return 0

@@ -386,7 +386,7 @@ cdef int restore_counters(RankCounters self, list labels, appearances, bytes wei
             at += 3
         if is_empty_class(self, i):
             raise ValueError("a count for every label")
-    if n < least_samples(self, -1, NULL, 0, 0):
+    if n < least_samples(self):
         raise ValueError("a sample for every true class, and for every cell of a column")
     self.n, self.abstained, self.rounded = n, abstained, rounded
     return 0

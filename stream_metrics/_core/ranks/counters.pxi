@@ -86,7 +86,9 @@ cdef class RankCounters(Guarded):
         The counts show a missing update if a weight would fall below 0, or if fewer samples would be left than true
         classes, or than scores in a column.
         """
-        revert_sample(self, y_true, chosen_scores(self, y_pred, scores), w, classes, False)
+        if y_pred is MISSING or scores is not MISSING:
+            y_pred = chosen_scores(self, y_pred, scores)
+        revert_sample(self, y_true, y_pred, w, classes, False)
 
     def check_revert(self, y_true, scores, w=1, classes=None):
         """Raise what `revert` would."""

@@ -104,54 +104,59 @@ cdef void histogram_add(ScoreHistogram *c, uint64_t code, Py_ssize_t group, int6
     count_code(c, code, group, whole, part)
 
 
-cdef Py_ssize_t histogram_holds(const ScoreHistogram *c, uint64_t code, Py_ssize_t group, int64_t whole,
-                                fraction_t part) noexcept nogil:
-    """Return the slot of a score that has at least this weight, at level 0; -1 if it has not."""
-    cdef Py_ssize_t at, cell
+cdef inline bint is_all_weight(const uint64_t *whole, Py_ssize_t groups, uint64_t own) noexcept nogil:
+    """Whether the whole weights of the groups of a cell add up to that of one of them; no branch depends on them."""
+    cdef Py_ssize_t g
+    cdef uint64_t total = whole[2 * (groups - 1)] if groups & 1 else 0  # no sum of weights overflows
+    for g in range(0, groups - 1, 2):
+        total += whole[2 * g] + whole[2 * g + 2]
+    return total == own
+
+
+cdef bint histogram_holds(const ScoreHistogram *c, Entry *entry, Py_ssize_t group, int64_t whole,
+                          fraction_t part) noexcept nogil:
+    """Whether a score has at least this weight, at level 0; sets its slot, and whether this is all of its weight."""
+    cdef Py_ssize_t cell, g
+    cdef const uint64_t *record
+    cdef const fraction_t *fractions
     cdef uint64_t have
     if c.used == 0 or group >= c.groups:
-        return -1
-    at = find(c, code)
-    cell = <Py_ssize_t> c.slot[at] - 1
-    if cell < 0:
-        return -1
-    have = record_of(c, cell)[2 + 2 * group]
-    if have > <uint64_t> whole or (
-            have == <uint64_t> whole and part <= (0 if c.fractions == NULL else fractions_of(c, cell)[2 * group])):
-        return at
-    return -1
-
-
-cdef bint histogram_is_all(const ScoreHistogram *c, Py_ssize_t at, Py_ssize_t group, int64_t whole,
-                           fraction_t part) noexcept nogil:
-    """Whether this weight is all the weight of the score in a slot, at level 0."""
-    cdef Py_ssize_t cell = <Py_ssize_t> c.slot[at] - 1, g
-    cdef const uint64_t *record = record_of(c, cell)
-    cdef uint64_t total = 0  # no sum of weights overflows
-    for g in range(c.groups):
-        total += record[2 + 2 * g]
-    if total != <uint64_t> whole or record[2 + 2 * group] != total:
         return False
+    entry.slot = find(c, entry.code)
+    cell = <Py_ssize_t> c.slot[entry.slot] - 1
+    if cell < 0:
+        return False
+    record = record_of(c, cell) + 2
+    have = record[2 * group]
+    entry.is_all = False
+    if have > <uint64_t> whole:
+        return True
+    if have < <uint64_t> whole:
+        return False
+    entry.is_all = is_all_weight(record, c.groups, have)
     if c.fractions == NULL:
         return part == 0
+    fractions = fractions_of(c, cell)
     for g in range(c.groups):
-        if fractions_of(c, cell)[2 * g] != (part if g == group else 0):
-            return False
-    return True
+        entry.is_all = entry.is_all and fractions[2 * g] == (part if g == group else 0)
+    return part <= fractions[2 * group]
 
 
-cdef void histogram_remove(ScoreHistogram *c, Py_ssize_t at, Py_ssize_t group, int64_t whole, fraction_t part,
-                           bint is_all) noexcept nogil:
-    """Undo `histogram_add` at level 0 for the score in a slot; `is_all` says that this is all the weight it has."""
-    cdef Py_ssize_t cell = <Py_ssize_t> c.slot[at] - 1
-    cdef uint64_t *t = record_of(c, cell) + 2 + 2 * group
-    cdef uint64_t shifted = record_of(c, cell)[0] >> SHIFT, moment = <uint64_t> whole * shifted, low = 0
+cdef void histogram_remove(ScoreHistogram *c, const Entry *entry, Py_ssize_t group, int64_t whole,
+                           fraction_t part) noexcept nogil:
+    """Undo `histogram_add` at level 0 for a score that `histogram_holds`."""
+    cdef Py_ssize_t cell = <Py_ssize_t> c.slot[entry.slot] - 1
+    cdef uint64_t *t
+    cdef uint64_t shifted, moment, low = 0
     cdef fraction_t none[2]
     cdef fraction_t *fractions = none
     take_fixed(c.sum + 2 * group, c.sum + 2 * group + 1, <uint64_t> whole, part)
-    if is_all:
-        remove_cell(c, at, cell)
+    if entry.is_all:
+        remove_cell(c, entry.slot, cell)
         return
+    t = record_of(c, cell) + 2 + 2 * group
+    shifted = record_of(c, cell)[0] >> SHIFT
+    moment = <uint64_t> whole * shifted
     none[0], none[1] = 0, 0
     if c.fractions != NULL:
         fractions = fractions_of(c, cell) + 2 * group

@@ -90,14 +90,16 @@ cdef struct ScoreHistogram:
     BottomKSample *sample        # per group, from level 1 on
     uint64_t *scratch     # for pruning samples
 
+cdef struct Entry:
+    Py_ssize_t class_index
+    uint64_t code
+    int kind
+    bint is_all      # of a sample to be reverted: whether it has all the weight of the score
+    Py_ssize_t slot  # of the score in its column
+
+
 cdef void histogram_add(ScoreHistogram *c, uint64_t code, Py_ssize_t group, int64_t whole,
                         fraction_t part) noexcept nogil
-cdef Py_ssize_t histogram_holds(const ScoreHistogram *c, uint64_t code, Py_ssize_t group, int64_t whole,
-                                fraction_t part) noexcept nogil
-cdef bint histogram_is_all(const ScoreHistogram *c, Py_ssize_t at, Py_ssize_t group, int64_t whole,
-                           fraction_t part) noexcept nogil
-cdef void histogram_remove(ScoreHistogram *c, Py_ssize_t at, Py_ssize_t group, int64_t whole, fraction_t part,
-                           bint is_all) noexcept nogil
 cdef void histogram_absorb(ScoreHistogram *c, const ScoreHistogram *o, const int64_t *to) noexcept nogil
 cdef bint above_one(const ScoreHistogram *c) noexcept nogil
 cdef Py_ssize_t histogram_cell(ScoreHistogram *c, uint64_t key, uint64_t single_code) noexcept nogil
@@ -180,8 +182,7 @@ cdef class RankCounters(Guarded):
     cdef readonly int64_t rounded  # samples whose weight was rounded to a multiple of 2^-64
     cdef LabelIndex label_index
     cdef Class *classes
-    cdef object recent     # the label looked up last; `recent_at` is the index of its class, or -1
-    cdef Py_ssize_t recent_at, pos_at
+    cdef Py_ssize_t pos_at  # the index of `pos_label`, or -1
     cdef Py_ssize_t used, capacity
     cdef int64_t mass      # the whole parts of all weights; never above 2^63 - 3
     cdef fraction_t mass_part
@@ -198,14 +199,6 @@ cdef inline bint is_plain_type(object label):
     """Whether a label of that type can be looked up without running Python code."""
     kind = type(label)
     return kind is str or kind is bool or kind is int or kind is bytes or kind is float
-
-
-cdef struct Entry:
-    Py_ssize_t class_index
-    uint64_t code
-    int kind
-    bint is_all      # of a sample to be reverted: whether it has all the weight of the score
-    Py_ssize_t slot  # of the score in its column
 
 
 cdef int sort_cells(ScoreHistogram *c) except -1

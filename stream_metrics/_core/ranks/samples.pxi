@@ -13,14 +13,14 @@ Python is a stretch of `Guarded`.
 cimport cython
 from cpython.dict cimport PyDict_Next
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from cpython.ref cimport PyObject
+from cpython.ref cimport PyObject, Py_REFCNT
 from libc.math cimport isfinite
 from libc.stdint cimport int64_t, uint64_t
 
 from stream_metrics._core.numeric.fixed cimport add_fixed, take_fixed
-from stream_metrics._core.numeric.scores cimport encode
+from stream_metrics._core.numeric.scores cimport encode, encode_all
 from stream_metrics._core.numeric.kernels cimport (
-    by_class, classes_beside, not_counted, numeric_kind, remove_type, split_some,
+    by_class, classes_beside, known_index, not_counted, numeric_kind, remove_type, split_some,
 )
 from stream_metrics.errors import ScoreError, WeightError
 from stream_metrics.labels.class_names import OPEN
@@ -62,17 +62,30 @@ cdef int count_one(RankCounters self, object y_true, object scores, object w, ob
 
 
 cdef Py_ssize_t known_class(RankCounters self, object label) except -2:
-    """Return the index of a plain label that is known, else -1; the last label and `pos_label` need no look-up."""
-    cdef Py_ssize_t i
+    """Return the index of a plain label that is known, else -1; `pos_label` needs no look-up."""
+    cdef int kind
     if label is self.pos_label:
         if self.pos_at < 0:
             self.pos_at = find_class(self, label)
         return self.pos_at
-    if label is self.recent or not is_plain_type(label):
-        return self.recent_at if label is self.recent else -1
+    return class_of(self, label, &kind)
+
+
+cdef inline Py_ssize_t class_of(RankCounters self, object label, int *kind) except -2:
+    """Return the index of a plain label, -1 if it is not known, and set its kind; -1 and kind -1 for other objects."""
+    cdef Py_ssize_t i = known_index(self.label_index, label, kind)
+    return i if i >= 0 else find_plain_label(self, label, kind)
+
+
+cdef Py_ssize_t find_plain_label(RankCounters self, object label, int *kind) except -2:
+    """Do what `class_of` does for an object that is not cached; caches one that is not the caller's alone."""
+    cdef Py_ssize_t i
+    kind[0] = numeric_kind(label) if is_plain_type(label) else -1
+    if kind[0] < 0:
+        return -1
     i = find_class(self, label)
-    if i >= 0:
-        self.recent, self.recent_at = label, i
+    if i >= 0 and Py_REFCNT(label) > 1:  # a key that only its mapping has will not come again
+        self.label_index.cache_put(label, i, kind[0])
     return i
 
 
@@ -80,27 +93,33 @@ cdef Py_ssize_t read_plain_scores(RankCounters self, object truth, object scores
     """Read a float, or a dict of floats by known labels; return the number that are not 0, -1 for anything else."""
     cdef PyObject *key
     cdef PyObject *value
-    cdef Py_ssize_t at = 0, n = 0
-    cdef double x
+    cdef Py_ssize_t at = 0, n = 0, scored = 0
+    cdef double x[FEW]
+    cdef uint64_t code[FEW]
     if type(scores) is float:
-        x = scores
+        x[0] = scores
         entry.class_index = known_class(self, self.pos_label)
-        entry.code, entry.kind = encode(x), 3
-        return <Py_ssize_t> (entry.code != ZERO) if entry.class_index >= 0 and isfinite(x) else -1
-    if type(scores) is not dict or len(<dict> scores) > FEW or not scores:
+        entry.code, entry.kind = encode(x[0]), 3
+        return <Py_ssize_t> (entry.code != ZERO) if entry.class_index >= 0 and isfinite(x[0]) else -1
+    if type(scores) is not dict or not 0 < len(<dict> scores) <= FEW:
         return -1
     while PyDict_Next(<dict> scores, &at, &key, &value):
-        if type(<object> value) is not float or not is_plain_type(<object> key):
+        if type(<object> value) is not float:
             return -1
-        x = <double> <object> value
-        entry[n].class_index = find_class(self, <object> key)
-        entry[n].code, entry[n].kind = encode(x), numeric_kind(<object> key)
-        if not isfinite(x) or (entry[n].class_index < 0 and (x != 0.0 or entry[n].kind == 2)):
+        x[n] = <double> <object> value
+        entry[n].class_index = class_of(self, <object> key, &entry[n].kind)
+        if not isfinite(x[n]) or entry[n].kind < 0 or (entry[n].class_index < 0
+                                                       and (x[n] != 0.0 or entry[n].kind == 2)):
             return -1
-        n += entry[n].code != ZERO
+        n += 1
     if entry.kind == 3 and self.reads_names and numeric_kind(truth) != 3:  # the keys may be text that names numbers
         return -1
-    return n
+    encode_all(x, code, n)
+    for at in range(n):
+        entry[scored].class_index, entry[scored].kind = entry[at].class_index, entry[at].kind
+        entry[scored].code = code[at]
+        scored += code[at] != ZERO
+    return scored
 
 
 cdef tuple read_named(RankCounters self, object truth, object scores, object classes):
@@ -221,7 +240,9 @@ cdef int revert_sample(RankCounters self, object y_true, object scores, object w
     cdef fraction_t part = 0
     cdef Py_ssize_t i, n = -1
     cdef int kind = numeric_kind(y_true)
-    cdef bint rounded = split_some(w, &whole, &part), possible
+    cdef bint rounded = False, possible
+    if w is not UNIT_WEIGHT:
+        rounded = split_some(w, &whole, &part)
     if self.holder != 0:
         self.wait()
     i = known_class(self, y_true)
@@ -242,16 +263,17 @@ cdef int revert_sample(RankCounters self, object y_true, object scores, object w
     try:
         if n < 0:
             n = set_entries(self, entry, labels, values)
-        check_exact(self)
         possible = self.rounded >= rounded and self.n > self.rounded - rounded
         if whole | part:
             possible = possible and i >= 0 and remove_sample(self, i, kind, entry, n, whole, part, check_only)
         else:
-            possible = possible and self.n > least_samples(self, -1, NULL, 0, 0)
+            check_exact(self)
+            possible = possible and self.n > least_samples(self)
     finally:
         if entry != near:
             PyMem_RawFree(entry)
     if not possible:
+        check_exact(self)
         raise sample_not_counted(y_true, scores, w)
     if not check_only:
         self.n -= 1
@@ -292,17 +314,14 @@ cdef Py_ssize_t set_entries(RankCounters self, Entry *entry, list labels, list v
     return n
 
 
-cdef Py_ssize_t least_samples(RankCounters self, Py_ssize_t i, const Entry *entry, int64_t whole,
-                              fraction_t part) noexcept:
-    """Return the least possible number of samples without this one (of class i, -1 for none).
-
-    There is one for each true class with a weight, and in every column one for each cell."""
+cdef Py_ssize_t least_samples(RankCounters self) noexcept:
+    """Return the least possible number of samples: one for each true class with a weight, and in every column one for
+    each cell."""
     cdef Py_ssize_t j, most = 0, classes = 0
-    cdef Class *c
     for j in range(self.used):
-        c = self.classes + j
-        classes += (c.whole != 0 or c.part != 0) and not (j == i and c.whole == whole and c.part == part)
-        most = max(most, cells_left(c, entry))
+        classes += (self.classes[j].whole | <int64_t> self.classes[j].part) != 0
+        if self.classes[j].histogram != NULL:
+            most = max(most, self.classes[j].histogram.used)
     return max(most, classes)
 
 
@@ -315,35 +334,38 @@ cdef inline Py_ssize_t cells_left(const Class *c, const Entry *entry) noexcept:
 
 cdef bint remove_sample(RankCounters self, Py_ssize_t i, int kind, Entry *entry, Py_ssize_t n, int64_t whole,
                         fraction_t part, bint check_only) except -1:
-    """Remove a sample of class i (unless `check_only`); False, and no change, if a part of it is missing."""
-    cdef Py_ssize_t at
+    """Remove a sample of class i (unless `check_only`); False, and no change, if a part of it is missing or a column is
+    not exact."""
+    cdef Py_ssize_t at, marked = 0
     cdef Class *c
-    for at in range(n):
-        if entry[at].class_index < 0:
-            return False
-        c = self.classes + entry[at].class_index
-        # fractions that add up to whole numbers are read from bytes without arrays for them
-        if part != 0 and c.histogram != NULL and histogram_reserve(c.histogram, 0, 0, True) < 0:
-            raise MemoryError("no memory for a column of scores")
-    for at in range(n):
-        self.classes[entry[at].class_index].entry = at + 1
     try:
-        if not holds_sample(self, i, entry, whole, part) or self.n <= least_samples(self, i, entry, whole, part):
+        while marked < n:
+            if not holds_score(self, i, entry + marked, whole, part):
+                return False
+            self.classes[entry[marked].class_index].entry = marked + 1
+            marked += 1
+        if self.n <= least_without(self, i, entry, whole, part):
             return False
         if self.pairs and not self.paired:
             check_stays_unpaired(self, i, entry, whole, part)
     finally:
-        for at in range(n):
+        for at in range(marked):
             self.classes[entry[at].class_index].entry = 0
-    if not check_only:
-        for at in range(n):
-            histogram_remove(self.classes[entry[at].class_index].histogram, entry[at].slot,
-                             i if self.paired else i == entry[at].class_index, whole, part, entry[at].is_all)
-        unweigh_class(self, i, whole, part)
-        for at in range(n):
+    if check_only:
+        return True
+    for at in range(n if part != 0 else 0):
+        # fractions that add up to whole numbers are read from bytes without arrays for them
+        if histogram_reserve(self.classes[entry[at].class_index].histogram, 0, 0, True) < 0:
+            raise MemoryError("no memory for a column of scores")
+    for at in range(n):
+        histogram_remove(self.classes[entry[at].class_index].histogram, entry + at,
+                         i if self.paired else i == entry[at].class_index, whole, part)
+    unweigh_class(self, i, whole, part)
+    for at in range(n):
+        c = self.classes + entry[at].class_index
+        if entry[at].kind < 3 or c.whole == 0:
             remove_type_of(self, entry[at].class_index, entry[at].kind)
-        remove_type_of(self, i, kind)
-    return True
+    return remove_type_of(self, i, kind) == 0
 
 
 cdef int check_stays_unpaired(RankCounters self, Py_ssize_t i, const Entry *entry, int64_t whole,
@@ -363,29 +385,35 @@ cdef int check_stays_unpaired(RankCounters self, Py_ssize_t i, const Entry *entr
     return 0
 
 
-cdef bint holds_sample(RankCounters self, Py_ssize_t i, Entry *entry, int64_t whole, fraction_t part) noexcept:
-    """Whether the class has the weight, the columns the scores, and every other column as many scores of 0.
-
-    Sets the slots of the scores.
-    """
+cdef inline bint holds_score(RankCounters self, Py_ssize_t i, Entry *entry, int64_t whole,
+                             fraction_t part) noexcept:
+    """Whether a column, which is exact, has the weight at a score of class i; sets what `histogram_holds` does."""
     cdef ScoreHistogram *histogram
-    cdef Py_ssize_t j, group
-    cdef Entry *own
-    if not at_least(self.classes[i].whole, self.classes[i].part, whole, part):
+    if entry.class_index < 0:
         return False
+    histogram = self.classes[entry.class_index].histogram
+    return (histogram != NULL and histogram.level == 0
+            and histogram_holds(histogram, entry, i if self.paired else i == entry.class_index, whole, part))
+
+
+cdef Py_ssize_t least_without(RankCounters self, Py_ssize_t i, const Entry *entry, int64_t whole,
+                              fraction_t part) noexcept:
+    """Return `least_samples` without this one of class i, whose scores are there; MOST if the class lacks the weight or
+    a column without its score as many scores of 0, or if a column is not exact."""
+    cdef Py_ssize_t j, group, most = 0, classes = 0
+    cdef Class *c = self.classes + i
+    if not at_least(c.whole, c.part, whole, part):
+        return MOST
+    classes -= c.whole == whole and c.part == part
     for j in range(self.used):
-        histogram = self.classes[j].histogram
-        group = i if self.paired else i == j
-        if self.classes[j].entry == 0:
-            if histogram != NULL and group < histogram.groups and not holds_zero(self, i, j, group, whole, part):
-                return False
-            continue
-        own = entry + self.classes[j].entry - 1
-        own.slot = -1 if histogram == NULL else histogram_holds(histogram, own.code, group, whole, part)
-        if own.slot < 0:
-            return False
-        own.is_all = histogram_is_all(histogram, own.slot, group, whole, part)
-    return True
+        c = self.classes + j
+        classes += (c.whole | <int64_t> c.part) != 0
+        if c.entry == 0 and c.histogram != NULL:
+            group = i if self.paired else i == j
+            if c.histogram.level > 0 or (group < c.histogram.groups and not holds_zero(self, i, j, group, whole, part)):
+                return MOST
+        most = max(most, cells_left(c, entry))
+    return max(most, classes)
 
 
 cdef bint holds_zero(RankCounters self, Py_ssize_t i, Py_ssize_t j, Py_ssize_t group, int64_t whole,
