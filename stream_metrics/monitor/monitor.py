@@ -235,7 +235,11 @@ class Monitor:
         return self._viewing.rule_view(needs)
 
     def counts(self) -> Counts:
-        """Return the counts of all partitions together, a copy; those of other workers as of their checkpoints."""
+        """Return the counts of all partitions together, a copy; those of other workers as of their checkpoints.
+
+        `snapshot()` of a window reads it at its time `seen`, which may be before the latest event and before the time
+        of the view; give `snapshot` a time to read it at another.
+        """
         return self._viewing.counts()
 
     def stats(self) -> JoinStats:
