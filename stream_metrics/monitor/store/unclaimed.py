@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from stream_metrics.monitor.store.rows import Row
 from stream_metrics.monitor.store.tables import STATE, StateStore
 
@@ -23,8 +25,14 @@ def stored_rows(store: StateStore) -> list[tuple[Row, float]]:
 
 
 def stored_offsets(store: StateStore) -> dict[tuple[str, int], int]:
-    """Return the next offset of each (topic, partition); ``StoreError`` if the state of a partition is damaged."""
-    with store.reading():
-        states = store.run(f"select {STATE} from state").fetchall()
-    rows = [store.checked_row(state, ()) for state in states]
+    """Return the next offset of each (topic, partition); waits for a server that is away.
+
+    ``StoreError`` if the state of a partition is damaged.
+    """
+    rows = [store.checked_row(state, ()) for state in store.patiently(lambda: _states(store))]
     return {(topic, row.part): offset for row in rows for topic, offset in row.next.items()}
+
+
+def _states(store: StateStore) -> list[Any]:
+    with store.reading():
+        return store.run(f"select {STATE} from state").fetchall()

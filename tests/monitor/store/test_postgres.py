@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from stream_metrics.monitor.store import StoreError
 from stream_metrics.monitor.store.opening import open_store
 from stream_metrics.monitor.store.schema import SCHEMA
 from stream_metrics.monitor.store.tables import StateStore
+from stream_metrics.monitor.store.unclaimed import stored_offsets
 
 pytest.importorskip("psycopg", reason="needs psycopg, the client of PostgreSQL")
 
@@ -121,6 +122,32 @@ def test_the_last_checkpoint_is_tried_again(store: Any, address: str, monkeypatc
     assert next(breaks, None) is None
     assert again.claim(0).next == {"t": len(stream)}
     again.close()
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        stored_offsets,
+        lambda store: store.claim(0),
+        lambda store: store.archived(0),
+        lambda store: store.panes(0, 0, 1),
+        lambda store: store.pane(0, "", 1, 0),
+    ],
+    ids=["offsets", "partition", "archive", "panes", "pane"],
+)
+def test_a_start_reads_again_after_its_connection_broke(
+    store: Any, address: str, read: Callable[[StateStore], Any]
+) -> None:
+    """The server ended it between two statements, of which the client learns with the next one."""
+    store.claim(0)
+    (process,) = store.run("select pg_backend_pid()").fetchone()
+    other = open_store(address)
+    other.run("select pg_terminate_backend(?::int, 5000)", process)
+    other.close()
+
+    read(store)
+
+    assert store.run("select pg_backend_pid()").fetchone() != (process,)
 
 
 def test_no_message_has_a_password() -> None:
