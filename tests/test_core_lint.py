@@ -119,6 +119,35 @@ def test_kernels_need_the_global_lock() -> None:
     assert not [path.name for path in sources if "freethreading" in path.read_text().lower()]
 
 
+def constants(path: Path) -> list[str]:
+    """Return the constants and global variables that a source declares, by their names in capital letters."""
+    names, is_block = list[str](), False
+    for line in code(path).splitlines():
+        if line and not line[0].isspace():
+            is_block = bool(re.match(r"cdef (?:extern|enum)", line))
+            if re.match(r"cdef (?!extern|enum)|[A-Z]", line):
+                names += re.findall(r"\b([A-Z][A-Z0-9_]+)(?= =)", line)
+        elif is_block:
+            names += re.findall(r"\b([A-Z][A-Z0-9_]+)(?= *(?:=|,|$))", line)
+    return names
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_a_constant_has_one_meaning_in_a_module(path: Path) -> None:
+    """Parts share their names: a second declaration would change the first, without an error of the compiler."""
+    parts = [part for part in SOURCES if part.parent == path.parent]
+    names = [constant for part in parts for constant in constants(part)]
+    imported = {
+        constant
+        for part in parts
+        for module, many, one in re.findall(r"^from ([\w.]+) cimport (?:\(([^)]*)\)|(.*))", code(part), re.MULTILINE)
+        if f".{path.parent.name}." not in module
+        for constant in re.findall(r"\b[A-Z][A-Z0-9_]+\b", many + one)
+    }
+
+    assert sorted(constant for constant in set(names) if names.count(constant) > 1 or constant in imported) == []
+
+
 @pytest.mark.parametrize("path", MODULES, ids=name)
 def test_every_module_is_built_has_a_stub_and_includes_all_parts(path: Path) -> None:
     """The module of a folder is one of at most nine; a part that it does not include would not be compiled."""

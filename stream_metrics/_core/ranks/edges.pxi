@@ -9,14 +9,12 @@ cdef extern from *:
     """
     #define RANK_OCTAVE ((uint64_t) 1 << 52)
     #define RANK_HALF (1022 * RANK_OCTAVE)
-    #define RANK_UNIT (1075 * RANK_OCTAVE)
     #define RANK_ABOVE (105 * RANK_OCTAVE)
     #define RANK_FAR (207 * (RANK_OCTAVE >> 1))
     #define RANK_TURN (1127 * RANK_OCTAVE)
     #define RANK_TOP (2048 * RANK_OCTAVE - 2)
     """
     const uint64_t HALF "RANK_HALF"    # bits of 0.5
-    const uint64_t UNIT "RANK_UNIT"    # magnitude of 1.0
     const uint64_t ABOVE_ONE "RANK_ABOVE"  # from bits of a-1 to magnitudes, 1 < a <= 3/2
     const uint64_t FAR "RANK_FAR"      # from bits to magnitudes, a > 3/2
     const uint64_t TURN "RANK_TURN"    # magnitude of 1.5
@@ -29,7 +27,7 @@ cdef double edge_of(uint64_t code) noexcept nogil:
     cdef uint64_t goal = ZERO - code if negative else code - ZERO, guess
     if goal <= HALF:
         guess = goal
-    elif goal <= UNIT:
+    elif goal <= ONE - ZERO:
         guess = bits(1.0 - score_of(2 * HALF - goal))
     elif goal <= TURN:
         guess = bits(1.0 + score_of(goal - ABOVE_ONE))
