@@ -30,9 +30,9 @@ def collecting_rarely() -> Iterator[None]:
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """Look for no garbage while modules are imported, and later not among the objects that are there by then.
+    """Collect no garbage while modules are imported, and never search the objects that exist by then.
 
-    Most of them stay until the process ends. To search them takes a thirtieth of the time of a short command.
+    Most of them stay until the process ends. Searching them takes a thirtieth of the time of a short command.
     """
     collected = gc.isenabled()
     gc.disable()

@@ -88,7 +88,7 @@ def _set_up_process() -> None:
 
 @contextmanager
 def _ending(own: bool) -> Iterator[None]:
-    """Look for no garbage in the end, if the process is our own: that would search all modules."""
+    """Skip the search of all modules for garbage at the exit of a process of our own."""
     try:
         yield
     finally:

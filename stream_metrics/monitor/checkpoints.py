@@ -79,9 +79,9 @@ class Checkpoints:
         self.last_error = str(error)
 
     def age(self, now: float) -> float | None:
-        """Return for how long nothing was written; if the first checkpoint fails already, since the start.
+        """Return for how long nothing was written; if the first checkpoint already fails, since the start.
 
-        If the clock was set back, since that was noticed.
+        After the clock was set back, the time counts from when that was noticed.
         """
         self.started = min(self.started, now)
         if self.at is not None:

@@ -1,4 +1,4 @@
-"""The mean that bets refute; see `inference.intervals.sequences`."""
+"""The mean that bets reject; see `inference.intervals.sequences`."""
 
 from libc.math cimport exp, log
 
@@ -23,10 +23,10 @@ cdef bint _refuted(double total, double squares, double n, double m, double goal
 
 def refuted_distance(double total, double squares, double n, double goal, tuple bets, const double[::1] distances,
                      const double[::1] parts, Py_ssize_t refinements):
-    """Return by which share of the mean another one lies below it that is refuted; 1 if none is.
+    """Return how far below the mean the nearest rejected mean lies, as a share of the mean; 1 if none is rejected.
 
-    Of the distances, which rise, the first one that is refuted; then of as many as there are `parts` between this one
-    and the one before, and so on. `bets` are shares of the wealth, log(1 - share) + share, and logarithms of weights.
+    The nearest of the distances, which rise, is refined: the step before it is divided into `parts`, and so on. `bets`
+    are shares of the wealth, log(1 - share) + share, and logarithms of weights.
     """
     cdef const double[::1] shares = bets[0], curve = bets[1], weights = bets[2]
     cdef double mean = total / n, near = 0.0, far = 0.0, start = 0.0, end = 0.0

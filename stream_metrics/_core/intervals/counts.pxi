@@ -7,17 +7,17 @@ import numpy as np
 
 from stream_metrics._core.numeric.scores cimport bits
 
-cdef double CLOSEST = 1e-9, WIDER = 1.1  # where a parabola looks for a root: the least excess, and more than it says
+cdef double CLOSEST = 1e-9, WIDER = 1.1  # of the first step to a root: the least excess, a factor on that of a parabola
 cdef int STEPS = 100
 
 
 def distinct(const double[::1] x, const double[::1] n):
-    """Return the distinct pairs in the order of their first places, and for each pair which of them it is."""
+    """Return the first place of each distinct pair, and for every pair the number of its distinct one."""
     cdef Py_ssize_t at, slot, used = 0, size = x.shape[0], slots = 16
     while slots < 2 * size:
         slots *= 2
     table, first, places = np.zeros(slots, np.intp), np.empty(size, np.intp), np.empty(size, np.intp)
-    cdef Py_ssize_t[::1] numbers = table, start = first, place = places  # a number is that of a pair and 1, or 0
+    cdef Py_ssize_t[::1] numbers = table, start = first, place = places  # of the pair in a slot, from 1; 0: free
     with nogil:
         for at in range(size):
             slot = <Py_ssize_t> (((bits(x[at]) * <uint64_t> 0x9E3779B97F4A7C15 ^ bits(n[at]))

@@ -78,13 +78,13 @@ cdef inline Py_ssize_t class_of(RankCounters self, object label, int *kind) exce
 
 
 cdef Py_ssize_t find_plain_label(RankCounters self, object label, int *kind) except -2:
-    """Do what `class_of` does for an object that is not cached; caches one that is not the caller's alone."""
+    """Do what `class_of` does for an object that is not cached, and cache it unless only its mapping refers to it."""
     cdef Py_ssize_t i
     kind[0] = numeric_kind(label) if is_plain_type(label) else -1
     if kind[0] < 0:
         return -1
     i = find_class(self, label)
-    if i >= 0 and Py_REFCNT(label) > 1:  # a key that only its mapping has will not come again
+    if i >= 0 and Py_REFCNT(label) > 1:  # a key that only its mapping refers to will not come again
         self.label_index.cache_put(label, i, kind[0])
     return i
 

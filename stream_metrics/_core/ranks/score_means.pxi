@@ -11,7 +11,7 @@ cdef enum:
 
 def row_scores(tuple table, int level, const uint64_t[::1] cells, const uint64_t[::1] sole, const double[:, :] offsets,
                const double[::1] rest, const double[::1] own):
-    """Return of each row the smallest score, the mean one, the largest one, and how far the mean may be off.
+    """Return the smallest, the mean and the largest score of each row, and how far the mean may be off.
 
     `table` has the smallest code of each row, and the numbers and cells of mixed rows. The mean is that of both classes
     by their mean places, the middle of the codes where one of them is not known.

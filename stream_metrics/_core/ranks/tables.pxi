@@ -7,7 +7,7 @@ cimport numpy as cnp
 
 def table_rows(int level, const uint64_t[::1] cells, const uint64_t[::1] sole, const int64_t[:, :] counts,
                const int64_t[:] totals):
-    """Return of each row the smallest code and the weights of rest and own, and the rows and cells that are mixed.
+    """Return the smallest code of each row, its weights of rest and own, and the places of mixed rows and cells.
 
     The zeros, which are in no cell, have a row of their own if there are any.
     """

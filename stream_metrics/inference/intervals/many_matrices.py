@@ -78,7 +78,7 @@ class ManyMatrices:
         self._request = IntervalRequest(level, None, valid, None, DRAWS, SEED)
 
     def whole(self, key: str, besides: Container[int] = ()) -> dict[int, Ends]:
-        """Return intervals of a whole value, of all matrices `besides` some."""
+        """Return intervals of a whole value for all matrices except those in `besides`."""
         row = CATALOG[key]
         if key not in ANALYTIC:
             return {}

@@ -78,7 +78,7 @@ class Arrivals:
         self.last, self.newest = now, max(float(self._times[usable].max()), reached)
 
     def move_back(self, now: float) -> None:
-        """Follow a clock that was set back: no event came later than now. Until then all seems to have just come."""
+        """Follow a clock that was set back, so that no event seems to come later than now."""
         if self.last is not None and now < self.last:
             back = self.last - now
             self.last, self.behind, self._delays = now, max(self.behind - back, 0.0), self._delays - back

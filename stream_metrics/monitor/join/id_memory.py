@@ -30,7 +30,7 @@ from stream_metrics.wire import decoded, encoded
 __all__ = ["EXPIRED_MARK", "REFUSED_MARK", "IdMemory", "truth_mark"]
 
 EXPIRED_MARK, REFUSED_MARK, FIRST_TRUTH = 0, 1, 2
-FULL = 512  # ids of a segment, from which no more are added: 5 kB, which fit into a page of the state file
+FULL = 512  # ids of a full segment: 5 kB, which fit into a page of the state file
 Ids: TypeAlias = "dict[int, tuple[array[int], bytearray]]"  # hashes and marks by generation, in the order they came
 
 
@@ -173,7 +173,7 @@ class IdMemory:
 
 
 def _together(ids: Ids, more: Ids) -> Ids:
-    """Return ids with those that came later behind them."""
+    """Return ids followed by those that came later."""
     if not ids:
         return more
     both = {generation: (hashes[:], marks[:]) for generation, (hashes, marks) in ids.items()}

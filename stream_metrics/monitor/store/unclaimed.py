@@ -35,4 +35,4 @@ def stored_offsets(store: StateStore) -> dict[tuple[str, int], int]:
 
 def _states(store: StateStore) -> list[Any]:
     with store.reading():
-        return store.run(f"select {STATE} from state").fetchall()
+        return list(store.run(f"select {STATE} from state").fetchall())
