@@ -156,6 +156,10 @@ class BadRows(Portable):
         self.reasons = {reason: totals[reason] for reason in sorted(totals)[:MOST_REASONS]}
         self.first = tuple(sorted([*self.first, *examples], key=_order)[:MOST_EXAMPLES])
 
+    def reset(self) -> None:
+        """Forget all rows."""
+        self.n, self.reasons, self.first = 0, {}, ()
+
     def merge(self, other: Self) -> Self:
         """Add the rows of another record.
 

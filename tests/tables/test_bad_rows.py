@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stream_metrics as sm
+from stream_metrics.states.batches import mergeable
 from stream_metrics.tables.bad_rows import MOST_EXAMPLES, MOST_REASONS, BadRow
 from stream_metrics.wire import encoded
 
@@ -277,6 +278,18 @@ def test_damaged_bytes_are_refused(content: Any) -> None:
     body = encoded(["bad_rows", content])
     with pytest.raises(sm.DecodeError):
         sm.from_bytes(b"SMET\x01" + zlib.crc32(body).to_bytes(4, "little") + body)
+
+
+def test_a_record_is_merged_wherever_states_are() -> None:
+    """What asks whether a state can be merged takes a record, too, and leaves it as it is."""
+    bad = sm.BadRows()
+    bad.add(ValueError("no"))
+    data = bad.to_bytes()
+
+    assert mergeable(bad) is None
+    assert bad.to_bytes() == data
+    bad.reset()
+    assert bad == sm.BadRows()
 
 
 def test_a_record_is_reduced_over_ranks() -> None:
