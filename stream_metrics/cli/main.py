@@ -10,8 +10,8 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext
 from importlib import import_module
 from typing import NoReturn
 
@@ -62,7 +62,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         _set_up_process()
     try:
-        with collecting_rarely(), _ending(argv is None):
+        with collecting_rarely(), ExitStack() as ending:
+            if argv is None:
+                ending.callback(gc.freeze)  # or the exit of the process searches all modules for garbage
             status = _dispatch(argv)
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -81,19 +83,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _set_up_process() -> None:
-    """Leave out what a process of our own does not need: a third of the processor time of a short command."""
-    if "OMP_NUM_THREADS" not in os.environ:  # the threads of NumPy's OpenBLAS spin until there is work, which is rare
+    """Start no threads of NumPy's OpenBLAS in a process of our own: they spin until there is work, which is rare."""
+    if "OMP_NUM_THREADS" not in os.environ:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-
-@contextmanager
-def _ending(own: bool) -> Iterator[None]:
-    """Skip the search of all modules for garbage at the exit of a process of our own."""
-    try:
-        yield
-    finally:
-        if own:
-            gc.freeze()
 
 
 def _dispatch(argv: Sequence[str] | None) -> int:

@@ -269,7 +269,7 @@ def _likely(rows: _Rows, bins: int, strategy: str) -> NDArray[np.intp]:
 
 
 def _place_by_mass(rows: _Rows, bins: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Return the same for bins of equal mass."""
+    """Return what `_place` does, for bins of equal mass."""
     weight = rows.units[REST] + rows.units[OWN]
     if int(weight.sum()) * 2 * bins >= 2**63:
         weight = weight.astype(object)

@@ -13,9 +13,9 @@ cdef class MatrixSlopes:
     cdef const double[::1] a, b, p, values
     cdef const Py_ssize_t[::1] rows, columns, first_class, first_cell
 
-    def __init__(self, const double[::1] values, const Py_ssize_t[::1] rows, const Py_ssize_t[::1] columns,
-                 const Py_ssize_t[::1] first_class, const Py_ssize_t[::1] first_cell,
-                 const double[::1] diagonal, const double[::1] true, const double[::1] predicted):
+    def __cinit__(self, const double[::1] values, const Py_ssize_t[::1] rows, const Py_ssize_t[::1] columns,
+                  const Py_ssize_t[::1] first_class, const Py_ssize_t[::1] first_cell,
+                  const double[::1] diagonal, const double[::1] true, const double[::1] predicted):
         self.values, self.rows, self.columns = values, rows, columns
         self.first_class, self.first_cell = first_class, first_cell
         self.a, self.b, self.p = diagonal, true, predicted

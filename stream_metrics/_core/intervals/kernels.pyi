@@ -1,3 +1,5 @@
+from typing import Self
+
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
@@ -22,8 +24,8 @@ def lower_root(x: float, rest: float, n: float, goal: float) -> float: ...
 
 @disjoint_base
 class MatrixSlopes:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         values: Floats,
         rows: _Places,
         columns: _Places,
@@ -32,7 +34,7 @@ class MatrixSlopes:
         diagonal: Floats,
         true: Floats,
         predicted: Floats,
-    ) -> None: ...
+    ) -> Self: ...
     def variances(self) -> Floats: ...
     def influences(
         self,

@@ -365,7 +365,8 @@ cdef bint remove_sample(RankCounters self, Py_ssize_t i, int kind, Entry *entry,
         c = self.classes + entry[at].class_index
         if entry[at].kind < 3 or c.whole == 0:
             remove_type_of(self, entry[at].class_index, entry[at].kind)
-    return remove_type_of(self, i, kind) == 0
+    remove_type_of(self, i, kind)
+    return True
 
 
 cdef int check_stays_unpaired(RankCounters self, Py_ssize_t i, const Entry *entry, int64_t whole,

@@ -14,12 +14,12 @@ def table_rows(int level, const uint64_t[::1] cells, const uint64_t[::1] sole, c
     cdef Py_ssize_t at, row = 0, n = cells.shape[0], mixed = 0
     cdef int64_t zeros = totals[0], own_zeros = totals[1]
     cdef uint64_t zero = ZERO >> level, start
-    cdef bint before = True, some
+    cdef bint is_below = True, has_zeros
     for at in range(n):
         zeros -= counts[at, 0]
         own_zeros -= counts[at, 1]
-    some = zeros != 0 or own_zeros != 0
-    starts, rests, owns = (vector(n + some, kind) for kind in (cnp.NPY_UINT64, cnp.NPY_INT64, cnp.NPY_INT64))
+    has_zeros = zeros != 0 or own_zeros != 0
+    starts, rests, owns = (vector(n + has_zeros, kind) for kind in (cnp.NPY_UINT64, cnp.NPY_INT64, cnp.NPY_INT64))
     rows, places = vector(n, cnp.NPY_INTP), vector(n, cnp.NPY_INTP)
     cdef uint64_t *code = <uint64_t *> cnp.PyArray_DATA(starts)
     cdef int64_t *rest = <int64_t *> cnp.PyArray_DATA(rests)
@@ -27,9 +27,9 @@ def table_rows(int level, const uint64_t[::1] cells, const uint64_t[::1] sole, c
     cdef cnp.npy_intp *mixed_row = <cnp.npy_intp *> cnp.PyArray_DATA(rows)
     cdef cnp.npy_intp *mixed_cell = <cnp.npy_intp *> cnp.PyArray_DATA(places)
     for at in range(n + 1):
-        if before and (at == n or cells[at] >= zero):
-            before = False
-            if some:
+        if is_below and (at == n or cells[at] >= zero):
+            is_below = False
+            if has_zeros:
                 code[row], rest[row], own[row] = ZERO, zeros, own_zeros
                 row += 1
         if at == n:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,22 +49,21 @@ def resolved(tables: Tables) -> dict[str, dict[str, Any]]:
         secrets = {name for of, name in SECRET if of == table}
         values = {name: _expanded(value, f"`{name}` in [{table}]") for name, value in items.items()}
         values |= _read({key: values[key] for key in values if key.removesuffix(FILE) in secrets}, f"in [{table}]")
+        _check_filled(items, values, secrets & values.keys(), f"in [{table}]")
         for name in secrets & values.keys():
             if isinstance(options := values[name], dict):
-                _check_options(items[name], options, f"in `{name}` of [{table}]")
+                _check_filled(items[name], options, filter(is_secret_option, options), f"in `{name}` of [{table}]")
                 read = _read(options, f"in `{name}` of [{table}]")
                 values[name] = {option: value for option, value in options.items() if not option.endswith(FILE)} | read
-            elif not values[name] and items.get(name):
-                raise ConfigError(f"Expected `{name}` in [{table}] to be a secret, but the variable is empty")
         whole[table] = values
     return whole
 
 
-def _check_options(written: Mapping[str, Any], options: Mapping[str, Any], where: str) -> None:
-    """Raise ``ConfigError`` for an option with a secret whose variable is empty."""
-    for option, value in options.items():
-        if is_secret_option(option) and written[option] and not value:
-            raise ConfigError(f"Expected `{option}` {where} to be a secret, but the variable is empty")
+def _check_filled(written: Mapping[str, Any], values: Mapping[str, Any], secrets: Iterable[str], where: str) -> None:
+    """Raise ``ConfigError`` for a secret whose variable is empty."""
+    for name in secrets:
+        if written.get(name) and not values[name]:
+            raise ConfigError(f"Expected `{name}` {where} to be a secret, but the variable is empty")
 
 
 def _expanded(value: Any, where: str) -> Any:

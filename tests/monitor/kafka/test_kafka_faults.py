@@ -72,18 +72,18 @@ def test_a_log_is_truncated_while_it_is_read(
     minutes on a busy machine.
     """
     monkeypatch.setattr(kafka, "AT_ONCE", 2)
-    found = renamed(MESSY, topic)
+    stream = renamed(MESSY, topic)
     options = options | {"queued.min.messages": "1", "fetch.message.max.bytes": "8000", "fetch.queue.backoff.ms": "10"}
     source = {"servers": cluster.servers, "predictions": topic, "options": options, "truncated": "reset"}
-    produce(cluster.servers, found, **{"batch.num.messages": 40})
+    produce(cluster.servers, stream, **{"batch.num.messages": 40})
     with reading(state, **source) as (monitor, reader):
         read(monitor, reader, lambda: len(at(monitor)) == 3)
         cluster.ask("delete", topic, 0, 400)
         monkeypatch.setattr(kafka, "AT_ONCE", 1000)
-        read(monitor, reader, lambda: at(monitor) == ends(found))
+        read(monitor, reader, lambda: at(monitor) == ends(stream))
         incomplete = monitor.view().incomplete
         others = [counted_part(monitor, number) for number in (1, 2)]
-    whole = offline(found, KEPT)
+    whole = offline(stream, KEPT)
 
     assert len(incomplete) == 1
     assert "it has 400 to" in str(incomplete)
@@ -137,10 +137,10 @@ def test_a_broker_that_hangs_is_a_problem(
     """Its connections stay open, and the client says nothing for a minute; lag would be that of before."""
     monkeypatch.setattr(kafka_topic_ids, "EVERY", 0.2)
     monkeypatch.setattr(kafka_topic_ids, "SLOW", 0.5)
-    found = renamed(MESSY, topic)
-    produce(cluster.servers, found[: len(found) // 2])
+    stream = renamed(MESSY, topic)
+    produce(cluster.servers, stream[: len(stream) // 2])
     with reading(state, servers=cluster.servers, predictions=topic) as (monitor, source):
-        read(monitor, source, lambda: at(monitor) == ends(found[: len(found) // 2]))
+        read(monitor, source, lambda: at(monitor) == ends(stream[: len(stream) // 2]))
         before = source.problem
         cluster.send_signal(signal.SIGSTOP)
         try:
@@ -148,12 +148,12 @@ def test_a_broker_that_hangs_is_a_problem(
         finally:
             cluster.send_signal(signal.SIGCONT)
         read(monitor, source, lambda: source.problem is None)
-        produce(cluster.servers, found[len(found) // 2 :])
-        read(monitor, source, lambda: at(monitor) == ends(found))
+        produce(cluster.servers, stream[len(stream) // 2 :])
+        read(monitor, source, lambda: at(monitor) == ends(stream))
 
     assert before is None
     assert cluster.servers in problem
-    check(state, found, KEPT)
+    check(state, stream, KEPT)
 
 
 def test_a_lost_assignment_is_read_again(
