@@ -166,7 +166,7 @@ def cramers_v(c: Counts) -> float:
     """
     square: NumberOrArray = ratio(_chi2(c), c.total * 1.0 * (count(occurring(c)) - 1))
     if isinstance(square, np.ndarray):
-        many: Floats = np.sqrt(square)
+        many: Floats = np.sqrt(np.maximum(square, 0.0))  # differences of large counts are rounded
         return clipped(many)  # type: ignore[return-value]
     return min(1.0, math.sqrt(square)) if square == square else NAN
 
