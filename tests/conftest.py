@@ -1,8 +1,8 @@
 """How thorough property tests are, and `--skipped-before`, which runs only what an earlier run skipped.
 
-Property tests draw the same examples in every run, so that a result depends on the code alone: five with `-m quick`, and
-ten otherwise. HYPOTHESIS_PROFILE=thorough draws a thousand new ones, every night; what it finds becomes an `@example` or
-a test.
+Property tests draw the same examples in every run, so that a result depends on the code alone: five with `-m quick`,
+and ten otherwise. HYPOTHESIS_PROFILE=thorough draws a thousand new ones, every night; what it finds becomes an
+`@example` or a test.
 """
 
 from __future__ import annotations
