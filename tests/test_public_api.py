@@ -1,22 +1,30 @@
-"""What users see: names, docstrings, and what an import loads."""
+"""What an import gives and loads, and examples that run: in docstrings of the package and in the README."""
 
 from __future__ import annotations
 
 import ast
+import doctest
 import importlib
 import inspect
 import os
+import pkgutil
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
-import pytest
 
 import stream_metrics as sm
-from stream_metrics import monitor, testing
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+OPTIONAL = ("stream_metrics.integrations", "stream_metrics.monitor", "stream_metrics.cli", "stream_metrics.__main__")
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 def test_all_is_sorted_and_complete() -> None:
@@ -30,76 +38,83 @@ def test_all_is_sorted_and_complete() -> None:
         assert name in dir(sm)
 
 
-def test_an_import_loads_only_what_is_used() -> None:
-    """NumPy and the kernels come with the first state, what computes intervals with the first interval."""
-    script = """
-import sys, stream_metrics as sm
-assert "numpy" not in sys.modules and "stream_metrics.metrics.metric" not in sys.modules
-metric = sm.Accuracy()
-metric.update(1, 1)
-assert "stream_metrics.inference" not in sys.modules and "tempfile" not in sys.modules
-metric.snapshot().interval("accuracy")
-import stream_metrics.metrics.metric_set
-assert "stream_metrics.inference" in sys.modules and len(sm.metrics()) > 100
-"""
-    subprocess.run([sys.executable, "-c", script], check=True)
-
-
-@pytest.mark.parametrize("name", sm.__all__)
-def test_every_public_name_has_a_docstring(name: str) -> None:
-    """Names, and the methods and properties that they add, say what they do."""
-    value = getattr(sm, name)
-    assert inspect.getdoc(value)
-    if not inspect.isclass(value):
-        return
-
-    for member, method in inspect.getmembers(value):
-        if not member.startswith("_") and (callable(method) or isinstance(method, property)):
-            assert inspect.getdoc(method), member
-
-
-@pytest.mark.parametrize("name", [name for name in sm.__all__ if not name.endswith("Error")])
-def test_every_name_has_a_signature(name: str) -> None:
-    """`help` and editors can show the arguments of every class and function, compiled or not."""
-    assert inspect.signature(getattr(sm, name))
-
-
-@pytest.mark.parametrize("name", ["merge", "copy", "reset", "to_bytes", "from_bytes", "snapshot"])
-def test_every_state_has_the_methods_of_an_accumulator(name: str) -> None:
-    """States, metrics and sets keep one contract."""
-    for state in (sm.ConfusionMatrix(), sm.RankSketch(), sm.ProbabilityLosses(), sm.MCC(), sm.ROCAUC(), sm.MetricSet()):
-        assert callable(getattr(state, name))
-        assert state.n == 0
-
-
 def test_the_version_is_that_of_the_package() -> None:
     """`__version__` is what pyproject.toml says."""
-    text = (Path(__file__).parents[1] / "pyproject.toml").read_text()
-
-    assert f'\nversion = "{sm.__version__}"\n' in text
+    assert f'\nversion = "{sm.__version__}"\n' in (ROOT / "pyproject.toml").read_text()
 
 
-def test_public_functions_of_the_kit_are_listed() -> None:
-    """`testing.__all__` is sorted but for its constant, and complete."""
-    strategies = {"labels", "probabilities", "samples", "soft_samples", "weights"}
-    assert set(testing.__all__) == {"LAWS", "Law", "check", *strategies}
-    assert all(law.__doc__ for law in testing.LAWS)
+def documented() -> Iterator[tuple[str, Any]]:
+    """Yield every function, class and member of the package that has examples, under the name where it is defined."""
+    for module in pkgutil.walk_packages(sm.__path__, "stream_metrics."):
+        if module.name.startswith(OPTIONAL) or module.name == "stream_metrics.plots":
+            continue
+        for name, value in vars(importlib.import_module(module.name)).items():
+            own = getattr(value, "__module__", None) in (module.name, "stream_metrics")
+            if not own or not (inspect.isclass(value) or callable(value)):
+                continue
+            members = vars(value).items() if inspect.isclass(value) else ()
+            for qualified, item in [(name, value), *((f"{name}.{member}", item) for member, item in members)]:
+                if ">>>" in str(getattr(item, "__doc__", None)):
+                    yield f"{module.name}.{qualified}", item
+
+
+def test_examples_in_docstrings_run() -> None:
+    """An example shows what the code does, and every public class and function but the errors has one."""
+    output: list[str] = []
+    examples = dict(documented())
+    for name, item in examples.items():
+        test = doctest.DocTestParser().get_doctest(inspect.getdoc(item) or "", {}, name, None, None)
+        doctest.DocTestRunner(optionflags=FLAGS).run(test, out=output.append)
+    public = {name: getattr(sm, name) for name in sm.__all__} | {"comparison": type(sm.Comparison().snapshot())}
+    without = [
+        name
+        for name, value in public.items()
+        if not (inspect.isclass(value) and issubclass(value, Exception)) and ">>>" not in (inspect.getdoc(value) or "")
+    ]
+
+    assert not output, "".join(output)
+    assert len(examples) > 100
+    assert not without
+
+
+def test_the_readme_is_short_and_its_examples_and_links_work() -> None:
+    """It sells and links, shows every command, and starts from nothing; what needs more space is in docs/."""
+    text = README.read_text()
+    links = re.findall(r"\]\(([^)#:]+)\)", text)
+    installs = re.findall(r"^python3 -m venv .*$", text, flags=re.MULTILINE)
+    results = doctest.testfile(str(README), module_relative=False)
+
+    assert results.failed == 0
+    assert results.attempted > 15
+    assert len(README.read_bytes()) <= 8192
+    assert len(links) > 5
+    assert [link for link in links if not (ROOT / link).is_file()] == []
+    assert [name for name in ("run", "merge", "show", "demo") if f"stream-metrics {name}" not in text] == []
+    assert len(installs) == 2
+    assert all(".venv/bin/pip install" in command for command in installs)
+
+
+LOADS = """
+import sys, stream_metrics as sm
+assert not {"numpy", "stream_metrics.plots", "stream_metrics.integrations", "stream_metrics.testing"} & set(sys.modules)
+assert {"plots", "integrations", "testing"} <= set(dir(sm)) and not hasattr(sm, "nothing")
+metric = sm.Accuracy()
+metric.update(1, 1)
+assert not any("inference" in name for name in sys.modules)
+import numpy, msgspec
+before = set(sys.modules)
+from stream_metrics import *
+roots = {name.partition(".")[0] for name in set(sys.modules) - before} - set(sys.stdlib_module_names)
+print(*sorted(roots))
+sm.plots, sm.integrations, sm.testing
+"""
 
 
 def test_an_import_loads_numpy_and_msgspec_and_nothing_else() -> None:
-    """All public names together load no third package beside NumPy and msgspec."""
-    code = (
-        "import sys, numpy, msgspec; before = set(sys.modules); from stream_metrics import *\n"
-        "roots = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
-        "print(*sorted(roots - set(sys.stdlib_module_names)))"
-    )
-    result = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-    )
+    """NumPy comes with the first state, intervals with the first interval, folders when they are read."""
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-W", "error", "-c", LOADS]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     ours = {root for root in result.stdout.split() if not root.startswith(("_cython", "cython_runtime", "_cyutility"))}
 
     assert ours - {"_stream_metrics_editable"} <= {"stream_metrics", "numpy"}
@@ -117,10 +132,3 @@ def test_an_import_without_a_build_says_how_to_build(tmp_path: Path) -> None:
 
     assert imported.returncode == 1
     assert "ImportError: stream_metrics is not built here. Run `pip install -e .`" in imported.stderr
-
-
-def test_the_monitor_imports_its_names_when_they_are_read() -> None:
-    """Each name of `__all__` is there, and no other."""
-    assert {getattr(monitor, name).__name__ for name in monitor.__all__} == set(monitor.__all__)
-    with pytest.raises(AttributeError, match="no attribute 'Watch'"):
-        _ = monitor.Watch

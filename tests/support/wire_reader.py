@@ -1,4 +1,4 @@
-"""A reader of wire format 1, written from docs/wire-format.md alone; it shares no code with the package."""
+"""A reader of wire format 1 written from docs/wire-format.md alone, and a writer of its frame and values."""
 
 from __future__ import annotations
 
@@ -44,6 +44,69 @@ def read(data: bytes) -> tuple[str, Any]:
     if body.at != len(body.data):
         raise Damaged("something after the body")
     return kind, content
+
+
+def framed(body: bytes) -> bytes:
+    """Return a body with the header and checksum that belong to it."""
+    return b"SMET\x01" + zlib.crc32(body).to_bytes(4, "little") + body
+
+
+def unpacked(body: bytes) -> Any:
+    """Return the value of a body; `Damaged` or another error for what is none."""
+    reader = _Msgpack(body)
+    value = reader.value()
+    if reader.at != len(body):
+        raise Damaged("something after the body")
+    return value
+
+
+def packed(value: Any) -> bytes:
+    """Return a value in the shortest form of msgpack; bytes in a list that stand for themselves are `Raw`."""
+    if isinstance(value, Raw):
+        return value.data
+    if value is None or isinstance(value, bool):
+        return {None: b"\xc0", False: b"\xc2", True: b"\xc3"}[value]
+    if isinstance(value, int):
+        return _integer(value)
+    if isinstance(value, float):
+        return b"\xcb" + struct.pack(">d", value)
+    if isinstance(value, str):
+        data = value.encode("utf-8", "surrogatepass")
+        return _head(len(data), 0xA0, 31, (0xD9, 0xDA, 0xDB)) + data
+    if isinstance(value, bytes):
+        return _head(len(value), 0, -1, (0xC4, 0xC5, 0xC6)) + value
+    if isinstance(value, dict):
+        items = b"".join(packed(key) + packed(item) for key, item in value.items())
+        return _head(len(value), 0x80, 15, (None, 0xDE, 0xDF)) + items
+    return _head(len(value), 0x90, 15, (None, 0xDC, 0xDD)) + b"".join(map(packed, value))
+
+
+class Raw(NamedTuple):
+    """Bytes that stand for themselves among values."""
+
+    data: bytes
+
+
+def _head(n: int, short: int, longest: int, heads: tuple[int | None, ...]) -> bytes:
+    if n <= longest:
+        return bytes([short | n])
+    size = next(size for size in range(3) if heads[size] is not None and n < 1 << (8 << size))
+    return bytes([heads[size] or 0]) + n.to_bytes(1 << size, "big")
+
+
+def _integer(value: int) -> bytes:
+    if -32 <= value < 128:
+        return bytes([value % 256])
+    if 0 <= value < 2**64:
+        size = next(size for size in range(4) if value < 1 << (8 << size))
+        return bytes([0xCC + size]) + value.to_bytes(1 << size, "big")
+    if -(2**63) <= value < 0:
+        size = next(size for size in range(4) if value >= -(1 << ((8 << size) - 1)))
+        return bytes([0xD0 + size]) + value.to_bytes(1 << size, "big", signed=True)
+    data = value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True)
+    fixed = {1: 0xD4, 2: 0xD5, 4: 0xD6, 8: 0xD7, 16: 0xD8}.get(len(data))
+    head = _head(len(data), 0, -1, (0xC7, 0xC8, 0xC9)) if fixed is None else bytes([fixed])
+    return head + b"\1" + data
 
 
 class _Msgpack:
