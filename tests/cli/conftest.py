@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 import pytest
-
-from stream_metrics.cli.main import main
-
-
-class Result(NamedTuple):
-    """What a command left behind."""
-
-    status: int
-    out: str
-    err: str
+from support.command_line import SMALL, Result, run_command
 
 
 @pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+def cli() -> Callable[..., Result]:
     """Run a command line, with bytes for its stdin, and return status, stdout and stderr."""
+    return run_command
 
-    def call(*arguments: Any, stdin: bytes = b"") -> Result:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        status = main([str(argument) for argument in arguments])
-        return Result(status, *capsys.readouterr())
 
-    return call
+@pytest.fixture
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Count in pieces of a few records, whatever the input."""
+    for module, name, size in SMALL:
+        monkeypatch.setattr(module, name, size)

@@ -5,100 +5,73 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from support.collector_server import CollectorServer
+from support.collector_server import CollectorServer, counted
+from support.command_line import COMMAND
 
 import stream_metrics as sm
-from stream_metrics.cli.main import main
 
 
-def fed() -> sm.MetricSet:
-    """Return a set that has counted."""
-    state = sm.MetricSet()
-    state.update("cat", "cat")
-    return state
-
-
-def test_collect_until_it_is_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Workers report with the token, the total is a state file, and a signal ends it well."""
+def test_collect_until_it_is_stopped(tmp_path: Path, cli: Callable[..., Any]) -> None:
+    """Workers report with the token, the total is a state file, a second collector is refused, a signal ends it."""
     (tmp_path / "token").write_text("secret\n")
     (tmp_path / "expected").write_text("pod-1\npod-2\n")
     flags = ["--token-file", str(tmp_path / "token"), "--expect", "pod-0", "--expect-file", str(tmp_path / "expected")]
     server = CollectorServer(tmp_path / "agg.sqlite", *flags, "--metrics", "macro_f1", "--title", "pods")
     server.start()
+
+    def read(path: str) -> bytes:
+        request = urllib.request.Request(f"{server.url}{path}", headers={"Authorization": "Bearer secret"})
+        with urllib.request.urlopen(request) as answer:
+            return bytes(answer.read())
+
     try:
-        stranger = sm.Reporter(server.url, fed(), None)
+        stranger = sm.Reporter(server.url, counted(), None)
         for attempt in (stranger.report, stranger.close):
-            with pytest.raises(sm.ReportError, match="401"):
+            with pytest.raises(sm.ReportError) as caught:
                 attempt()
-        with sm.Reporter(server.url, fed(), None, worker="pod-1", token="secret") as reporter:
+            assert caught.value.status == 401
+        with sm.Reporter(server.url, counted(), None, worker="pod-1", token="secret") as reporter:
             assert reporter.report()
-            bearer = {"Authorization": "Bearer secret"}
-            with urllib.request.urlopen(urllib.request.Request(f"{server.url}api/state", headers=bearer)) as answer:
-                (tmp_path / "total.state").write_bytes(answer.read())
-            with urllib.request.urlopen(urllib.request.Request(f"{server.url}api/snapshot", headers=bearer)) as answer:
-                view = json.loads(answer.read())
+            (tmp_path / "total.state").write_bytes(read("api/state"))
+            view = json.loads(read("api/snapshot"))
         assert (view["title"], view["headline"], view["workers"]["missing"]) == ("pods", ["macro_f1"], 2)
         assert b"secret" not in Path(f"/proc/{server.process.pid}/cmdline").read_bytes()  # type: ignore[union-attr]
-    finally:
-        assert server.end(signal.SIGTERM) == 0
-    assert main(["show", str(tmp_path / "total.state"), "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["n"] == 1
-
-
-def test_a_second_collector_is_refused(tmp_path: Path) -> None:
-    """One has the file, and one the port; both errors are one line."""
-    server = CollectorServer(tmp_path / "agg.sqlite")
-    server.start()
-    listen = ["--listen", f"127.0.0.1:{server.port}"]
-    try:
         for store, reason in (("agg.sqlite", "in use by process"), ("other.sqlite", "taken by another process")):
-            other = subprocess.run(
-                [sys.executable, "-m", "stream_metrics", "collect", "--store", str(tmp_path / store), *listen],
-                capture_output=True,
-                text=True,
-                timeout=60,
-            )
+            order = [*COMMAND, "collect", "--store", str(tmp_path / store), "--listen", f"127.0.0.1:{server.port}"]
+            other = subprocess.run(order, capture_output=True, text=True, timeout=60, check=False)
             assert (other.returncode, other.stderr.count("\n")) == (1, 1), other.stderr
             assert reason in other.stderr
     finally:
-        assert server.end(signal.SIGINT) == 0
+        assert server.end(signal.SIGTERM) == 0
+    assert json.loads(cli("show", tmp_path / "total.state", "--format", "json").out)["n"] == 1
 
 
-@pytest.mark.parametrize(
-    ("flags", "status", "reason"),
-    [
-        ([], 2, "--store"),
-        (["--listen", "9900"], 2, "expected --listen HOST:PORT"),
-        (["--listen", "127.0.0.1:99999"], 2, "expected --listen HOST:PORT"),
-        (["--listen", ":0"], 2, "Expected a `token` for the `host` '0.0.0.0'"),
-        (["--silent", "soon"], 2, "such as 30s"),
-        (["--metrics", "acuracy"], 2, "accuracy"),
-        (["--token-file", "/nowhere/token"], 2, "No such file"),
-        (["--expect-file", "/nowhere/names"], 1, "No such file"),
-    ],
-)
-def test_wrong_usage(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: list[str], status: int, reason: str
-) -> None:
-    """One line, and no file is made."""
-    store = ["--store", str(tmp_path / "agg.sqlite")] if flags else []
-    assert main(["collect", *store, *flags]) == status
-    error = capsys.readouterr().err
-    assert reason in error
-    assert error.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
+WRONG = [
+    ([], 2, "--store"),
+    (["--listen", "9900"], 2, "expected --listen HOST:PORT"),
+    (["--listen", "127.0.0.1:99999"], 2, "expected --listen HOST:PORT"),
+    (["--listen", ":0"], 2, "Expected a `token` for the `host` '0.0.0.0'"),
+    (["--silent", "soon"], 2, "such as 30s"),
+    (["--metrics", "acuracy"], 2, "accuracy"),
+    (["--token-file", "/nowhere/token"], 2, "No such file"),
+    (["--expect-file", "/nowhere/names"], 1, "No such file"),
+]
 
 
-def test_a_file_of_something_else(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is left as it is."""
+def test_wrong_usage(tmp_path: Path, cli: Callable[..., Any]) -> None:
+    """One line, and no file is made; a file of something else is left as it is."""
+    for flags, status, reason in WRONG:
+        store = ["--store", tmp_path / "agg.sqlite"] if flags else []
+        result = cli("collect", *store, *flags)
+        assert (result.status, result.err.count("\n"), list(tmp_path.iterdir())) == (status, 1, []), flags
+        assert reason in result.err
     (tmp_path / "agg.sqlite").write_bytes(b"something else" * 100)
-    assert main(["collect", "--store", str(tmp_path / "agg.sqlite")]) == 1
-    assert "agg.sqlite: file is not a database" in capsys.readouterr().err
+    result = cli("collect", "--store", tmp_path / "agg.sqlite")
+    assert (result.status, "agg.sqlite: file is not a database" in result.err) == (1, True)
     assert (tmp_path / "agg.sqlite").read_bytes() == b"something else" * 100

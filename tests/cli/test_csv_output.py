@@ -47,8 +47,14 @@ def number(text: str | None) -> Any:
         return text
 
 
-@pytest.mark.parametrize("options", [(), ("--intervals",), ("--scores",), ("--metrics", "recall,accuracy")])
-@pytest.mark.parametrize("by", [(), ("--by", "land"), ("--by", "land", "--max-groups", "1")])
+@pytest.mark.parametrize(
+    ("options", "by"),
+    [
+        (("--intervals",), ()),
+        (("--metrics", "recall,accuracy"), ("--by", "land")),
+        (("--scores",), ("--by", "land", "--max-groups", "1")),
+    ],
+)
 def test_rows_are_the_values_of_json(cli, tmp_path, options, by):
     """Group, class, value and interval of each metric; show prints the same as run."""
     state = ("--state", tmp_path / "state")
@@ -57,7 +63,7 @@ def test_rows_are_the_values_of_json(cli, tmp_path, options, by):
     shown = [option for option in options if option != "--scores"]
 
     rows = list(csv.DictReader(io.StringIO(table.out)))
-    found = {
+    cells = {
         (row.get("group", ""), row["metric"], row["class"]): tuple(
             number(row.get(name)) for name in ("value", "low", "high")
         )
@@ -69,11 +75,11 @@ def test_rows_are_the_values_of_json(cli, tmp_path, options, by):
         views = {**data["groups"], "": data["overall"], **({"other": data["other"]} if data["other"] else {})}
         views = {("(other)" if name == "other" else name): view for name, view in views.items()}
     expected = {(name, *place): values for name, view in views.items() for place, values in flat(view).items()}
-    assert len(found) == len(rows)
-    names = sorted({name for name, *_ in found})
+    assert len(cells) == len(rows)
+    names = sorted({name for name, *_ in cells})
     assert len(names) == len(views)
     if "--max-groups" not in by:
-        assert found == expected
+        assert cells == expected
     assert cli("show", tmp_path / "state", *shown, "--format", "csv").out == table.out
 
 

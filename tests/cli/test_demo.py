@@ -1,4 +1,4 @@
-"""``stream-metrics demo`` on the first samples of each data set."""
+"""``stream-metrics demo`` on the first samples of each data set, and ``--live`` for a short cycle."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.cli import demo
+from stream_metrics.cli import demo_live
 
 SLUGS = ("images", "phishing", "bananas", "shuttle")
 
@@ -35,7 +35,7 @@ def test_demo_reports_every_data_set(cli, tmp_path):
 def test_demo_fails_if_the_merge_differs(cli, monkeypatch):
     """A merged state that is not the whole ends the demo with FAIL and exit status 1, after all reports."""
     pytest.importorskip("river", reason="the demo needs river")
-    monkeypatch.setattr(demo.sm, "merge", lambda states: next(iter(states)))
+    monkeypatch.setattr(sm, "merge", lambda states: next(iter(states)))
 
     result = cli("demo", "--limit", 20)
 
@@ -44,12 +44,44 @@ def test_demo_fails_if_the_merge_differs(cli, monkeypatch):
     assert result.out.splitlines()[-1].startswith("FAIL: 4 shards merged differ from one process: Image segments, ")
 
 
-def test_demo_without_river(cli, monkeypatch):
+def test_without_river(cli, monkeypatch):
     """A missing river is one line that says what to install, and exit status 2."""
-    monkeypatch.setitem(sys.modules, "river", None)
-    monkeypatch.setitem(sys.modules, "river.datasets", None)
+    for name in ("river", "river.datasets"):
+        monkeypatch.setitem(sys.modules, name, None)
 
-    result = cli("demo")
+    for flags in ((), ("--live",)):
+        result = cli("demo", *flags)
 
-    assert (result.status, result.out) == (2, "")
-    assert result.err == 'stream-metrics: the demo needs river: pip install "stream-metrics[river]"\n'
+        assert (result.status, result.out) == (2, "")
+        assert result.err == 'stream-metrics: the demo needs river: pip install "stream-metrics[river]"\n'
+
+
+def test_wrong_flags(cli):
+    """What would be ignored is refused, and a port that is none, as by the monitor."""
+    pytest.importorskip("river", reason="the demo needs river")
+    wrong = {
+        ("--live", "--seconds", "-1"): "expected seconds above 0, but got '-1'",
+        ("--live", "--out", "states"): "Expected no --out with --live",
+        ("--seconds", "5"): "beside --live only",
+        ("--live", "--port", "99999"): "Expected `port`",
+    }
+    for flags, reason in wrong.items():
+        result = cli("demo", *flags)
+
+        assert (result.status, result.err.count("\n")) == (2, 1)
+        assert reason in result.err
+
+
+def test_the_live_demo_detects_the_drift(cli, monkeypatch):
+    """Within a cycle the alerts fire, the page was served, and the model's real accuracy is in the report."""
+    pytest.importorskip("river", reason="the demo needs river")
+    monkeypatch.setattr(demo_live, "CYCLE", 4.0)
+
+    result = cli("demo", "--live", "--seconds", 2.4, "--port", 0, "--limit", 300)
+
+    assert result.status == 0
+    assert "the page is at http://127.0.0.1:" in result.err
+    assert "firing: balanced_accuracy[0.5s] < 0.7" in result.err
+    assert "firing: changed(accuracy) arl=100000" in result.err
+    for text in ("7 classes", "place", "none rejected"):
+        assert text in result.out
