@@ -31,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Choose how many examples property tests draw, and record what is skipped."""
     quick = config.getoption("markexpr") == "quick"
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick" if quick else "default"))
-    if not hasattr(config, "workerinput"):  # the main process gets the reports of all workers
+    if hasattr(config, "cache") and not hasattr(config, "workerinput"):  # the main process gets the reports of all workers
         config.pluginmanager.register(SkippedTests(config))
 
 
