@@ -311,6 +311,8 @@ class Sandbox:
         if process.returncode == 0:
             return ""
         failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", output, re.M)
+        if not failed and process.returncode != 1:  # of pytest: not because a test failed
+            print(output[-2000:], file=sys.stderr)
         return failed[0] if failed else f"exit status {process.returncode}"
 
 

@@ -31,7 +31,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Choose how many examples property tests draw, and record what is skipped."""
     quick = config.getoption("markexpr") == "quick"
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick" if quick else "default"))
-    if hasattr(config, "cache") and not hasattr(config, "workerinput"):  # the main process gets the reports of all workers
+    in_worker = hasattr(config, "workerinput")  # whose reports the main process gets
+    if hasattr(config, "cache") and not in_worker:
         config.pluginmanager.register(SkippedTests(config))
 
 
