@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.exact_metrics import REFERENCES, Bound, Exact
 from support.oracle import exact_weight
+from support.values import OF_LABELS, plain
 
-from stream_metrics import ConfusionMatrix
-from stream_metrics.catalog.table import CATALOG, MetricSpec
-from stream_metrics.evaluation.evaluate import evaluate
+import stream_metrics as sm
 
-OF_COUNTS = [row for row in CATALOG.values() if row.state == "counts"]
+pytestmark = pytest.mark.quick
+METRICS = sm.metrics()
 OF_SAMPLES = {"nir_p_value", "majority_p_value", "mcnemar", "mcnemar_p_value"}
-LARGEST_SUM = 300  # samples; tails of more are in `test_tails`
-EXAMPLES = 250
+LARGEST_SUM = 300  # samples; tails of more are in `test_distributions`
 
 small = st.integers(0, 6)
 large = st.integers(0, 2**50)
@@ -44,7 +42,7 @@ def matrices(draw: st.DrawFn) -> list[list[Any]]:
 
 def test_every_row_has_a_reference() -> None:
     """A metric of counts that is added to the catalog needs a reference here; there is none for anything else."""
-    assert REFERENCES.keys() == {row.key for row in OF_COUNTS}
+    assert REFERENCES.keys() == set(OF_LABELS)
 
 
 def as_fraction(x: Any) -> Fraction:
@@ -52,33 +50,34 @@ def as_fraction(x: Any) -> Fraction:
     return Fraction(x) if not isinstance(x, np.generic) else Fraction(x.item())
 
 
-def check(row: MetricSpec, found: Any, reference: Any, zero: float, bound: Bound) -> None:
+def check(key: str, found: Any, reference: Any, zero: float, bound: Bound) -> None:
     """Assert that a value is its reference within the bound, and in the range of its row; a 0/0 is what replaces it."""
     if isinstance(reference, list):
-        assert len(found) == len(reference), row.key
+        assert len(found) == len(reference), key
         for mine, theirs in zip(found, reference, strict=True):
-            check(row, mine, theirs, zero, bound)
+            check(key, mine, theirs, zero, bound)
         return
     if reference is None:
-        assert found == zero or (math.isnan(found) and math.isnan(zero)), (row.key, found)
+        assert found == zero or (math.isnan(found) and math.isnan(zero)), (key, found)
         return
-    assert row.key == "majority_class" or row.low <= found <= row.high, (row.key, found)
+    low, high = METRICS[key].range
+    assert key == "majority_class" or low <= found <= high, (key, found)
     if bound == Bound():
-        assert found == (int(reference) if isinstance(found, int) else float(reference)), (row.key, found, reference)
+        assert found == (int(reference) if isinstance(found, int) else float(reference)), (key, found, reference)
         return
     exact = as_fraction(reference)
     slack = Fraction(bound.relative) * abs(exact) + Fraction(bound.absolute) + Fraction(2.0**-1070)
-    value = as_fraction(found)
-    assert abs(value - exact) <= slack, (row.key, found, float(exact))
-    assert bound.absolute or (value > 0, value < 0) == (exact > 0, exact < 0), (row.key, found, float(exact))
+    assert abs(as_fraction(found) - exact) <= slack, (key, found, float(exact))
+    assert bound.absolute or (found > 0, found < 0) == (exact > 0, exact < 0), (key, found, float(exact))
 
 
-def lost(reference: Any) -> Any:
-    """Return where a reference is 0/0: True or False, or for values per class their positions."""
-    return [i for i, x in enumerate(reference) if x is None] if isinstance(reference, list) else reference is None
+def lost(key: str, reference: Any) -> set[Any]:
+    """Return what `undefined` has of a reference: its key, or its key with each label, where it is 0/0."""
+    if isinstance(reference, list):
+        return {(key, i) for i, x in enumerate(reference) if x is None}
+    return {key} if reference is None else set()
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(matrices(), st.sampled_from([0.0, 1.0, math.nan]))
 @example([[0.0, 1e-3], [0.0, 1e13 + 0.5]], 0.0)
 @example([[0.925, 0.0], [0.966, 0.117]], 0.0)
@@ -87,40 +86,37 @@ def lost(reference: Any) -> Any:
 @example([[2.0**-64, 0], [2.0**-64, 2.0**62]], 0.0)
 def test_every_metric_is_its_definition(matrix: list[list[Any]], zero: float) -> None:
     """The nearest float where a value is a ratio of sums of counts, else within a few roundings; 0/0 where it is."""
-    counts = ConfusionMatrix.from_matrix(np.array(matrix, object))
     exact = Exact([[Fraction(exact_weight(w)) for w in row] for row in matrix])
     whole = all(x.denominator == 1 for row in exact.cells for x in row)
-    for row in OF_COUNTS:
-        if row.key in OF_SAMPLES and whole and exact.total > LARGEST_SUM:
+    counts = sm.ConfusionMatrix.from_matrix(np.array(matrix, object))
+    snapshot = sm.Snapshot(counts, keys=OF_LABELS, zero_division=zero)
+    undefined = set(snapshot.undefined)
+    assert snapshot.omitted.keys() == (set() if whole else {*OF_SAMPLES, "pair_fowlkes_mallows"})
+    for key in OF_LABELS:
+        if key in OF_SAMPLES and whole and exact.total > LARGEST_SUM:
             continue
-        if (row.key in OF_SAMPLES or row.key == "pair_fowlkes_mallows") and not whole:
-            with pytest.raises(ValueError, match=f"for '{row.key}'"):
-                evaluate(row, counts, zero)
+        if key in snapshot.omitted:
+            with pytest.raises(ValueError, match=f"for '{key}'"):
+                snapshot.value(key)
             continue
-        read, bound = REFERENCES[row.key]
+        read, bound = REFERENCES[key]
         reference = read(exact, zero)
         if reference is NotImplemented:
             continue
-        value, undefined = evaluate(row, counts, zero)
-        if row.kind != "matrix":
-            assert undefined == lost(reference), row.key
-        if row.key == "majority_class" and reference is None:
+        if METRICS[key].kind != "matrix":
+            found = {place for place in undefined if key in (place, place[0])}
+            assert found == lost(key, reference), key
+        value = plain(snapshot.value(key))
+        if key == "majority_class" and reference is None:
             assert value is None
-            continue
-        check(row, value, reference, zero, bound)
+        else:
+            check(key, value, reference, zero, bound)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.floats(0, 200), st.lists(weights, min_size=2, max_size=4))
 def test_any_beta_keeps_the_range(beta: float, diagonal: list[Any]) -> None:
     """F-beta of a perfect prediction is at most 1, and at least 1 less a few roundings, whatever beta."""
-    counts = ConfusionMatrix.from_matrix(np.diag(np.array(diagonal, object)))
-    values, undefined = evaluate(CATALOG["fbeta"], counts, 1.0, beta=beta)
+    counts = sm.ConfusionMatrix.from_matrix(np.diag(np.array(diagonal, object)))
+    values = sm.Snapshot(counts, zero_division=1.0).value("fbeta", beta=beta).values()
 
-    assert len(undefined) == sum(exact_weight(w) == 0 for w in diagonal)
-    assert 1 - 1e-15 <= values.min() <= values.max() <= 1
-
-
-def test_references_have_digits() -> None:
-    """The references are computed with more digits than any bound needs."""
-    assert (Decimal(2).sqrt() ** 2 - 2).copy_abs() < Decimal("1e-78")
+    assert 1 - 1e-15 <= min(values) <= max(values) <= 1

@@ -9,42 +9,35 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.values import value
 
-from stream_metrics.catalog.table import CATALOG
-from stream_metrics.evaluation.evaluate import evaluate
-
-CASES = [
-    case
-    for case in json.loads((Path(__file__).parents[1] / "golden" / "golden.json").read_text())
-    if case["confusion_matrix"]
-]
-METRICS = sorted({case["metric"] for case in CASES})
+pytestmark = pytest.mark.quick
+FILE = Path(__file__).parents[1] / "golden" / "golden.json"
+CASES = [case for case in json.loads(FILE.read_text()) if case["confusion_matrix"]]
 RATIOS_OF_INTEGERS = {
     *("accuracy", "average_accuracy", "cohen_kappa", "expected_accuracy", "expected_accuracy_term", "expected_matrix"),
     *("baseline_stratified_accuracy", "baseline_uniform_accuracy", "no_information_rate", "zero_one_loss"),
     *("cov_pred_pred", "cov_true_pred", "cov_true_true", "fn_sum", "fp_sum", "tn_sum", "tp_sum"),
-    *("fn", "fp", "tn", "tp"),
-    *("detection_prevalence", "detection_rate", "prevalence", "predicted_count", "support", "majority_class", "n"),
-    *("f1", "f1_negative", "npv", "ova_accuracy", "precision", "recall", "specificity", "weighted_recall"),
+    *("fn", "fp", "tn", "tp", "precision", "recall", "f1", "specificity", "npv", "f1_negative", "ova_accuracy"),
+    *("detection_prevalence", "detection_rate", "prevalence", "predicted_count", "support", "majority_class"),
     *("false_discovery_rate", "false_negative_rate", "false_omission_rate", "false_positive_rate"),
-    *("micro_f1", "micro_f1_code_literal", "micro_precision", "micro_recall"),
+    *("micro_f1", "micro_f1_code_literal", "micro_precision", "micro_recall", "weighted_recall"),
 }
 
 
-def read(counts: Any, case: dict[str, Any], zero_division: float = 0.0) -> float:
+def read(case: dict[str, Any], zero_division: float = 0.0) -> float:
     """Return our value of a golden case."""
-    labels = [str(label) for label in case["labels"]]
     if case["metric"] == "n":
-        return float(counts.total)
-    options = dict(case["params"])
+        return float(sum(map(sum, case["confusion_matrix"])))
+    labels, options = [str(label) for label in case["labels"]], dict(case["params"])
     if "weights" in options:
         options["weights"] = [Fraction(weight) for weight in options["weights"]]
-    found, _ = evaluate(CATALOG[case["metric"]], counts, zero_division, **options)
+    found = value(case["metric"], case["confusion_matrix"], case["labels"], zero_division, **options)
     if case["metric"] == "majority_class":
         return labels.index(found) + 1
     for label in [] if case["class"] is None else case["class"].split(","):
         found = found[labels.index(label)]
-    return found
+    return float(found)
 
 
 def agrees(actual: float, case: dict[str, Any]) -> bool:
@@ -57,38 +50,28 @@ def agrees(actual: float, case: dict[str, Any]) -> bool:
     return abs(actual - expected) <= max(4 * math.ulp(expected), 1e-14 * abs(expected))
 
 
-@pytest.mark.parametrize("metric", METRICS)
-def test_golden(counts_class: Any, metric: str) -> None:
+def test_golden() -> None:
     """The value is the golden one: bit for bit for ratios of integers, within 4 ulp or 1e-14 otherwise."""
-    wrong = []
-    for case in CASES:
-        if case["metric"] == metric:
-            actual = read(counts_class.from_matrix(case["confusion_matrix"], case["labels"]), case)
-            if not agrees(actual, case):
-                wrong.append((case["id"], actual, case["value"]))
+    failures = [(case["id"], read(case), case["value"]) for case in CASES if not agrees(read(case), case)]
 
-    assert wrong == []
+    assert len(CASES) > 500
+    assert not failures
 
 
-@pytest.mark.parametrize("zero_division", [1.0, math.nan])
-def test_undefined(counts_class: Any, zero_division: float) -> None:
+def test_undefined() -> None:
     """A golden value that is 0/0 is whatever zero_division says."""
     cases = [case for case in CASES if case["note"].startswith("0/0:")]
-    actual = [
-        read(counts_class.from_matrix(case["confusion_matrix"], case["labels"]), case, zero_division) for case in cases
-    ]
-
-    assert len(cases) == 8
-    assert [repr(value) for value in map(float, actual)] == [repr(zero_division)] * 8
+    for zero_division in (1.0, math.nan):
+        assert [repr(read(case, zero_division)) for case in cases] == [repr(zero_division)] * 8
 
 
-def test_only_the_marked_values_are_undefined(counts_class: Any) -> None:
+def test_only_the_marked_values_are_undefined() -> None:
     """Every other golden value stays the same under another zero_division, averages with a 0/0 component aside."""
-    changed = set()
-    for case in CASES:
-        actual = read(counts_class.from_matrix(case["confusion_matrix"], case["labels"]), case, math.nan)
-        if not agrees(actual, case) and not case["note"].startswith("0/0:"):
-            changed.add((case["id"].split(".")[0], case["metric"]))
+    changed = {
+        (case["id"].split(".")[0], case["metric"])
+        for case in CASES
+        if not agrees(read(case, math.nan), case) and not case["note"].startswith("0/0:")
+    }
 
     assert {matrix for matrix, _ in changed} <= {"grandini_fig9", "itai_katz_cyclic"}
-    assert {metric for _, metric in changed} <= {key for key, row in CATALOG.items() if row.uses_zero_division}
+    assert not {metric for _, metric in changed} & {"accuracy", "cohen_kappa", "support", "expected_matrix", "chi2"}
