@@ -1,0 +1,232 @@
+"""Standard errors against finite differences, draws against their moments, posteriors against integrals."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from support.values import OF_LABELS, snapshot
+
+import stream_metrics as sm
+
+pytestmark = pytest.mark.quick
+METRICS = sm.metrics()
+MATRIX = [[24, 2, 1], [3, 30, 4], [0, 5, 31]]
+
+
+def with_method(method: str) -> list[str]:
+    """Return the keys of labels that have an interval by a method."""
+    keys = []
+    for key in OF_LABELS:
+        try:
+            snapshot([[30, 10], [12, 40]]).interval(key, method=method, draws=2)
+        except ValueError:
+            continue
+        keys.append(key)
+    return keys
+
+
+DELTA = [key for key in with_method("delta") if key != "pair_fowlkes_mallows"]  # which needs whole weights
+
+
+def flat(values: Any) -> np.ndarray[Any, Any]:
+    """Return one value, or those of all classes."""
+    return np.array(list(values.values()) if isinstance(values, dict) else [values], float)
+
+
+def standard_errors(matrix: Any, keys: list[str], zero: float | None = None) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the standard errors of the delta method from central differences of the values in each cell."""
+    cells, step = np.array(matrix, float), 2.0**-9
+    places, n = np.argwhere(cells > 0), cells.sum()
+    slopes: dict[str, list[Any]] = {key: [] for key in keys}
+    for i, j in places:
+        moved = np.zeros_like(cells)
+        moved[i, j] = step
+        up, down = (snapshot(cells + sign * moved, zero_division=zero) for sign in (1, -1))
+        for key in keys:
+            slopes[key].append((flat(up.value(key)) - flat(down.value(key))) / (2 * step))
+    shares = cells[cells > 0] / n
+    errors = {}
+    for key in keys:
+        g = np.array(slopes[key]) * n
+        errors[key] = np.sqrt(np.maximum((shares @ (g * g) - (shares @ g) ** 2) / n, 0))
+    return errors
+
+
+@pytest.mark.parametrize("zero", [None, 1.0, math.nan])
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        [[124, 20, 5, 11], [13, 90, 24, 7], [10, 25, 81, 9], [6, 8, 30, 70]],
+        [[30, 5, 0, 2], [4, 40, 0, 1], [6, 3, 0, 3], [0, 0, 0, 0]],  # one class never predicted, one never true
+        [[10, 20, 5], [20, 40, 10], [7, 9, 30]],  # singular in part
+        [[240, 31], [52, 110]],
+    ],
+)
+def test_standard_errors_are_those_of_finite_differences(matrix: Any, zero: float | None) -> None:
+    """For every metric with a gradient; what stands for 0/0 is a constant, or the class is left out."""
+    taken, failures = snapshot(matrix, zero_division=zero), []
+    expected = standard_errors(matrix, DELTA, zero)
+    for key in DELTA:
+        found = taken.interval(key, method="delta")
+        for at, one in enumerate(found.values() if isinstance(found, dict) else [found]):
+            if one.method == "delta" and not math.isnan(one.low) and not math.isnan(expected[key][at]):
+                if one.se != pytest.approx(expected[key][at], rel=1e-4, abs=1e-7):
+                    failures.append((key, at, one.se, expected[key][at]))
+
+    assert len(DELTA) > 50
+    assert not failures
+
+
+def test_standard_errors_of_the_literature() -> None:
+    """The formulas of kappa and balanced accuracy as they are printed, for one small matrix."""
+    shares = np.array(MATRIX) / 100
+    r, c, d, e = shares.sum(1), shares.sum(0), np.diag(shares), np.eye(3)
+    right, chance = d.sum(), r @ c
+    by_hand = {
+        "cohen_kappa": (e * (1 - chance) - (1 - right) * (c[:, None] + r)) / (1 - chance) ** 2,
+        "balanced_accuracy": (np.diag(1 / r) - (d / r**2)[:, None]) / 3,
+    }
+    for key, g in by_hand.items():
+        expected = math.sqrt(((shares * g * g).sum() - (shares * g).sum() ** 2) / 100)
+        assert snapshot(MATRIX).interval(key, method="delta").se == pytest.approx(expected)
+
+
+def drawn(matrix: Any, method: str, draws: int) -> np.ndarray[Any, Any]:
+    """Return the matrices that an interval of a function is computed from."""
+    seen: list[Any] = []
+
+    def accuracy(c: Any) -> float:
+        seen.append(np.array(c.matrix, float))
+        return float(c.hits / c.total)
+
+    snapshot(matrix).interval(accuracy, method=method, draws=draws)
+    return np.array(seen[-draws:])
+
+
+@pytest.mark.parametrize("method", ["bootstrap", "posterior"])
+def test_an_interval_by_draws_is_that_of_the_formula_on_each_draw(method: str) -> None:
+    """On every draw of a thin matrix, lost classes and all, the metric is the formula of one matrix."""
+    failures = []
+    keys = [
+        key
+        for key in with_method(method)
+        if METRICS[key].kind == "whole" and key not in ("cramers_v", "pair_fowlkes_mallows")
+    ]
+    for matrix in ([[5, 1, 0], [1, 2, 0], [0, 1, 1]], [[6, 1], [2, 3]]):
+        taken = snapshot(matrix)
+        last = [snapshot(draw) for draw in drawn(matrix, method, 40)]
+        for key in keys:
+            if (len(matrix), key, method) == (2, "balanced_accuracy", "posterior"):
+                continue  # which is exact, see below
+            found = taken.interval(key, method=method, draws=40)
+            values = [math.nan if key in one.undefined else one.value(key) for one in last]
+            expected = np.nanquantile([taken.value(key) if math.isnan(x) else x for x in values], [0.025, 0.975])
+            low, high = min(expected[0], found.value), max(expected[1], found.value)
+            if tuple(found) != pytest.approx((low, high), rel=1e-6) and not found.skipped:
+                failures.append((matrix, key, tuple(found), (low, high)))
+
+    assert len(keys) > 25
+    assert not failures
+
+
+def test_bootstrap_draws_have_the_moments_of_the_multinomial() -> None:
+    """Means n p, variances n p (1 - p), and every draw has as many samples as the matrix."""
+    draws, counts = drawn(MATRIX, "bootstrap", 2000), np.array(MATRIX)
+
+    assert (draws.sum((1, 2)) == 100).all()
+    assert draws.mean(0) == pytest.approx(counts, abs=0.5)
+    assert draws.var(0) == pytest.approx(counts * (1 - counts / 100), rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "prior"),
+    [
+        ([[8, 1, 0], [0, 5, 0], [2, 0, 0]], np.full((3, 3), 1 / 6) + np.eye(3) / 6),
+        ([[4, 0], [1, 2]], np.full((2, 2), 0.5)),
+    ],
+)
+def test_the_prior_is_one_sample_for_truth_and_one_for_prediction(matrix: Any, prior: Any) -> None:
+    """Half on the diagonal, half beside it: draws have the mean of the counts with the prior."""
+    draws = drawn(matrix, "posterior", 4000)
+    shares = draws / draws.sum((1, 2), keepdims=True)
+    expected = np.array(matrix) + prior
+
+    assert shares.mean(0) == pytest.approx(expected / expected.sum(), abs=0.006)
+
+
+def test_undefined_draws_are_skipped_and_counted() -> None:
+    """A class of two samples is lost in about one draw of e^2, where its recall is 0/0."""
+    taken = snapshot([[30, 1], [1, 1]])
+
+    assert 100 < taken.interval("recall", method="bootstrap", label=1).skipped < 170
+    assert taken.interval("matthews_corrcoef", method="bootstrap").skipped > 100
+
+
+def test_the_same_counts_give_the_same_interval() -> None:
+    """Order, shards and the route of merging make no difference, to the bit; another seed does."""
+    rng = np.random.default_rng(0)
+    true = rng.choice(list("abc"), 600)
+    predicted = np.where(rng.random(600) < 0.7, true, rng.choice(list("abc"), 600))
+    whole, one, two = (sm.ConfusionMatrix() for _ in range(3))
+    whole.update_many(true, predicted)
+    one.update_many(true[:250], predicted[:250])
+    two.update_many(true[250:], predicted[250:])
+    two.merge(one)
+
+    for key in ("macro_f1", "generalized_mcc", "accuracy"):
+        for options in ({}, {"method": "bootstrap"}, {"method": "posterior"}, {"valid": "anytime"}):
+            assert whole.snapshot().interval(key, **options) == two.snapshot().interval(key, **options)  # type: ignore[arg-type]
+    seeds = {whole.snapshot().interval("macro_f1", method="bootstrap", seed=seed) for seed in (1, 7)}
+    assert len(seeds) == 2
+
+
+@pytest.mark.parametrize("counts", [(7, 3, 171, 19), (10, 0, 188, 2), (300, 80, 9000, 40)])
+def test_the_posterior_of_balanced_accuracy_is_the_integral(counts: tuple[int, ...]) -> None:
+    """To four digits for any counts of two classes, by the midpoint rule over SciPy's distribution functions."""
+    special = pytest.importorskip("scipy.special", reason="SciPy is the oracle here and is not installed")
+    tp, fn, tn, fp = counts
+    grid = np.arange(8001) / 8000
+    weights, middles = np.diff(special.betainc(tn + 0.5, fp + 0.5, grid)), (grid[1:] + grid[:-1]) / 2
+    found = snapshot([[tn, fp], [fn, tp]]).interval("balanced_accuracy", method="posterior")
+
+    for end, tail in ((found.low, 0.025), (found.high, 0.975)):
+        below = (weights * special.betainc(tp + 0.5, fn + 0.5, np.clip(2 * end - middles, 0, 1))).sum()
+        assert below == pytest.approx(tail, abs=2e-3) or end == found.value
+
+
+def test_posteriors_of_draws_have_the_moments_of_betas() -> None:
+    """Three classes: the mean of independent betas; a class has the posterior of its own table against the rest."""
+    special = pytest.importorskip("scipy.special", reason="SciPy is the oracle here and is not installed")
+    matrix = np.array([[5, 1, 1], [2, 30, 4], [0, 5, 60]])
+    many, two = snapshot(matrix), snapshot([[5, 2], [2, 99]])
+    a, n = np.diag(matrix) + 1 / 3, matrix.sum(axis=1) + 2 / 3
+    variance = (a * (n - a) / (n**2 * (n + 1))).sum() / 9
+    recall = many.interval("recall", method="posterior", label=0, draws=20_000)
+
+    assert many.interval("balanced_accuracy", method="posterior", draws=20_000).se == pytest.approx(variance**0.5, 0.03)
+    assert tuple(recall) == pytest.approx([special.betaincinv(5.5, 2.5, q) for q in (0.025, 0.975)], abs=0.01)
+    for key in ("p4", "ova_matthews_corrcoef"):
+        found, expected = (taken.interval(key, label=0, draws=20_000) for taken in (many, two))
+        assert found.method == "posterior"
+        assert tuple(found) == pytest.approx(tuple(expected), abs=0.01)
+
+
+def test_cramers_v_inverts_chi_square() -> None:
+    """For more than two classes its ends leave at most 2.5 % of a noncentral chi-square; for two it is |MCC|."""
+    stats = pytest.importorskip("scipy.stats", reason="SciPy is the oracle here and is not installed")
+    two = snapshot([[300, 50], [60, 90]])
+    for matrix in ([[90, 110, 100], [100, 105, 95], [110, 98, 104]], [[99, 105, 110], [90, 110, 100], [115, 93, 104]]):
+        taken = snapshot(matrix)
+        found, x, scale = taken.interval("cramers_v"), taken["chi2"], 2 * taken.n
+        low, high = found.low**2 * scale, found.high**2 * scale
+        assert found.low == 0 or stats.ncx2.sf(x, 4, low) < 0.0275
+        assert 1e-5 < stats.ncx2.cdf(x, 4, high) < 0.0275
+    assert snapshot([[10, 20], [10, 20]]).interval("cramers_v").low == 0
+    assert snapshot([[250, 230], [260, 270]]).interval("cramers_v").low == 0
+    assert [*two.interval("cramers_v")] == [*two.interval("generalized_mcc")]
+    wrong = snapshot([[50, 300], [90, 60]])
+    low, high = wrong.interval("generalized_mcc")
+    assert [*wrong.interval("cramers_v")] == pytest.approx([-high, -low])
