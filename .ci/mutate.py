@@ -343,6 +343,9 @@ def main() -> int:
     parser.add_argument("--tests-from", type=Path, default=ROOT, help="another checkout to take the tests from")
     parser.add_argument("--only", help="only mistakes whose place starts with this: path:line")
     options = parser.parse_args()
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell ignores it in the background, and so would the tests
     mutations = [m for m in draw(options.folders, options.count, options.seed) if str(m).startswith(options.only or "")]
     sandboxes: Queue[Sandbox] = Queue()
     for number in range(options.jobs):
