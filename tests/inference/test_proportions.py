@@ -75,7 +75,7 @@ def test_exact_coverage(method: str | None, n: int, least: float, mean: float | 
 
 
 def test_ends() -> None:
-    """Nothing of n starts at 0, all of n ends at 1, with an honest other end; hits are like misses; no data, no ends."""
+    """Nothing of n starts at 0, all of n ends at 1, and the other end is honest; no data, no ends."""
     for method in METHODS:
         for n in (1, 7, 1000):
             none, everything = bounds(0, n, method), bounds(n, n, method)
@@ -115,7 +115,7 @@ def test_rates_of_classes_are_proportions() -> None:
 
 @pytest.mark.parametrize("t_opt", [None, 30.0, 1000.0])
 def test_a_sequence_ends_where_the_mixture_is_20(t_opt: float | None) -> None:
-    """At an end that is not 0 or 1 the mixture martingale is 1 / alpha; from t_opt samples on a tuned one is narrower."""
+    """At an end that is not 0 or 1 the mixture martingale is 1 / alpha; tuned ones are narrower from there."""
     betaln = pytest.importorskip("scipy.special", reason="SciPy is the oracle here and is not installed").betaln
 
     for x, n in ((3, 10), (1, 1), (0, 1), (0, 7), (7, 7), (500, 1000), (20, 1000), (10, 10**6), (1, 10**7)):
