@@ -8,8 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.refusals import refused
 
 import stream_metrics as sm
+
+pytestmark = pytest.mark.quick
 
 MATRIX = np.array([[60, 10], [5, 25]])
 
@@ -37,7 +40,7 @@ def test_it_is_the_intersection_of_all_looks(key: str, label: str | None) -> Non
 def test_it_is_wrong_as_rarely_as_it_says() -> None:
     """Over 1,000 samples, with a look at each, at most 5 % of streams ever lose the share, and the end is narrower."""
     rng, wrong, narrower = np.random.default_rng(4), 0, []
-    for _ in range(60):
+    for _ in range(40):
         hits = np.cumsum(rng.random(1000) < 0.8)
         running = sm.RunningInterval("accuracy")
         for n in range(20, 1001, 20):
@@ -48,7 +51,7 @@ def test_it_is_wrong_as_rarely_as_it_says() -> None:
         wrong += not found.low <= 0.8 <= found.high
         narrower.append((found.high - found.low) / (last.high - last.low))
 
-    assert wrong <= 4
+    assert wrong <= 3
     assert np.mean(narrower) < 0.95
 
 
@@ -80,31 +83,20 @@ def test_it_goes_through_bytes_and_copies() -> None:
 
 
 def test_what_is_refused() -> None:
-    """Shards, other streams, metrics without a sequence and damaged bytes are errors, and nothing has changed."""
-    running = sm.RunningInterval("accuracy")
+    """Shards, other streams and metrics without a sequence are errors, and nothing has changed."""
+    running, weighted = sm.RunningInterval("accuracy"), sm.ConfusionMatrix()
     running.look(snapshot(3))
     before = running.to_bytes()
-
-    with pytest.raises(sm.MergeError, match="merge the counts"):
-        running.merge(sm.RunningInterval("accuracy"))
-    with pytest.raises(ValueError, match="one stream, which grows, but got 100 samples after 300"):
-        running.look(snapshot(1))
-    weighted = sm.ConfusionMatrix()
     weighted.update_many(["a"] * 400, ["a"] * 400, [0.5] * 400)
-    with pytest.raises(ValueError, match="weight 1"):
-        running.look(weighted.snapshot())
+
+    refused(lambda: running.merge(sm.RunningInterval("accuracy")), sm.MergeError, "merge the counts")
+    refused(lambda: running.look(snapshot(1)), ValueError, "100 samples after 300")
+    refused(lambda: running.look(weighted.snapshot()), ValueError, "weight 1")
     assert running.to_bytes() == before
     for key, label in (("accuracy", "a"), ("recall", None), ("cramers_v", None), ("chi2", None)):
-        with pytest.raises(ValueError, match="Expected a"):
-            sm.RunningInterval(key, label=label)
-    for level, t_opt in ((1.5, None), (0.95, -1)):
-        with pytest.raises(ValueError, match="Expected"):
-            sm.RunningInterval("accuracy", level, t_opt=t_opt)
-    for at, value in ((4, -1), (5, "x"), (6, -0.5), (7, 2.0), (7, math.nan), (1, 2.0), (0, "nothing")):
-        content = running._content()
-        content[at] = value
-        with pytest.raises(sm.DecodeError):
-            sm.RunningInterval.from_content(content)
+        refused(lambda key=key, label=label: sm.RunningInterval(key, label=label), ValueError)  # type: ignore[misc]
+    refused(lambda: sm.RunningInterval("accuracy", 1.5), ValueError, "level")
+    refused(lambda: sm.RunningInterval("accuracy", t_opt=-1), ValueError, "t_opt")
 
 
 def test_bytes_of_format_1_stay_readable() -> None:
@@ -115,5 +107,6 @@ def test_bytes_of_format_1_stay_readable() -> None:
     )
     running = sm.from_bytes(written)
 
-    assert running._content() == ["recall", 0.9, "b", 500.0, 300, 2, 0.25, 0.75]
+    assert (running.key, running.level, running.label, running.t_opt) == ("recall", 0.9, "b", 500.0)
+    assert (running.n, running.looks) == (300, 2)
     assert running.to_bytes() == written
