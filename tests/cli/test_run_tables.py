@@ -52,9 +52,7 @@ def test_formats(cli, tmp_path, name):
     """Every format of tables gives the same bytes: labels, groups, weights, scores, names with dots, nested fields."""
     WRITERS[name](NESTED, tmp_path / name)
     cases = {
-        ("--by", "land", "--weight", "w"): counted(
-            sm.ByGroup(sm.MetricSet()), TRUE, PRED, WEIGHTS, group=LANDS
-        ),
+        ("--by", "land", "--weight", "w"): counted(sm.ByGroup(sm.MetricSet()), TRUE, PRED, WEIGHTS, group=LANDS),
         ("--scores",): counted(sm.MetricSet(scores=True), TRUE, scores=SCORES),
         ("--true", "a.b", "--pred", "deep.c.d"): counted(sm.MetricSet(), TRUE, PRED),
         ("--window", "20"): counted(sm.Rolling(sm.MetricSet(), 20), TRUE, PRED),

@@ -1,0 +1,235 @@
+"""``stream-metrics run``: a bad record is named by file, line and reason, or skipped; nothing is counted in part."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import stream_metrics as sm
+
+pytestmark = pytest.mark.quick
+GOOD = b'{"y_true": "a", "y_pred": "a", "w": 1}\n'
+HEAD = b"y_true,y_pred,w\na,a,1\n"
+BAD = [
+    (GOOD, b'{"y_true": "a", "y_pred"\n', "not JSON"),
+    (GOOD, b"[1, 2]\n", "expected a JSON object, but got [1, 2]"),
+    (GOOD, b"[" * 100_000 + b"\n", "recursion"),
+    (GOOD, b'{"y_true": "a", "w": 1}\n', "no field 'y_pred'; the record has 'y_true', 'w'"),
+    (GOOD, b'{"y_true": null, "y_pred": "a", "w": 1}\n', "`y_true`"),
+    (GOOD, b'{"y_true": NaN, "y_pred": "a", "w": 1}\n', "nan"),
+    (GOOD, b'{"y_true": "a", "y_pred": ["a"], "w": 1}\n', "`y_pred`"),
+    (GOOD, b'{"y_true": "a", "y_pred": "a", "w": -1}\n', "-1"),
+    (GOOD, b'{"y_true": "a", "y_pred": "a", "w": null}\n', "the weight to be a number"),
+    (GOOD, b'{"y_true": "a", "y_pred": "a", "w": true}\n', "the weight to be a number"),
+    (GOOD, b'{"y_true": "\xff", "y_pred": "a", "w": 1}\n', "byte 0xff at column 13"),
+    (HEAD, b"a,b\n", "expected 3 fields as in the header, but got 2"),
+    (HEAD, b"a,b,1,x\n", "expected 3 fields as in the header, but got 4"),
+    (HEAD, b'"a"b,a,1\n', "not CSV"),
+    (HEAD, b",a,1\n", "field 'y_true' is empty"),
+    (HEAD, b"a,a,x\n", "the weight to be a number, but got 'x'"),
+    (HEAD, b"a,a,\n", "the weight to be a number, but got ''"),
+    (HEAD, b"a,a,nan\n", "nan"),
+    (HEAD, b"a,\xff,1\n", "byte 0xff at column 3"),
+]
+SCORED = b'{"y_true": "a", "scores": {"a": 0.7, "b": 0.3}}\n'
+SCORED_HEAD = b"y_true,p_a,p_b\na,0.7,0.3\n"
+NUMBERS = b'{"y_true": 1, "scores": {"1": 0.7, "0": 0.3}}\n'
+
+
+def record(truth, scores):
+    """Return a line; both values are JSON texts."""
+    return f'{{"y_true": {truth}, "scores": {scores}}}\n'.encode()
+
+
+BAD_SCORES = [
+    (SCORED, b'{"y_true": "a"}\n', "no field 'scores'; the record has 'y_true'"),
+    (SCORED, record('"a"', "[0.7, 0.3]"), "an object or a number, but got [0.7, 0.3]"),
+    (SCORED, record('"a"', "true"), "an object or a number, but got true"),
+    (SCORED, record('"a"', '"0.7"'), 'an object or a number, but got "0.7"'),
+    (SCORED, record('"a"', '{"a": "0.7", "b": 0.3}'), "but got '0.7' for 'a'"),
+    (SCORED, record('"a"', '{"a": null, "b": 0.3}'), "but got None for 'a'"),
+    (SCORED, record('"a"', '{"a": {}, "b": 0.3}'), "but got {} for 'a'"),
+    (SCORED, record('"a"', '{"a": NaN, "b": 0.3}'), "but got nan for 'a'"),
+    (SCORED, record('"a"', '{"a": 1e999, "b": 0.3}'), "but got inf for 'a'"),
+    (SCORED, record('"a"', '{"a": -0.5, "b": 0.3}'), "-0.5 for 'a'; --margins keeps"),
+    (SCORED, record('"a"', '{"a": 1.5, "b": 0.3}'), "1.5 for 'a'; --margins keeps"),
+    (SCORED, record('"a"', f'{{"a": 1{"0" * 400}, "b": 0.3}}'), "but got 1000"),
+    (NUMBERS, record("1", f"1{'0' * 400}"), "too large"),
+    (SCORED, record("null", '{"a": 0.7, "b": 0.3}'), "`y_true`"),
+    (SCORED, record('"a"', "0.7"), "tells true from false, but the truth is"),
+    (NUMBERS, record("1", '{"1": 0.7, "b": 0.3}'), "every key of the scores to be a number"),
+    (NUMBERS, record("1", '{"1": 0.7, "NaN": 0.3}'), "but got 'NaN'"),
+    (NUMBERS, record("1", '{"1": 0.7, "1.0": 0.3}'), "one score for each class"),
+    (NUMBERS, record("2", "0.7"), "--labels '[1, 2]' --pos-label 2"),
+    (SCORED_HEAD, b"a,0.7,x\n", "the score in column 'p_b' to be a number, but got 'x'"),
+    (SCORED_HEAD, b"a,0.7,\n", "the score in column 'p_b' to be a number, but got ''"),
+    (SCORED_HEAD, b"a,0.7,nan\n", "but got nan for 'b'"),
+    (SCORED_HEAD, b"a,0.7,1.5\n", "but got 1.5 for 'b'; --margins keeps"),
+]
+PLACED = {"y_true": "a", "y_pred": "a", "ts": 5, "land": "fi"}
+BAD_FIELDS = [
+    ({"ts": None}, "expected the time to be seconds since 1970 or ISO 8601 text"),
+    ({"ts": "soon"}, 'from 1824 to 2115, but got "soon"'),
+    ({"ts": True}, "but got true"),
+    ({"ts": 1.7e12}, "but got 1700000000000.0"),
+    ({"ts": float("nan")}, "but got NaN"),
+    ({"land": None}, "field 'land' is null, which is no group"),
+    ({"land": ["fi"]}, "`group`"),
+    ({"land": {"a": 1}}, "`group`"),
+    ({"ts": ...}, "no field 'ts'"),
+    ({"land": ...}, "no field 'land'"),
+]
+
+
+def line(record):
+    """Return a record as a line."""
+    return json.dumps(record).encode() + b"\n"
+
+
+TIMED = ("--time-field", "ts", "--window", "5m", "--by", "land")
+CASES = [
+    *((("--weight", "w"), *case) for case in BAD),
+    *((("--scores", "p_*") if case[0] is SCORED_HEAD else ("--scores",), *case) for case in BAD_SCORES),
+    *(
+        (
+            TIMED,
+            line(PLACED),
+            line({name: value for name, value in (PLACED | change).items() if value is not ...}),
+            reason,
+        )
+        for change, reason in BAD_FIELDS
+    ),
+]
+
+
+def test_bad_records_are_named(cli, tmp_path):
+    """A bad record ends the run with its line and reason; nothing is printed or saved."""
+    failures = []
+    for options, start, bad, reason in CASES:
+        again, number = start.splitlines(keepends=True)[-1], start.count(b"\n") + 1
+        result = cli("run", "-", *options, "--state", tmp_path / "state", stdin=start + bad + again)
+
+        place = f"stream-metrics: stdin, line {number}: "
+        right = (result.status, result.out) == (1, "") and result.err.startswith(place) and result.err.count("\n") == 1
+        failures += [] if right and reason in result.err and "position" not in result.err else [(bad[:80], result)]
+    assert not failures
+    assert not (tmp_path / "state").exists()
+
+
+def test_bad_records_are_skipped(cli):
+    """With --skip-bad the rest is counted in every state, and the bad record is reported on stderr and in JSON."""
+    failures = []
+    for options, start, bad, reason in CASES:
+        again = start.splitlines(keepends=True)[-1]
+        result = cli("run", "-", *options, "--skip-bad", "--format", "json", stdin=start + bad + again * 2)
+        data = json.loads(result.out)
+
+        n = data.get("overall", data)["n"], data.get("scores", {"n": 3})["n"]
+        first = [{"file": "stdin", "line": start.count(b"\n") + 1}]
+        right = (result.status, n, data["skipped"]["count"]) == (0, (3, 3), 1)
+        right = right and [{"file": each["file"], "line": each["line"]} for each in data["skipped"]["first"]] == first
+        right = right and reason in data["skipped"]["first"][0]["reason"]
+        said = result.err.startswith("stream-metrics: skipped 1 bad record\n  stdin, line ")
+        failures += [] if right and said else [(bad[:80], result)]
+    assert not failures
+
+
+def test_bad_fields_of_csv(cli):
+    """An empty time or group in a CSV is a bad record."""
+    data = b"y_true,y_pred,ts,land\na,a,5,fi\na,a,,fi\na,a,5,\n"
+    result = cli("run", "-", *TIMED, "--skip-bad", stdin=data)
+
+    assert "line 3: expected the time to be seconds" in result.err
+    assert "line 4: field 'land' is empty" in result.err
+
+
+def test_quote_that_never_ends(cli):
+    """An open quote, which swallows the rest of the file, is reported with the line where its record begins."""
+    result = cli("run", "-", stdin=b'y_true,y_pred\na,a\nb,"b\na,a\nb,b\n')
+
+    assert result.status == 1
+    assert "line 5: not CSV" in result.err
+    assert "begins in line 3" in result.err
+
+
+def test_first_few_skipped_are_shown(cli):
+    """Of many bad records the first five are shown and all are counted; --skip-bad without any says 0."""
+    many = cli("run", "-", "--skip-bad", "--format", "json", stdin=GOOD + b"no\n" * 8)
+    none = cli("run", "-", "--skip-bad", "--format", "json", stdin=GOOD)
+    skipped = json.loads(many.out)["skipped"]
+
+    assert (skipped["count"], len(skipped["first"])) == (8, 5)
+    assert many.err.endswith("  and 3 more\n")
+    assert (json.loads(none.out)["skipped"], none.err) == ({"count": 0, "first": []}, "")
+
+
+def test_bad_records_deep_in_a_chunk(cli, tmp_path):
+    """A label or a score that only the state refuses is found at its line within thousands; the others are counted."""
+    lines = [b"a,a\n"] * 20_000
+    lines[15_000] = b"a,zebra\n"
+    path = tmp_path / "long.csv"
+    path.write_bytes(b"y_true,y_pred\n" + b"".join(lines))
+    refused = cli("run", path, "--labels", "a,b")
+    assert (refused.status, refused.out) == (1, "")
+    assert f"{path}, line 15002: " in refused.err
+    assert "zebra" in refused.err
+    assert json.loads(cli("run", path, "--labels", "a,b", "--skip-bad", "--format", "json").out)["n"] == 19_999
+
+    lines = [SCORED] * 3000
+    for at in (0, 1234, 2999):
+        lines[at] = record('"a"', '{"a": 3, "b": 0.3}')
+    result = cli("run", "-", "--scores", "--skip-bad", "--state", tmp_path / "s", stdin=b"".join(lines))
+    expected = sm.MetricSet(scores=True)
+    expected.update_many(["a"] * 2997, [{"a": 0.7, "b": 0.3}] * 2997)
+    assert expected.to_bytes() == (tmp_path / "s").read_bytes()
+    assert [f"line {at}:" in result.err for at in (1, 1235, 3000)] == [True] * 3
+
+
+UNREADABLE = [
+    *(("--skip-bad", "--input", "csv", data + b"a,b\n", reason) for data, reason in [
+    (b"label,y_pred\n", "column 'y_true' is not in the header, which has 'label', 'y_pred'"),
+    (b"y_true,y_true,y_pred\n", "column 'y_true' is there more than once"),
+    (b'"y_true,y_pred\n', "not CSV"),
+    ]),
+    *((data, reason) for data, reason in [
+    (b'[{"y_true": "a"},\n', "each line has to be one object, as jq -c '.[]' writes them"),
+    (b'[{"y_true": "a", "y_pred": "a"}]\n', "each line has to be one object, as jq -c '.[]' writes them"),
+    (b'{\n"y_true": "a"}\n', "each line has to be one object, as jq -c . writes them"),
+    (b"\x00\x01\x02\n", "the file is binary data"),
+    (b"caf\xe9,y_pred\n", "byte 0xe9 at column 4; save the file as UTF-8"),
+    ]),
+]  # fmt: skip
+
+
+def test_input_without_records(cli):
+    """A header without the columns, and input that is nearly right, cannot be skipped; the message says what to do."""
+    failures = []
+    for *options, data, reason in UNREADABLE:
+        result = cli("run", "-", *options, stdin=data)
+        failures += [] if (result.status, result.out, reason in result.err) == (1, "", True) else [(data, result)]
+    assert not failures
+
+
+def test_skipping_all_records_is_an_error(cli, tmp_path):
+    """--skip-bad with nothing good left reports the bad records, prints and saves nothing; an abstention is enough."""
+    paths = [tmp_path / f"{name}.csv" for name in "ab"]
+    for path in paths:
+        path.write_bytes(b"y_true,y_pred\n,a\n,b\n")
+
+    result = cli("run", *paths, "--skip-bad", "--state", tmp_path / "state")
+    assert (result.status, result.out, (tmp_path / "state").exists()) == (1, "", False)
+    assert "skipped 4 bad records" in result.err
+    assert result.err.endswith("\nstream-metrics: no record could be counted\n")
+    result = cli("run", "-", "--skip-bad", stdin=b"y_true,y_pred\n,a\na,\n")
+    assert (result.status, "skipped 1 bad record\n" in result.err) == (0, True)
+
+
+def test_unusual_labels(cli, tmp_path):
+    """A mapping of scores counts as its largest; a lone surrogate, which no terminal can show, is a label too."""
+    soft = cli("run", "-", "--format", "json", stdin=b'{"y_true": "a", "y_pred": {"a": 0.7, "b": 0.3}}\n' + GOOD)
+    alone = cli("run", "-", "--state", tmp_path / "s", stdin=b'{"y_true": "\\ud800", "y_pred": "\\ud800"}\n')
+
+    assert (soft.status, json.loads(soft.out)["metrics"]["accuracy"]) == (0, 1.0)
+    assert alone.status == 0
+    assert sm.from_bytes((tmp_path / "s").read_bytes()).snapshot().labels == ("\ud800",)
