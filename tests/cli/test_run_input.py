@@ -39,7 +39,7 @@ def compress(suffix: str, data: bytes) -> bytes:
 
 @pytest.mark.parametrize("suffix", ["gz", "bz2", "xz", "zst"])
 def test_compressed_input_is_recognised(cli, tmp_path, suffix):
-    """By the first bytes, from files of any name, and from stdin; also several streams in one file."""
+    """By the first bytes, from files of any name, and from stdin; also several streams in one; damage is an error."""
     packed = compress(suffix, CSV)
     for name in (f"a.csv.{suffix}", "a.csv", "a"):
         (tmp_path / name).write_bytes(packed)
@@ -50,21 +50,14 @@ def test_compressed_input_is_recognised(cli, tmp_path, suffix):
     (tmp_path / "part" / f"a.jsonl.{suffix}").write_bytes(compress(suffix, JSONL))
     assert json.loads(cli("run", tmp_path / "part", "--format", "json").out)["n"] == 3
 
+    whole = compress(suffix, b"y_true,y_pred\n" + b"".join(b"%d,%d\n" % (i * i, i) for i in range(3000)))
+    middle = len(whole) // 2
+    for damaged in (whole[:-20], whole[:middle] + b"\xff" * 9 + whole[middle + 9 :]):
+        (tmp_path / "a.csv").write_bytes(damaged)
+        result = cli("run", tmp_path / "a.csv")
 
-@pytest.mark.parametrize("suffix", ["gz", "bz2", "xz", "zst"])
-@pytest.mark.parametrize("damage", ["cut", "changed"])
-def test_damaged_compressed_input(cli, tmp_path, suffix, damage):
-    """An incomplete or changed file is an error, and nothing is printed."""
-    packed = compress(suffix, b"y_true,y_pred\n" + b"".join(b"%d,%d\n" % (i * i, i) for i in range(3000)))
-    middle = len(packed) // 2
-    packed = packed[:-20] if damage == "cut" else packed[:middle] + b"\xff" * 9 + packed[middle + 9 :]
-    (tmp_path / "a.csv").write_bytes(packed)
-
-    result = cli("run", tmp_path / "a.csv")
-
-    assert (result.status, result.out) == (1, "")
-    assert result.err.startswith(f"stream-metrics: {tmp_path / 'a.csv'}")
-    assert result.err.count("\n") == 1
+        assert (result.status, result.out, result.err.count("\n")) == (1, "", 1)
+        assert result.err.startswith(f"stream-metrics: {tmp_path / 'a.csv'}")
 
 
 def test_zstd_without_its_package(cli, monkeypatch):
@@ -78,68 +71,54 @@ def test_zstd_without_its_package(cli, monkeypatch):
     assert 'pip install "stream-metrics[zstd]"' in result.err
 
 
-@pytest.mark.parametrize(
-    ("data", "kind"),
-    [
-        (b"PAR1 and more", "Parquet"),
-        (b"PK\x03\x04 and more", "zip archive"),
-        (b"\x93NUMPY\x01\x00", "NumPy array"),
-        (b"SQLite format 3\x00", "SQLite database"),
-        (b"\x89PNG\r\n\x1a\n", "PNG image"),
-        ("y_true,y_pred\na,b\n".encode("utf-16"), "UTF-16 text: save it as UTF-8"),
-        (sm.MetricSet().to_bytes(), "a saved state: 'stream-metrics show' prints it"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
+FOREIGN = {
+    "Parquet": b"PAR1 and more",
+    "zip archive": b"PK\x03\x04 and more",
+    "NumPy array": b"\x93NUMPY\x01\x00",
+    "SQLite database": b"SQLite format 3\x00",
+    "PNG image": b"\x89PNG\r\n\x1a\n",
+    "UTF-16 text: save it as UTF-8": "y_true,y_pred\na,b\n".encode("utf-16"),
+    "a saved state: 'stream-metrics show' prints it": sm.MetricSet().to_bytes(),
+}
+
+
+@pytest.mark.quick
+def test_files_of_another_kind_are_named(cli):
+    """What a file is, if its first bytes tell, packed or not."""
+    for kind, data in FOREIGN.items():
+        for given in (data, gzip.compress(data)):
+            result = cli("run", "-", stdin=given)
+
+            assert (result.status, result.out, result.err.count("\n")) == (1, "", 1)
+            assert result.err.startswith("stream-metrics: stdin: expected JSON Lines or CSV, but the file is ")
+            assert kind in result.err
+
+
+HEADERS = (
+    "y_true{}y_pred{}w",
+    '"y_true"{}y_pred{}w',
+    '"a, b; c"{}y_true{}w{}y_pred',
+    '"a;b;c;d;e"{}y_true{}w{}y_pred',
+    '"a\t""b\t"{}"y_true"{}"w"{}y_pred',
 )
-def test_files_of_another_kind_are_named(cli, data, kind):
-    """What a file is, if its first bytes tell."""
-    for given in (data, gzip.compress(data)):
-        result = cli("run", "-", stdin=given)
-
-        assert (result.status, result.out) == (1, "")
-        assert result.err.startswith("stream-metrics: stdin: expected JSON Lines or CSV, but the file is ")
-        assert kind in result.err
-        assert result.err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        "y_true{}y_pred{}w",
-        '"y_true"{}y_pred{}w',
-        '"a, b; c"{}y_true{}w{}y_pred',
-        '"a;b;c;d;e"{}y_true{}w{}y_pred',
-        '"a\t""b\t"{}"y_true"{}"w"{}y_pred',
-    ],
-)
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_delimiter_is_told_by_the_header(cli, tmp_path, header, delimiter):
-    """A comma, a semicolon or a tab separates columns; quoted ones are no delimiters."""
-    names = header.replace("{}", delimiter)
-    row = ["a", "b", "2"] if header.count("{}") == 2 else ["x", "a", "2", "b"]
-    (tmp_path / "a.csv").write_text(f"\n{names}\n{delimiter.join(row)}\n")
-
-    for more in ((), ("--delimiter", delimiter)):
-        result = cli("run", tmp_path / "a.csv", "--weight", "w", "--format", "json", *more)
-        data = json.loads(result.out)
-        assert (data["n"], data["labels"], data["weight"]) == (1, ["a", "b"], 2)
-
-
-@pytest.mark.parametrize(("named", "character"), [("|", "|"), ("tab", "\t"), ("\\t", "\t"), (":", ":")])
-def test_delimiter_is_given(cli, named, character):
-    """--delimiter is any character, or a word for the tab; it holds for each file and process."""
-    result = cli("run", "-", "--delimiter", named, "--format", "json", stdin=CSV.replace(b",", character.encode()))
-
-    assert json.loads(result.out)["n"] == 3
-
-
-@pytest.mark.parametrize("text", ["", "ab", '"', "\n"])
-def test_wrong_delimiter(cli, text):
-    """What cannot separate columns is refused."""
-    result = cli("run", "-", "--delimiter", text, stdin=CSV)
-
-    assert (result.status, result.out) == (2, "")
-    assert "expected one character or 'tab'" in result.err
+@pytest.mark.quick
+def test_delimiters(cli, tmp_path):
+    """The header tells a comma, a semicolon or a tab, quoted ones aside; --delimiter is any character, or a word."""
+    failures = []
+    for header in HEADERS:
+        for delimiter in ",;\t":
+            row = ["a", "b", "2"] if header.count("{}") == 2 else ["x", "a", "2", "b"]
+            (tmp_path / "a.csv").write_text(f"\n{header.replace('{}', delimiter)}\n{delimiter.join(row)}\n")
+            for more in ((), ("--delimiter", delimiter)):
+                data = json.loads(cli("run", tmp_path / "a.csv", "--weight", "w", "--format", "json", *more).out)
+                right = (data["n"], data["labels"], data["weight"]) == (1, ["a", "b"], 2)
+                failures += [] if right else [(header, delimiter, more)]
+    assert not failures
+    for named, character in (("|", b"|"), ("tab", b"\t"), ("\\t", b"\t"), (":", b":")):
+        result = cli("run", "-", "--delimiter", named, "--format", "json", stdin=CSV.replace(b",", character))
+        assert json.loads(result.out)["n"] == 3, named
 
 
 def test_delimiter_is_of_csv(cli, tmp_path):
@@ -184,35 +163,3 @@ def test_names_of_fields_are_defaults(cli):
     assert list(data["groups"]) == ["x"]
     assert data["groups"]["x"]["weight"] == 3
     assert data["groups"]["x"]["metrics"]["log_loss"] > 0
-
-
-@pytest.mark.parametrize("flag", ["--scores", "--weight", "--by", "--time-field", "--intervals"])
-def test_a_file_is_no_argument_of_a_flag(cli, flag):
-    """A file after a flag whose argument may be left out would be taken for it."""
-    result = cli("run", flag, "a.jsonl.zst")
-
-    assert (result.status, result.out) == (2, "")
-    assert "'a.jsonl.zst' is a file, not a" in result.err
-    assert "put files before this option" in result.err
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_skipping_all_records_is_an_error(cli, tmp_path, jobs):
-    """--skip-bad with nothing good left reports the bad records, prints and saves nothing, and has status 1."""
-    paths = [tmp_path / f"{name}.csv" for name in "ab"]
-    for path in paths:
-        path.write_bytes(b"y_true,y_pred\n,a\n,b\n")
-
-    result = cli("run", *paths, "--skip-bad", "--jobs", jobs, "--state", tmp_path / "state")
-
-    assert (result.status, result.out, (tmp_path / "state").exists()) == (1, "", False)
-    assert "skipped 4 bad records" in result.err
-    assert result.err.endswith("\nstream-metrics: no record could be counted\n")
-
-
-def test_one_good_record_is_enough_to_skip_others(cli):
-    """Also if that is an abstention."""
-    result = cli("run", "-", "--skip-bad", stdin=b"y_true,y_pred\n,a\na,\n")
-
-    assert result.status == 0
-    assert "skipped 1 bad record\n" in result.err

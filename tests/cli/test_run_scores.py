@@ -10,8 +10,8 @@ import random
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.cli import counting
 
+pytestmark = pytest.mark.quick
 CLASSES = ["cat", "dog", "emu"]
 
 
@@ -61,10 +61,9 @@ def saved(cli, tmp_path):
     return call
 
 
-@pytest.mark.parametrize("chunk", [1, 7, 8192])
-def test_chunks_of_any_size_give_the_bytes_of_one_by_one(saved, monkeypatch, chunk):
+@pytest.mark.usefixtures("small_pieces")
+def test_chunks_give_the_bytes_of_one_by_one(saved):
     """Objects of JSON Lines and columns of CSV, in chunks, leave the state of single updates."""
-    monkeypatch.setattr(counting, "CHUNK", chunk)
     rows = drawn(60)
     expected = counted(rows).to_bytes()
 
@@ -73,22 +72,22 @@ def test_chunks_of_any_size_give_the_bytes_of_one_by_one(saved, monkeypatch, chu
     assert expected == saved(as_csv(rows), "--scores", "emu=p_emu,cat=p_cat,dog=p_dog")
 
 
-@pytest.mark.parametrize(
-    "spread",
-    [
-        pytest.param(lambda scores: dict(sorted(scores.items(), key=lambda item: -item[1])), id="best first"),
-        pytest.param(lambda scores: {k: v for k, v in scores.items() if v > 0.3}, id="largest only"),
-        pytest.param(lambda scores: scores if scores["cat"] > 0.2 else None, id="some without"),
-        pytest.param(lambda scores: scores if scores["cat"] > 0.2 else {}, id="some empty"),
-        pytest.param(lambda scores: {k: round(v) for k, v in scores.items()}, id="integers"),
-        pytest.param(lambda scores: {"cat": scores["cat"]}, id="one class"),
-    ],
-)
-def test_objects_of_any_shape(saved, spread):
-    """Order of keys, classes left out, null and {} count as they do in Python."""
-    rows = [(truth, spread(scores)) for truth, scores in drawn(80)]
+SHAPES = {
+    "best first": lambda scores: dict(sorted(scores.items(), key=lambda item: -item[1])),
+    "largest only": lambda scores: {k: v for k, v in scores.items() if v > 0.3},
+    "some without": lambda scores: scores if scores["cat"] > 0.2 else None,
+    "some empty": lambda scores: scores if scores["cat"] > 0.2 else {},
+    "integers": lambda scores: {k: round(v) for k, v in scores.items()},
+    "one class": lambda scores: {"cat": scores["cat"]},
+}
 
-    assert counted(rows).to_bytes() == saved(jsonl(rows), "--scores")
+
+def test_objects_of_any_shape(saved):
+    """Order of keys, classes left out, null and {} count as they do in Python."""
+    for name, shape in SHAPES.items():
+        rows = [(truth, shape(scores)) for truth, scores in drawn(80)]
+
+        assert counted(rows).to_bytes() == saved(jsonl(rows), "--scores"), name
 
 
 def test_fields_of_csv_that_are_all_empty_are_no_scores(saved):
@@ -106,25 +105,25 @@ def test_nested_field(saved):
     assert counted(rows).to_bytes() == saved(data, "--scores", "out.p")
 
 
-@pytest.mark.parametrize(
-    ("truth", "keys", "labels"),
-    [
-        pytest.param([1, 0], ["1", "0"], [1, 0], id="integers"),
-        pytest.param([1, 0], ["1.0", "0.0"], [1.0, 0.0], id="integers as floats"),
-        pytest.param([True, False], ["true", "false"], [True, False], id="booleans"),
-        pytest.param([True, False], ["True", "False"], [True, False], id="booleans of Python"),
-        pytest.param([2.0, -1], ["2.0", "-1"], [2.0, -1], id="floats"),
-        pytest.param(["1", "0"], ["1", "0"], ["1", "0"], id="text"),
-        pytest.param(["true", "x"], ["true", "x"], ["true", "x"], id="text that looks like JSON"),
-    ],
-)
-def test_keys_take_the_type_of_the_truth(saved, truth, keys, labels):
+KEYS = [
+    ([1, 0], ["1", "0"], [1, 0]),
+    ([1, 0], ["1.0", "0.0"], [1.0, 0.0]),
+    ([True, False], ["true", "false"], [True, False]),
+    ([True, False], ["True", "False"], [True, False]),
+    ([2.0, -1], ["2.0", "-1"], [2.0, -1]),
+    (["1", "0"], ["1", "0"], ["1", "0"]),
+    (["true", "x"], ["true", "x"], ["true", "x"]),
+]
+
+
+def test_keys_take_the_type_of_the_truth(saved):
     """A key stands for a number or a bool where the truth is one, and for text where the truth is text."""
     scores = [(0.7, 0.3), (0.4, 0.6), (0.2, 0.8)]
-    data = jsonl([(truth[i % 2], dict(zip(keys, pair, strict=True))) for i, pair in enumerate(scores)])
-    expected = counted([(truth[i % 2], dict(zip(labels, pair, strict=True))) for i, pair in enumerate(scores)])
+    for truth, keys, labels in KEYS:
+        data = jsonl([(truth[i % 2], dict(zip(keys, pair, strict=True))) for i, pair in enumerate(scores)])
+        expected = counted([(truth[i % 2], dict(zip(labels, pair, strict=True))) for i, pair in enumerate(scores)])
 
-    assert expected.to_bytes() == saved(data, "--scores")
+        assert expected.to_bytes() == saved(data, "--scores"), (truth, keys)
 
 
 def test_keys_are_labels_written_so(saved):
@@ -155,26 +154,20 @@ def test_one_number_of_a_named_class(saved):
     assert expected == saved(as_text, "--scores", "p", *both)
 
 
-@pytest.mark.parametrize(
-    ("truth", "options", "positive"),
-    [
-        (0, ["--input", "jsonl", "--pos-label", "0"], 0),
-        (0, ["--pos-label", "0", "--labels", "[0, 1]"], 0),
-        ("0", ["--pos-label", "x", "--labels", "0,x"], "x"),
-    ],
-)
-def test_pos_label_takes_its_type(saved, truth, options, positive):
-    """A number on the command line is a number in JSON Lines and the label that is written so with --labels."""
-    state = sm.from_bytes(saved(jsonl([(truth, 0.7)]), "--scores", *options))
-
-    assert (positive, type(positive)) == (state.pos_label, type(state.pos_label))
+POSITIVE = [
+    (0, ["--input", "jsonl", "--pos-label", "0"], 0),
+    (0, ["--pos-label", "0", "--labels", "[0, 1]"], 0),
+    ("0", ["--pos-label", "x", "--labels", "0,x"], "x"),
+]
 
 
-def test_pos_label_of_csv_is_text(saved):
-    """In CSV every class is text."""
+def test_pos_label_takes_its_type(saved):
+    """A number on the command line is a number in JSON Lines and the label written so with --labels; CSV has text."""
+    for truth, options, positive in POSITIVE:
+        state = sm.from_bytes(saved(jsonl([(truth, 0.7)]), "--scores", *options))
+        assert (positive, type(positive)) == (state.pos_label, type(state.pos_label))
     data = b"y_true,p_0,p_1\n1,0.3,0.7\n0,0.6,0.4\n"
     state = sm.from_bytes(saved(data, "--input", "csv", "--scores", "p_*", "--pos-label", "1"))
-
     assert (state.pos_label, state.snapshot()["roc_auc"]) == ("1", 1.0)
 
 

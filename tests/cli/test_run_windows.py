@@ -8,8 +8,8 @@ import random
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.cli import counting
 
+pytestmark = pytest.mark.quick
 START = 1_700_000_000
 RNG = random.Random(4)
 RECORDS = [
@@ -66,11 +66,10 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("chunk", [7, 8192])
+@pytest.mark.usefixtures("small_pieces")
 @pytest.mark.parametrize(("options", "expected"), CASES)
-def test_state_is_that_of_the_library(cli, data, tmp_path, monkeypatch, options, expected, chunk):
-    """Windows and groups of the command line are those of the library, regardless of the size of a chunk."""
-    monkeypatch.setattr(counting, "CHUNK", chunk)
+def test_state_is_that_of_the_library(cli, data, tmp_path, options, expected):
+    """Windows and groups of the command line are those of the library, in chunks of a few records."""
     state = tmp_path / "state"
     result = cli("run", data, *options, "--state", state)
 
@@ -149,26 +148,25 @@ def test_groups_from_the_worst(cli, data):
     expected = fed(sm.ByGroup(sm.MetricSet()), group=LANDS).snapshot()
     worst, gap = [str(group) for group, _ in expected.worst("accuracy")], expected.gap("accuracy")
     report = cli("run", data, "--by", "land", "--metrics", "accuracy").out.splitlines()
-    found = json.loads(cli("run", data, "--by", "land", "--format", "json").out)
+    data_of_groups = json.loads(cli("run", data, "--by", "land", "--format", "json").out)
 
     rows = [line.split()[0] for line in report if line.split() and line.split()[0] in worst]
     assert worst == rows
     assert any("Largest difference" in line for line in report)
-    assert worst == found["worst_first"]["accuracy"]
-    assert {"size": gap.size, "lowest": str(gap.lowest), "highest": str(gap.highest)} == found["gaps"]["accuracy"]
+    assert worst == data_of_groups["worst_first"]["accuracy"]
+    assert {"size": gap.size, "lowest": str(gap.lowest), "highest": str(gap.highest)} == data_of_groups["gaps"][
+        "accuracy"
+    ]
 
 
-@pytest.mark.parametrize(
-    "written",
-    [START, float(START), str(START), "2023-11-14T22:13:20Z", "2023-11-14 22:13:20", "2023-11-14T23:13:20+01:00"],
-    ids=str,
-)
-def test_times_are_read_in_every_spelling(cli, tmp_path, written):
+def test_times_are_read_in_every_spelling(cli, tmp_path):
     """A time is a number of seconds, in quotes or not, or ISO 8601 text, which is in UTC unless it says otherwise."""
-    record = {"y_true": "a", "y_pred": "a", "at": {"ts": written}}
-    cli("run", "-", "--time-field", "at.ts", "--window", "1m", "--state", tmp_path / "state", stdin=lines([record]))
+    texts = ("2023-11-14T22:13:20Z", "2023-11-14 22:13:20", "2023-11-14T23:13:20+01:00")
+    for written in (START, float(START), str(START), *texts):
+        record = {"y_true": "a", "y_pred": "a", "at": {"ts": written}}
+        cli("run", "-", "--time-field", "at.ts", "--window", "1m", "--state", tmp_path / "state", stdin=lines([record]))
 
-    assert sm.from_bytes((tmp_path / "state").read_bytes()).latest == START
+        assert sm.from_bytes((tmp_path / "state").read_bytes()).latest == START, written
 
 
 def test_late_records_are_told(cli):
