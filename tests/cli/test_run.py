@@ -69,8 +69,6 @@ def test_every_format_gives_the_same_counts(cli, tmp_path):
             same = expected.to_bytes() == (tmp_path / "state").read_bytes()
             shown = json.loads(expected.snapshot().to_json()) == json.loads(result.out)
             failures += [] if (result.status, result.err, same, shown) == (0, "", True, True) else [(name, result)]
-            (tmp_path / "state").unlink()
-            (tmp_path / "state.files").unlink(missing_ok=True)
     assert not failures
     assert f"{expected.snapshot()}\n" == cli("run", "-", stdin=CSV).out
 

@@ -60,15 +60,17 @@ def test_compressed_input_is_recognised(cli, tmp_path, suffix):
         assert result.err.startswith(f"stream-metrics: {tmp_path / 'a.csv'}")
 
 
-def test_zstd_without_its_package(cli, monkeypatch):
+def test_missing_packages(cli, tmp_path, monkeypatch):
     """The error says what to install."""
-    for name in ("compression.zstd", "zstandard"):
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+    for name in ("compression.zstd", "zstandard", "pyarrow"):
         monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "stream_metrics.cli.tables", raising=False)
 
-    result = cli("run", "-", stdin=b"\x28\xb5\x2f\xfd rest")
-
-    assert (result.status, result.out) == (2, "")
-    assert 'pip install "stream-metrics[zstd]"' in result.err
+    packed = cli("run", "-", stdin=b"\x28\xb5\x2f\xfd rest")
+    for extra, result in (("zstd", packed), ("parquet", cli("run", tmp_path / "a.parquet"))):
+        assert (result.status, result.out) == (2, "")
+        assert f'pip install "stream-metrics[{extra}]"' in result.err
 
 
 FOREIGN = {

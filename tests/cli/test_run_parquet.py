@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import random
-import sys
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -14,8 +13,6 @@ import stream_metrics as sm
 
 pa = pytest.importorskip("pyarrow", reason="needs pyarrow")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow with Parquet")
-
-from stream_metrics.cli import tables  # noqa: E402 - needs pyarrow
 
 RNG = random.Random(5)
 N = 60
@@ -58,13 +55,6 @@ def pairs(y_true, y_pred):
     return counted(sm.MetricSet(), y_true, y_pred)
 
 
-@pytest.fixture(params=[8, 10**6], ids=["small batches", "one batch"])
-def _batches(monkeypatch, request):
-    """Read in batches of a few rows, and in one."""
-    monkeypatch.setattr(tables, "LEAST", 1)
-    monkeypatch.setattr(tables, "BATCH", 2 * request.param)
-
-
 LABELS = {
     "text": (pa.array(TEXT), pa.array(ANSWERS), TEXT, ANSWERS),
     "large text": (pa.array(TEXT, pa.large_string()), pa.array(ANSWERS, pa.large_string()), TEXT, ANSWERS),
@@ -89,17 +79,22 @@ LABELS = {
 }
 
 
-@pytest.mark.usefixtures("_batches")
-@pytest.mark.parametrize("kind", LABELS)
-def test_labels_of_every_type(cli, tmp_path, kind):
+def counts_as(cli, path, options, expected):
+    """Tell what a run of a file counts else than expected, also in batches of a few rows."""
+    state = path.with_name("state")
+    result = cli("run", path, *options, "--state", state)
+    same = result.err == "" and expected.to_bytes() == state.read_bytes()
+    return [] if (result.status, same) == (0, True) else [result]
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_labels_of_every_type(cli, tmp_path):
     """Labels keep their type, text is text, and null predictions are abstentions."""
-    y_true, y_pred, truths, answers = LABELS[kind]
-    state = tmp_path / "state"
-
-    result = cli("run", stored(tmp_path / "a.parquet", y_true=y_true, y_pred=y_pred), "--state", state)
-
-    assert (result.status, result.err) == (0, "")
-    assert pairs(truths, answers).to_bytes() == state.read_bytes()
+    failures = []
+    for kind, (y_true, y_pred, truths, answers) in LABELS.items():
+        path = stored(tmp_path / "a.parquet", y_true=y_true, y_pred=y_pred)
+        failures += [(kind, wrong) for wrong in counts_as(cli, path, (), pairs(truths, answers))]
+    assert not failures
 
 
 OTHERS = {"y_true": TEXT, "y_pred": ANSWERS, "land": LANDS, "w": WEIGHTS, "part": PARTS}
@@ -212,17 +207,16 @@ OPTIONS = {
 }
 
 
-@pytest.mark.usefixtures("_batches")
-@pytest.mark.parametrize("case", OPTIONS)
-def test_options(cli, tmp_path, case):
-    """Weights, groups, windows, labels, nested fields and scores of every form."""
-    columns, options, expected = OPTIONS[case]
-    state = tmp_path / "state"
-
-    result = cli("run", stored(tmp_path / "a.parquet", **columns), *options, "--state", state)
-
-    assert (result.status, result.err) == (0, "")
-    assert expected().to_bytes() == state.read_bytes()
+@pytest.mark.parametrize("pieces", ["small", "whole"])
+def test_options(cli, tmp_path, request, pieces):
+    """Weights, groups, windows, labels, nested fields and scores of every form, in one batch or in many."""
+    if pieces == "small":
+        request.getfixturevalue("small_pieces")
+    failures = []
+    for case, (columns, options, expected) in OPTIONS.items():
+        path = stored(tmp_path / "a.parquet", **columns)
+        failures += [(case, wrong) for wrong in counts_as(cli, path, options, expected())]
+    assert not failures
 
 
 DAYS = range(N)
@@ -240,33 +234,27 @@ CLOCKS = {
 }  # fmt: skip
 
 
-@pytest.mark.usefixtures("_batches")
-@pytest.mark.parametrize("kind", CLOCKS)
-def test_times(cli, tmp_path, kind):
+@pytest.mark.usefixtures("small_pieces")
+def test_times(cli, tmp_path):
     """Timestamps of any unit, dates, seconds and ISO 8601 text place a row in its window."""
-    column, times = CLOCKS[kind]
-    period = "20d" if kind == "days" else "60s"
-    expected = counted(sm.TimeWindow(sm.ByGroup(sm.MetricSet()), period, 20), TEXT, ANSWERS, t=times, group=LANDS)
-    path = stored(tmp_path / "a.parquet", y_true=TEXT, y_pred=ANSWERS, land=LANDS, at=column)
-    options = "--time-field", "at", "--window", period, "--panes", "20", "--by", "land"
+    failures = []
+    for kind, (column, times) in CLOCKS.items():
+        period = "20d" if kind == "days" else "60s"
+        expected = counted(sm.TimeWindow(sm.ByGroup(sm.MetricSet()), period, 20), TEXT, ANSWERS, t=times, group=LANDS)
+        path = stored(tmp_path / "a.parquet", y_true=TEXT, y_pred=ANSWERS, land=LANDS, at=column)
+        options = "--time-field", "at", "--window", period, "--panes", "20", "--by", "land"
+        result = cli("run", path, *options, "--state", tmp_path / "state")
 
-    result = cli("run", path, *options, "--state", tmp_path / "state")
-
-    assert result.status == 0
-    assert expected.to_bytes() == (tmp_path / "state").read_bytes()
-    assert 0 < sm.from_bytes((tmp_path / "state").read_bytes()).n <= N
-
-
-@pytest.mark.parametrize("name", ["a.pq", "a.PARQUET", "no extension"])
-def test_format_by_name_or_first_bytes(cli, tmp_path, name):
-    """Parquet is recognised by its extension, else by its first bytes."""
-    result = cli("run", stored(tmp_path / name, y_true=TEXT, y_pred=TEXT), "--format", "json", "--metrics", "accuracy")
-
-    assert (result.status, json.loads(result.out)["n"]) == (0, N)
+        same = expected.to_bytes() == (tmp_path / "state").read_bytes()
+        failures += [] if (result.status, same) == (0, True) and 0 < expected.n <= N else [(kind, result)]
+    assert not failures
 
 
 def test_folders_patterns_and_several_files(cli, tmp_path):
-    """A folder stands for its part files, a pattern for what it matches, and files add up."""
+    """A folder stands for its part files, a pattern for what it matches, files add up; first bytes tell the format."""
+    for name in ("a.pq", "a.PARQUET", "no extension"):
+        result = cli("run", stored(tmp_path / name, y_true=TEXT, y_pred=TEXT), "--format", "json")
+        assert (result.status, json.loads(result.out)["n"]) == (0, N)
     folder = tmp_path / "predictions"
     folder.mkdir()
     for at in range(3):
@@ -285,21 +273,7 @@ def test_folders_patterns_and_several_files(cli, tmp_path):
         assert pairs(TEXT, ANSWERS).to_bytes() == (tmp_path / name).read_bytes()
 
 
-def test_resume(cli, tmp_path):
-    """A saved state goes on with Parquet, and brings its configuration."""
-    half = N // 2
-    first = stored(tmp_path / "a.parquet", y_true=TEXT[:half], y_pred=ANSWERS[:half])
-    second = stored(tmp_path / "b.parquet", y_true=TEXT[half:], y_pred=ANSWERS[half:])
-    cli("run", first, "--state", tmp_path / "s", "--labels", "cat,dog,Kuh,emu")
-
-    result = cli("run", second, "--resume", tmp_path / "s", "--state", tmp_path / "s")
-
-    assert result.status == 0
-    expected = counted(sm.MetricSet(labels=["cat", "dog", "Kuh", "emu"]), TEXT, ANSWERS)
-    assert expected.to_bytes() == (tmp_path / "s").read_bytes()
-
-
-@pytest.mark.usefixtures("_batches")
+@pytest.mark.usefixtures("small_pieces")
 def test_running_values_after_every_n_records(cli, tmp_path):
     """--every prints after exactly so many records, across row groups, batches and files."""
     paths = [stored(tmp_path / f"{name}.parquet", y_true=TEXT, y_pred=TEXT[::-1]) for name in "ab"]
@@ -312,7 +286,7 @@ def test_running_values_after_every_n_records(cli, tmp_path):
     assert [line["accuracy"] for line in lines[:-1]] == [sum(right[:n]) / n for n in range(7, 2 * N, 7)]
 
 
-@pytest.mark.usefixtures("_batches")
+@pytest.mark.usefixtures("small_pieces")
 def test_bad_rows_are_named_and_skipped(cli, tmp_path):
     """A row without truth, or of no allowed label, ends the run by file and row; --skip-bad counts the others."""
     truths = [None if at in (20, 33) else label for at, label in enumerate(TEXT)]
@@ -362,19 +336,17 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_reasons(cli, tmp_path, case):
+def test_reasons(cli, tmp_path):
     """What is wrong with a row is said in the words of the other formats, and the row before it can be counted."""
-    columns, options, reason = BAD[case]
-    path = stored(tmp_path / "a.parquet", **{"y_true": ["a", "b"], "y_pred": ["a", "b"], **columns})
+    failures = []
+    for case, (columns, options, reason) in BAD.items():
+        path = stored(tmp_path / "a.parquet", **{"y_true": ["a", "b"], "y_pred": ["a", "b"], **columns})
+        result = cli("run", path, *options, "--skip-bad", "--format", "json")
+        skipped = json.loads(result.out)["skipped"]
 
-    result = cli("run", path, *options, "--skip-bad", "--format", "json")
-    report = json.loads(result.out)
-
-    assert result.status == 0
-    assert report["skipped"]["count"] == 1
-    assert report["skipped"]["first"][-1]["row"] == 2
-    assert reason in report["skipped"]["first"][-1]["reason"]
+        right = (result.status, skipped["count"], skipped["first"][-1]["row"]) == (0, 1, 2)
+        failures += [] if right and reason in skipped["first"][-1]["reason"] else [(case, result)]
+    assert not failures
 
 
 def test_scores_of_unnamed_classes(cli, tmp_path):
@@ -405,30 +377,22 @@ SCHEMAS = {
 }
 
 
-@pytest.mark.parametrize("case", SCHEMAS)
-def test_columns_that_do_not_fit(cli, tmp_path, case):
-    """A column that is missing, or of a type that does not fit its use, is refused before anything is counted."""
-    columns, options, reason = SCHEMAS[case]
-    path = stored(tmp_path / "a.parquet", **columns, y_pred=TEXT)
+def test_columns_that_do_not_fit(cli, tmp_path):
+    """A column that is missing, there twice, or of a type that does not fit its use, is refused before counting."""
+    failures = []
+    for case, (columns, options, reason) in SCHEMAS.items():
+        path = stored(tmp_path / "a.parquet", **columns, y_pred=TEXT)
+        result = cli("run", path, *options, "--skip-bad", "--state", tmp_path / "state")
 
-    result = cli("run", path, *options, "--skip-bad", "--state", tmp_path / "state")
-
-    assert (result.status, result.out) == (1, "")
-    assert result.err.startswith(f"stream-metrics: {path}: ")
-    assert reason in result.err
-    assert result.err.count("\n") == 1
+        right = (result.status, result.out, result.err.count("\n")) == (1, "", 1)
+        right = right and result.err.startswith(f"stream-metrics: {path}: ") and reason in result.err
+        failures += [] if right else [(case, result)]
+    assert not failures
     assert not (tmp_path / "state").exists()
 
-
-def test_a_name_that_is_there_twice(cli, tmp_path):
-    """Of two columns of one name neither is taken."""
     table = pa.Table.from_arrays([pa.array(TEXT)] * 3, ["y_true", "y_true", "y_pred"])
     pq.write_table(table, tmp_path / "a.parquet")
-
-    result = cli("run", tmp_path / "a.parquet")
-
-    assert result.status == 1
-    assert "column 'y_true' is there more than once" in result.err
+    assert "column 'y_true' is there more than once" in cli("run", tmp_path / "a.parquet").err
 
 
 def test_files_that_are_no_parquet(cli, tmp_path):
@@ -469,15 +433,3 @@ def test_what_parquet_does_not_go_with(cli, tmp_path):
         result = cli("run", *arguments, stdin=path.read_bytes())
         assert result.status == 1
         assert "is Parquet: --input parquet reads it" in result.err
-
-
-def test_without_pyarrow(cli, tmp_path, monkeypatch):
-    """Where pyarrow is missing, the extra is named."""
-    path = stored(tmp_path / "a.parquet", y_true=TEXT, y_pred=TEXT)
-    monkeypatch.delitem(sys.modules, "stream_metrics.cli.tables")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-
-    result = cli("run", path)
-
-    assert (result.status, result.out) == (2, "")
-    assert 'pip install "stream-metrics[parquet]"' in result.err
