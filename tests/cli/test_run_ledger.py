@@ -7,20 +7,13 @@ import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
-import time
-from itertools import pairwise
 
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.cli import counting
-from stream_metrics.cli.ranges import joined, overlap, without_ranges
 
 RNG = random.Random(4)
 PAIRS = [(RNG.choice("abc"), RNG.choice("abc")) for _ in range(600)]
-COMMAND = [sys.executable, "-m", "stream_metrics", "run"]
 
 
 @pytest.fixture(autouse=True)
@@ -91,20 +84,19 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_file_that_has_changed_is_an_error(cli, tmp_path, parts, change):
+def test_a_file_that_has_changed_is_an_error(cli, tmp_path, parts):
     """A file that was counted and then written again is refused, and the state stays as it is."""
-    alter, reason = CHANGES[change]
-    state = tmp_path / "s"
-    cli("run", *parts, "--state", state)
-    before = state.read_bytes()
-    alter(parts[1])
+    for at, (alter, reason) in enumerate(CHANGES.values()):
+        state = tmp_path / "s"
+        cli("run", parts[at], "--state", state)
+        before = state.read_bytes()
+        alter(parts[at])
 
-    result = cli("run", *parts, "--resume", state, "--state", state)
+        result = cli("run", parts[at], "--resume", state, "--state", state)
 
-    assert (result.status, result.out) == (1, "")
-    assert result.err.startswith(f"stream-metrics: {parts[1]}: {reason}")
-    assert before == state.read_bytes()
+        assert (result.status, result.out) == (1, "")
+        assert result.err.startswith(f"stream-metrics: {parts[at]}: {reason}")
+        assert before == state.read_bytes()
 
 
 def test_merged_lists(cli, tmp_path, parts):
@@ -140,45 +132,34 @@ def test_a_list_of_another_state(cli, tmp_path, parts):
         assert "t.files: is not a list of counted files" in damaged.err
 
 
-@pytest.mark.parametrize("content", [b"my notes", b"", b"[1]"])
-def test_a_file_that_is_no_list_is_not_replaced(cli, tmp_path, parts, content):
+def test_a_file_that_is_no_list_is_not_replaced(cli, tmp_path, parts):
     """Where a file of another kind lies in the place of the list, the run is refused before it counts."""
-    (tmp_path / "s.files").write_bytes(content)
+    for content in (b"my notes", b"", b"[1]"):
+        (tmp_path / "s.files").write_bytes(content)
+        for command in (("run", parts[0], "--state", tmp_path / "s"), ("merge", tmp_path / "s", "-o", tmp_path / "s")):
+            result = cli(*command)
 
-    for command in (("run", parts[0], "--state", tmp_path / "s"), ("merge", tmp_path / "s", "-o", tmp_path / "s")):
-        result = cli(*command)
-
-        assert (result.status, result.out) == (1, "")
-        assert "s.files: is not a list of counted files" in result.err
-    assert (tmp_path / "s.files").read_bytes() == content
+            assert (result.status, result.out) == (1, "")
+            assert "s.files: is not a list of counted files" in result.err
+        assert (tmp_path / "s.files").read_bytes() == content
 
 
-def test_bad_records_are_reported_once(cli, tmp_path, monkeypatch):
+def test_bad_records_are_reported_once(cli, tmp_path):
     """A run that goes on after Ctrl-C does not report, or end at, the bad records of the part that was read."""
     path = fill(tmp_path / "a.jsonl", PAIRS)
     lines = path.read_text().splitlines(keepends=True)
     lines[5] = lines[500] = "[]\n"
     path.write_text("".join(lines))
-    monkeypatch.setattr(counting, "CHUNK", 50)
-    usual = counting.Counter._count
-
-    def interrupt(self, rows):
-        usual(self, rows)
-        if self.counted > 200:
-            signal.raise_signal(signal.SIGINT)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(counting.Counter, "_count", interrupt)
-        assert cli("run", path, "--skip-bad", "--state", tmp_path / "s").status == 130
+    first = cli("run", path, "--skip-bad", "--every", 50, "--state", tmp_path / "s", interrupt_after=5)
+    assert first.status == 130
 
     ended = cli("run", path, "--resume", tmp_path / "s")
     assert f"{path}, line 501: " in ended.err
     rest = cli("run", path, "--resume", tmp_path / "s", "--skip-bad", "--format", "json")
-    assert json.loads(rest.out)["skipped"]["count"] == 1
-    assert json.loads(rest.out)["n"] == 598
+    assert (json.loads(rest.out)["skipped"]["count"], json.loads(rest.out)["n"]) == (1, 598)
 
 
-def test_a_crash_between_the_list_and_the_state(cli, tmp_path, parts, monkeypatch):
+def test_a_crash_between_the_list_and_the_state(cli, tmp_path, parts):
     """If the list was written and the state was not, the list fits the old state, and the run can be repeated."""
     state = tmp_path / "s"
     cli("run", parts[0], "--state", state)
@@ -205,8 +186,9 @@ def test_a_state_from_elsewhere_replaces_the_list(cli, tmp_path, parts):
     assert counted(PAIRS[:200] + PAIRS) == state.read_bytes()
 
 
+@pytest.mark.usefixtures("small_pieces")
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
-def test_an_interrupted_run_goes_on(cli, tmp_path, monkeypatch, form):
+def test_an_interrupted_run_goes_on(cli, tmp_path, form):
     """After Ctrl-C at any record, runs with one process or two count the rest, and no record twice."""
     paths = [tmp_path / f"{at}.{form}" for at in range(2)]
     for path, pairs in zip(paths, (PAIRS[:350], PAIRS[350:]), strict=True):
@@ -215,78 +197,17 @@ def test_an_interrupted_run_goes_on(cli, tmp_path, monkeypatch, form):
             pq = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow with Parquet")
             columns = {"y_true": [a for a, _ in pairs], "y_pred": [b for _, b in pairs]}
             pq.write_table(pa.table(columns), path, row_group_size=40)
-            monkeypatch.setattr("stream_metrics.cli.tables.LEAST", 1)
-            monkeypatch.setattr("stream_metrics.cli.tables.BATCH", 14)
         else:
             fill(path, pairs, form)
-    monkeypatch.setattr(counting, "CHUNK", 9)
-    for stop in (1, 2, 17, 38, 39, 40, 60):
+    for stop, jobs in ((2, 1), (6, 1), (39, 2), (40, 1), (62, 1)):
         state = tmp_path / f"s{stop}"
-        calls = []
-        with monkeypatch.context() as patch:
-            name = "_count_batch" if form == "parquet" else "_count"
-            usual = getattr(counting.Counter, name)
+        order = ("run", *paths, "--state", state)
+        assert cli(*order, "--every", 9, interrupt_after=stop).status == 130
+        resume = ("--resume", state)
+        assert cli(*order, *resume, "--every", 5, interrupt_after=3).status == 130
+        assert 9 * (stop - 1) < sm.from_bytes(state.read_bytes()).n < 600
 
-            def interrupt(self, batch, usual=usual, calls=calls, stop=stop):
-                usual(self, batch)
-                calls.append(1)
-                if len(calls) == stop:
-                    signal.raise_signal(signal.SIGINT)
-
-            patch.setattr(counting.Counter, name, interrupt)
-            first = cli("run", *paths, "--state", state, "--jobs", "1")
-        assert first.status == 130
-        n = sm.from_bytes(state.read_bytes()).n
-        assert 0 < n < 600
-
-        rest = cli("run", *paths, "--resume", state, "--state", state, "--jobs", "1" if stop < 40 else "2")
+        rest = cli(*order, *resume, "--jobs", jobs)
         assert rest.status == 0
         assert counted(PAIRS) == state.read_bytes()
         assert "counted before" in cli("run", *paths, "--resume", state).err
-
-
-@pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_ctrl_c_and_again(tmp_path, jobs):
-    """Real processes that are interrupted again and again count every record of large files once in the end."""
-    pairs = PAIRS * 400
-    paths = [fill(tmp_path / f"{at}.csv", pairs, "csv") for at in range(3)]
-    state, resume, ends = tmp_path / "s", [], []
-    for wait in (0.9, 1.1, 1.3, None):
-        command = [*COMMAND, *map(str, paths), "--jobs", jobs, "--state", str(state), *resume]
-        with subprocess.Popen(
-            command,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        ) as process:
-            if wait is not None:
-                time.sleep(wait)
-                os.killpg(process.pid, signal.SIGINT)
-            process.communicate(timeout=60)
-        ends.append(process.returncode)
-        if state.exists():
-            resume = ["--resume", str(state)]
-
-    assert ends[-1] == 0
-    assert set(ends) <= {0, 130, -signal.SIGINT}
-    assert counted(pairs * 3) == state.read_bytes()
-
-
-def test_ranges():
-    """Ranges are joined where they meet, and taken out of others, as sets of numbers are."""
-    for _ in range(500):
-        ranges = [(a := RNG.randrange(20), a + RNG.randrange(1, 6)) for _ in range(RNG.randrange(5))]
-        numbers = {x for a, b in ranges for x in range(a + 1, b + 1)}
-        after, until = sorted(RNG.sample(range(26), 2))
-
-        together = joined(ranges)
-
-        assert {x for a, b in together for x in range(a + 1, b + 1)} == numbers
-        assert all(b < c for (_, b), (c, _) in pairwise(together))
-        assert overlap(ranges, [(after, until)]) == bool(numbers & set(range(after + 1, until + 1)))
-        rest = without_ranges(after, until, together)
-        assert {x for a, b in rest for x in range(a + 1, b + 1)} == set(range(after + 1, until + 1)) - numbers
-    assert joined([(5, None), (0, 3), (3, 4), (4, 9)]) == ((0, None),)
-    assert without_ranges(0, 9, ((2, 3), (5, None))) == [(0, 2), (3, 5)]

@@ -40,9 +40,25 @@ class Result(NamedTuple):
     err: str
 
 
-def run_command(*arguments: Any, stdin: bytes | None = b"") -> Result:
-    """Run a command line in this process, with bytes for its stdin; None closes it."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
+class Output(io.TextIOWrapper):
+    """What a command prints; after some lines Ctrl-C comes."""
+
+    def __init__(self, interrupt_after: int = 0) -> None:
+        super().__init__(io.BytesIO(), "utf-8", newline="")
+        self._left = interrupt_after
+
+    def write(self, text: str) -> int:
+        """Take a text."""
+        length = super().write(text)
+        before, self._left = self._left, self._left - text.count("\n")
+        if before > 0 >= self._left:
+            signal.raise_signal(signal.SIGINT)
+        return length
+
+
+def run_command(*arguments: Any, stdin: bytes | None = b"", interrupt_after: int = 0) -> Result:
+    """Run a command line in this process; None is a closed stdin, and Ctrl-C can come after some lines of output."""
+    out, err = Output(interrupt_after), Output()
     before, sys.stdin = sys.stdin, None if stdin is None else io.TextIOWrapper(io.BytesIO(stdin))  # type: ignore[assignment]
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
