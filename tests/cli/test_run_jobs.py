@@ -29,7 +29,7 @@ SCORES = [{"a": x / 4, "b": 1 - x / 4} for x in (RNG.randrange(5) for _ in range
 WEIGHTS = [RNG.choice([0.1, 1.0, 0.7]) for _ in range(N)]
 COLUMNS = {"y_true": TRUTHS, "y_pred": ANSWERS, "land": LANDS, "t": TIMES, "scores": SCORES, "w": WEIGHTS}
 FILES, ROWS = 256, 1 << 20
-PROGRESS = re.compile(rb" *\d+% \[[#.]{24}\]  [\d ]+ records  [\d ]+/s  \d+:\d\d left")
+PROGRESS = re.compile(rb" *\d+% \[[#.]{24}\]  [\d ]+ records  [\d ]+/s  [\d:]+ left")
 
 
 def stored(path, **columns):
@@ -298,12 +298,13 @@ def test_progress_of_all_workers(request, kind):
     ours, theirs = pty.openpty()
     with start_command("run", folder, "--jobs", 2, stderr=theirs, stdout=subprocess.DEVNULL) as process:
         os.close(theirs)
-        drawn = b""
+        drawn, interrupted = b"", False
         with contextlib.suppress(OSError):  # the other side has ended
             while block := os.read(ours, 10_000):
                 drawn += block
-                if b"left" in drawn and process.poll() is None:
+                if b"left" in drawn and not interrupted:
                     process.send_signal(signal.SIGINT)
+                    interrupted = True
     os.close(ours)
 
     assert PROGRESS.search(drawn)
