@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -52,6 +54,28 @@ def test_broken_pipe_is_quiet():
         process.wait(timeout=60)
 
     assert (process.returncode, err) == (141, b"")
+
+
+@posix
+def test_the_line_of_progress_is_wiped_out():
+    """On a terminal it is drawn while records come, and nothing of it is left when the report comes."""
+    ours, theirs = os.openpty()
+    drawn = b""
+    with start_command("run", "-", stderr=theirs) as process:
+        os.close(theirs)
+        while b" records  " not in drawn:
+            process.stdin.write(RECORD * 1000)
+            process.stdin.flush()
+            if select.select([ours], [], [], 0)[0]:
+                drawn += os.read(ours, 10_000)
+        out, _ = process.communicate(timeout=60)
+        with contextlib.suppress(OSError):  # the other side has ended
+            while block := os.read(ours, 10_000):
+                drawn += block
+    os.close(ours)
+
+    assert drawn.endswith(b"\r\x1b[K")
+    assert b"samples, " in out
 
 
 # What a process does before and after the command that its arguments are; the last line on stderr is what it found.
