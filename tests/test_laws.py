@@ -1,7 +1,6 @@
-"""Every law of `stream_metrics.testing`, for every kind of state, configuration and stream of samples.
+"""Every law of `stream_metrics.testing`, for every kind of state, set, window and group; a few kinds are quick.
 
-Windows, groups, counts of the monitor and detectors run the laws next to their own tests, because their samples need
-times, groups or outcomes.
+Rolling windows and detectors, which do not merge, and counts of the monitor run the laws next to their own tests.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.rank_streams import SPECIAL, binary, several
+from support.timed_streams import Named, keys, samples, times
 
 import stream_metrics as sm
 from stream_metrics import testing
@@ -59,20 +59,13 @@ def rows_of_scores() -> testing.Samples:
     return st.tuples(truth, st.one_of(mappings, rows, st.none()), testing.weights())
 
 
-class UnitFirst(sm.Comparison):
-    """A comparison whose first argument is the unit, so that samples have one."""
-
-    def update(self, unit: Any, y_true: Any, pred_a: Any, pred_b: Any) -> None:  # type: ignore[override]
-        """Count one sample."""
-        super().update(y_true, pred_a, pred_b, unit=unit)
-
-    def update_many(self, unit: Any, y_true: Any, pred_a: Any, pred_b: Any) -> None:  # type: ignore[override]
-        """Count a batch."""
-        super().update_many(y_true, pred_a, pred_b, unit=unit)
+def of_units(drawn: testing.Samples) -> testing.Samples:
+    """Put units after samples; a few have none."""
+    units = st.sampled_from([None, 0, True, 2.5, "a", b"a", (1, "x"), *range(9)])
+    return st.tuples(units, drawn).map(lambda pair: (*pair[1], pair[0]))
 
 
 any_label = st.one_of(testing.labels(), st.none())
-one_score = st.tuples(st.sampled_from([True, False, 1, 0.0, False]), rounded_probabilities(), testing.weights())
 equal_weights = st.tuples(
     st.sampled_from(["a", "b", "c"]), st.lists(st.floats(0, 1), min_size=3, max_size=3), st.just(1)
 )
@@ -81,26 +74,27 @@ PROBABILITIES = pool([0.0, -0.0, 1.0, 0.5, 0.25, 1 / 3, 1e-300, 1 - 2.0**-53, 0.
 STATES: dict[str, tuple[Callable[[], Any], Any]] = {
     "matrix": (sm.ConfusionMatrix, testing.samples()),
     "matrix, other": (lambda: sm.ConfusionMatrix(labels=["a", True, 2.5], other=0), testing.samples()),
-    "matrix, text": (sm.ConfusionMatrix, st.tuples(text, text)),
     "matrix, numbers": (
         sm.ConfusionMatrix,
         st.tuples(st.integers(-3, 3), st.one_of(st.integers(-3, 3), st.booleans(), st.just(1.0)), testing.weights()),
     ),
-    "matrix, one class": (sm.ConfusionMatrix, st.tuples(st.just("a"), st.just("a"), testing.weights())),
-    "matrix, heavy": (sm.ConfusionMatrix, heavy),
-    "matrix, unweighted": (sm.ConfusionMatrix, testing.samples(weighted=False)),
-    "matrix, fixed": (lambda: sm.ConfusionMatrix(labels=["c", "a", "b", ""]), heavy),
-    "MCC": (sm.MCC, testing.samples()),
+    "matrix, fixed, heavy": (lambda: sm.ConfusionMatrix(labels=["c", "a", "b", ""]), heavy),
+    "MCC": (sm.MCC, testing.samples(weighted=False)),
     "FBeta": (lambda: sm.FBeta(2.0, pos_label="a", zero_division=1.0), testing.samples()),
     "ROCAUC": (sm.ROCAUC, binary()),
     "HandTillAUC": (sm.HandTillAUC, PROBABILITIES),
     "HandTillAUC, coarse": (lambda: sm.HandTillAUC(buckets=2, sample=1), pool(SPECIAL)),
     "CrossEntropy": (sm.CrossEntropy, PROBABILITIES),
     "AveragePrecision": (lambda: sm.AveragePrecision(pos_label="a"), several()),
-    "TopKAccuracy": (lambda: sm.TopKAccuracy(3), PROBABILITIES),
+    "ranks, pairs": (sm.RankSketch, several()),
+    "ranks, no pairs": (lambda: sm.RankSketch(pos_label="a", pairs=False), several(weighted=False)),
+    "ranks, binary": (lambda: sm.RankSketch(8, 4, pairs=False), binary()),
+    "ranks, coarse pairs": (lambda: sm.RankSketch(2, 1), several()),
+    "ranks, coarse": (lambda: sm.RankSketch(3, 2, "a", pairs=False), several(weighted=False)),
+    "losses": (lambda: sm.ProbabilityLosses(classes=CLASSES), rows_of_scores()),
+    "losses, squares": (lambda: sm.ProbabilityLosses(classes=["a", "b", "c"]), equal_weights),
     "set": (lambda: sm.MetricSet(["accuracy", "macro_f1"], labels=["b", "a"], other="z"), testing.samples()),
     "set of scores": (lambda: sm.MetricSet(scores=True), testing.soft_samples()),
-    "set of scores, coarse": (lambda: sm.MetricSet(scores=True, buckets=2, sample=1), PROBABILITIES),
     "set of any scores": (
         lambda: sm.MetricSet(scores="any"), testing.soft_samples(st.sampled_from(SPECIAL), weighted=False),
     ),
@@ -109,15 +103,10 @@ STATES: dict[str, tuple[Callable[[], Any], Any]] = {
         PROBABILITIES,
     ),
     "set of scores, fixed": (lambda: sm.MetricSet(scores=True, labels=FIXED), fixed_samples()),
-    "losses": (lambda: sm.ProbabilityLosses(classes=CLASSES), rows_of_scores()),
-    "losses, one score": (lambda: sm.ProbabilityLosses(classes=CLASSES), one_score),
-    "losses, squares": (lambda: sm.ProbabilityLosses(classes=["a", "b", "c"]), equal_weights),
     "comparison": (sm.Comparison, st.tuples(testing.labels(), any_label, any_label, testing.weights())),
-    "comparison, unweighted": (lambda: sm.Comparison("old", "new", folds=5), st.tuples(text, text, text)),
     "comparison, fixed": (
         lambda: sm.Comparison(labels=["c", "a", "b", ""]), st.tuples(text, text, st.one_of(text, st.none())),
     ),
-    "comparison, units": (lambda: UnitFirst(folds=3), st.tuples(testing.labels(), text, text, text)),
     "comparison, scores": (
         lambda: sm.Comparison(scores=True, folds=3),
         st.tuples(st.booleans(), testing.probabilities(), st.one_of(testing.probabilities(), st.none())),
@@ -127,17 +116,45 @@ STATES: dict[str, tuple[Callable[[], Any], Any]] = {
         st.tuples(st.sampled_from(["a", "b"]), mapping, mapping),
     ),
 }  # fmt: skip
-for size in ((2, 1), (3, 2), (8, 4), (1024, 512)):
-    for pairs in (True, False):
-        name = f"ranks {size} {'pairs' if pairs else 'no pairs'}"
-        for weighted in (True, False):
-            suffix = "" if weighted else ", unweighted"
-            STATES[f"{name}, binary{suffix}"] = (
-                lambda size=size, pairs=pairs: sm.RankSketch(*size, pairs=pairs), binary(weighted=weighted),
-            )  # fmt: skip
-            STATES[f"{name}, several{suffix}"] = (
-                lambda size=size, pairs=pairs: sm.RankSketch(*size, "a", pairs), several(weighted=weighted),
-            )  # fmt: skip
+NAMED: dict[str, tuple[str, Callable[[], Any], Any]] = {
+    "set of units": ("unit", sm.MetricSet, of_units(testing.samples())),
+    "set of scores of units": ("unit", lambda: sm.MetricSet(scores=True), of_units(PROBABILITIES)),
+    "MacroF1 of units": ("unit", sm.MacroF1, of_units(st.tuples(text, text))),
+    "ROCAUC of units": ("unit", sm.ROCAUC, of_units(binary())),
+    "CrossEntropy of units": ("unit", sm.CrossEntropy, of_units(PROBABILITIES)),
+    "comparison, units": ("unit", lambda: sm.Comparison(folds=3), st.tuples(text, text, text, testing.labels())),
+    "window": ("t", lambda: sm.TimeWindow(sm.MetricSet(), 4, 4, 1.5), samples(times())),
+    "window of coarse scores": (
+        "t", lambda: sm.TimeWindow(sm.MetricSet(scores=True, buckets=2, sample=1), 3, 3), samples(times(), scores=True),
+    ),
+    "window of groups": (
+        "t group", lambda: sm.TimeWindow(sm.ByGroup(sm.Accuracy(), max_groups=2), 4, 4, 1), samples(times(), keys()),
+    ),
+    "groups of scores": ("group", lambda: sm.ByGroup(sm.MetricSet(scores=True)), samples(keys(), scores=True)),
+    "groups, folded": ("group", lambda: sm.ByGroup(sm.MetricSet(), max_groups=1), samples(keys())),
+    "groups of windows": (
+        "t group", lambda: sm.ByGroup(sm.TimeWindow(sm.MetricSet(), 4, 4, 1)), samples(times(), keys()),
+    ),
+    "groups of fading": (
+        "t group", lambda: sm.ByGroup(sm.Fading(sm.MetricSet(), "100ms"), max_groups=2),
+        samples(times(), keys(), most=1e6),
+    ),
+    "fading": ("t", lambda: sm.Fading(sm.MetricSet(), "100ms"), samples(times(), most=1e6)),
+    "fading of scores": (
+        "t", lambda: sm.Fading(sm.MetricSet(scores=True), "200ms"), samples(times(), scores=True, most=1e3),
+    ),
+    "fading of groups": (
+        "t group", lambda: sm.Fading(sm.ByGroup(sm.MCC(), 2), "80ms"), samples(times(), keys(), most=1e6),
+    ),
+}  # fmt: skip
+STATES |= {
+    name: (lambda names=names, make=make: Named(make(), *names.split()), drawn)
+    for name, (names, make, drawn) in NAMED.items()
+}
+QUICK = {
+    "matrix", "matrix, other", "HandTillAUC", "ranks, coarse pairs", "losses", "set of scores of units", "comparison",
+    "window", "groups, folded", "fading",
+}  # fmt: skip
 
 
 def is_coarse(state: Any) -> bool:
@@ -146,7 +163,7 @@ def is_coarse(state: Any) -> bool:
 
 
 CASES = [
-    pytest.param(law, *case, id=f"{law.__name__}-{state}")
+    pytest.param(law, *case, id=f"{law.__name__}-{state}", marks=[pytest.mark.quick] if state in QUICK else [])
     for state, case in STATES.items()
     for law in testing.LAWS
     if not (law.__name__ == "revert_undoes" and is_coarse(case[0]()))
@@ -159,24 +176,28 @@ def test_law(law: testing.Law, make: Callable[[], Any], samples: Any) -> None:
     law(make, samples)
 
 
-def test_check_runs_every_law() -> None:
-    """`check` runs all laws on a state."""
-    testing.check(lambda: sm.Accuracy(labels=["a", "b", "c", ""]), st.tuples(text, text))
-
-
-@pytest.mark.parametrize(("hard", "weighted"), [(True, True), (False, False)])
-def test_every_form_is_drawn(hard: bool, weighted: bool) -> None:
+def test_every_form_is_drawn_and_check_runs_every_law() -> None:
     """The strategy draws mappings, numbers, abstentions and, if asked for, labels; a set counts them all."""
-    kinds: set[type] = set()
-    metrics = sm.MetricSet(scores=True)
+    testing.check(lambda: sm.Accuracy(labels=["a", "b", "c", ""]), st.tuples(text, text))
+    for hard, weighted in ((True, True), (False, False)):
+        kinds: set[type] = set()
+        metrics = sm.MetricSet(scores=True)
 
-    @settings(max_examples=60, database=None, derandomize=True)
-    @given(testing.soft_samples(hard=hard, weighted=weighted))
-    def draw(sample: tuple[Any, ...]) -> None:
-        assert len(sample) == 2 + weighted
-        kinds.add(type(sample[1]))
-        metrics.update(*sample)
+        @settings(max_examples=60, database=None, derandomize=True)
+        @given(testing.soft_samples(hard=hard, weighted=weighted))
+        def draw(sample: tuple[Any, ...]) -> None:
+            assert len(sample) == 2 + weighted  # noqa: B023
+            kinds.add(type(sample[1]))  # noqa: B023
+            metrics.update(*sample)  # noqa: B023
 
-    draw()
-    assert kinds >= {dict, float, type(None)}
-    assert (kinds - {dict, float, type(None)} != set()) is hard
+        draw()
+        assert kinds >= {dict, float, type(None)}
+        assert (kinds - {dict, float, type(None)} != set()) is hard
+
+
+def test_only_states_that_can_undo_have_revert() -> None:
+    """The laws skip `revert` where there is none: in windows, fading states, comparisons and folded groups."""
+    without = {name for name, (make, _) in STATES.items() if not hasattr(make(), "revert")}
+    assert without == {name for name in STATES if name.startswith(("comparison", "window", "fading"))} | {
+        "groups, folded", "groups of windows", "groups of fading",
+    }  # fmt: skip
