@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from stream_metrics.metrics import classes
-from stream_metrics.metrics.metric import Metric
+import stream_metrics as sm
 
 __all__ = ["CLASSES"]
 
-CLASSES: dict[str, type[Metric]] = {name: getattr(classes, name) for name in classes.__all__}
+PUBLIC = {name: getattr(sm, name) for name in sm.__all__}
+CLASSES: dict[str, type[sm.Metric]] = {
+    name: each
+    for name, each in PUBLIC.items()
+    if isinstance(each, type) and issubclass(each, sm.Metric) and each is not sm.Metric
+}

@@ -1,18 +1,16 @@
-"""Shared by the tests of the river adapter: a data set, models, predictions of one, an adapter of each kind."""
+"""Shared by the tests of the river adapter: data, a model, its predictions, an adapter of each kind, every class."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from river import (
-    datasets,
-    linear_model,
-    preprocessing,
-)
+from river import datasets, linear_model, preprocessing
 
 import stream_metrics as sm
 from stream_metrics.integrations.river import as_river
+from support.metric_classes import CLASSES
 
 ADAPTED = [  # what only the adapter can be, and a metric of each sort
     lambda: as_river(sm.MCC()),
@@ -54,3 +52,16 @@ def fed(metric: Any, outcomes: Any) -> Any:
         y_pred = max(probabilities, key=probabilities.get) if metric.requires_labels else probabilities
         metric.update(y_true=truth, y_pred=y_pred)
     return metric
+
+
+def every_class(labels: list[Any], scored: bool = True) -> Iterator[tuple[str, type[sm.Metric], dict[str, Any]]]:
+    """Yield every metric class, or every one of labels, with arguments for these labels, the first one positive."""
+    needed = {
+        "GeneralF1": {"average": "power", "p": 2.0},
+        "GeneralFowlkesMallows": {"average": "power", "p": -1.0},
+        "WeightedBalancedAccuracy": {"weights": {label: 1.0 + at for at, label in enumerate(labels)}},
+    }
+    for name, cls in CLASSES.items():
+        if scored or cls.requires_labels:
+            positive = {"pos_label": labels[0]} if cls.row.kind == "per_class" else {}
+            yield name, cls, {**positive, **needed.get(name, {})}
