@@ -1,122 +1,235 @@
-"""Bytes of windows, fading states and groups: a state writes the bytes that it was read from; others are refused."""
+"""Bytes that no window, fading state, group or aggregate would have written are refused."""
 
 from __future__ import annotations
 
-import random
-import zlib
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from support.changed_bytes import bytes_of, content_of, listed, rewritten
+from support.refusals import refused
+from support.wire_mutants import fuzz
 
 import stream_metrics as sm
-from stream_metrics.states.limits import MOST
-from stream_metrics.wire import MAGIC, VERSION, Portable, encoded
+
+MOST = 2**63 - 3  # samples that a state can count
 
 
-def window() -> sm.TimeWindow:
-    """Return a window with panes, one of them late."""
-    made = sm.TimeWindow(sm.MetricSet(), "30s", 3, "5s")
+def rolling() -> sm.Rolling:
+    """Return a window of three samples."""
+    state = sm.Rolling(sm.MCC(), 5)
+    state.update_many(["a", "b", "c"], ["a", None, "b"])
+    return state
+
+
+def timed() -> sm.TimeWindow:
+    """Return a window of three panes."""
+    state = sm.TimeWindow(sm.Accuracy(), 30, 3, 5)
+    state.update_many(["a"] * 3, ["b"] * 3, t=[1, 12, 25])
+    return state
+
+
+def late() -> sm.TimeWindow:
+    """Return a window with panes, one of which got a sample late."""
+    state = sm.TimeWindow(sm.MetricSet(), "30s", 3, "5s")
     for t in (1, 12, 25, 3):
-        made.update("a", "b", t=t)
-    return made
+        state.update("a", "b", t=t)
+    return state
 
 
 def groups() -> sm.ByGroup:
     """Return groups of every type of key, some of them folded."""
-    made = sm.ByGroup(sm.MetricSet(), 4)
+    state = sm.ByGroup(sm.MetricSet(), 4)
     for key in ("a", 1, True, 2.5, b"x", ("y", 1), 7, "b"):
-        made.update("a", "b", group=key)
-    return made
+        state.update("a", "b", group=key)
+    return state
 
 
 def fading() -> sm.Fading:
     """Return a state of two stretches."""
-    made = sm.Fading(sm.MetricSet(), "1s")
+    state = sm.Fading(sm.MetricSet(), "1s")
     for t in (0, 39, 41, 45):
-        made.update("a", "b", t=t)
-    return made
+        state.update("a", "b", t=t)
+    return state
 
 
 def nested() -> sm.ByGroup:
     """Return groups of windows."""
-    made = sm.ByGroup(sm.TimeWindow(sm.Accuracy(), "30s", 3))
+    state = sm.ByGroup(sm.TimeWindow(sm.Accuracy(), "30s", 3))
     for t in range(40):
-        made.update(t % 3, t % 2, group=t % 2 == 0, t=t)
-    return made
+        state.update(t % 3, t % 2, group=t % 2 == 0, t=t)
+    return state
 
 
-def changed(content: Any, rng: random.Random) -> Any:
-    """Return the content with one thing in it changed: another value, one less, one twice, two in turn."""
-    if isinstance(content, list | tuple) and content and rng.random() < 0.85:
-        items, at = list(content), rng.randrange(len(content))
-        kind = rng.random()
-        if kind < 0.8:
-            items[at] = changed(items[at], rng)
-        elif kind < 0.9:
-            del items[at]
-        else:
-            items.insert(at, items[rng.randrange(len(items))])
-        return items
-    others = [
-        None,
-        True,
-        False,
-        -1,
-        0,
-        1,
-        2,
-        60,
-        10**9,
-        3 * 10**10,
-        2**62,
-        2**70,
-        0.5,
-        "",
-        "a",
-        "set",
-        b"",
-        [],
-        [[]],
-        [0],
-    ]
-    return rng.choice(others)
+def put(*path: Any) -> Callable[[list[Any]], None]:
+    """Return what replaces the item of a content at a path by the last argument."""
+    *places, last, value = path
+
+    def change(content: Any) -> None:
+        for at in places:
+            content = content[at]
+        content[last] = value
+
+    return change
 
 
-@pytest.mark.parametrize("make", [window, groups, fading, nested])
-def test_changed_bytes_are_refused_or_read_as_they_stand(make: Callable[[], Portable]) -> None:
-    """Three thousand changes to the content, with a right checksum: a DecodeError, or a state that writes the same."""
-    rng, state = random.Random(2), make()
-    content, refused = state._content(), 0
-    for _ in range(3000):
-        body = encoded([state.KIND, changed(content, rng)])
-        data = MAGIC + bytes([VERSION]) + zlib.crc32(body).to_bytes(4, "little") + body
+CHANGES: dict[str, tuple[Callable[[], Any], list[Callable[[list[Any]], Any]]]] = {
+    "rolling": (rolling, [
+        *(put(0, x) for x in (1, 0, "5")), put(1, ["nothing", []]), put(1, listed(content_of(rolling()))),
+        lambda c: c[1][1].__setitem__(1, content_of(rolling().state)[1]),  # a configuration that has counted
+        lambda c: c[2].append("never used"), lambda c: c[3].pop(), put(3, 0, 99), put(3, 0, -1),
+        *(put(4, 0, x) for x in ([[0], [0.5]], [0, 0, []], [0, 0, [["group", 0]]], 0.5)),
+        *(put(5, x) for x in ([1, 1, 1], [1.0, 2, 2], [-1, 2, 2])), lambda c: c.append([]), lambda c: c.clear(),
+    ]),
+    "timed": (timed, [
+        put(1, 7), put(2, 0), put(3, -1), put(4, []), put(4, [25 * 10**9, 1]), put(4, [10**9]), put(4, [2**70]),
+        put(5, 1), lambda c: c[6].reverse(), lambda c: c[6].append(c[6][0]), put(6, 0, 0, 9), put(6, 0, 0, -9),
+        put(6, 0, 0, True), lambda c: c[6].__setitem__(0, [0, c[0][1]]),
+    ]),
+    "fading": (fading, [
+        put(1, 1), put(2, 0), put(3, []), put(3, [45 * 10**9, 1]), put(3, [10**12]), put(3, [1.0]),
+        lambda c: c[4].reverse(), lambda c: c[4].pop(0), lambda c: c[4].append(c[4][1]), put(4, 0, 0, 5),
+        lambda c: c[4].__setitem__(slice(None), [[0, c[4][1][1]], [1, c[4][0][1]]]),  # the first has fewer samples
+        lambda c: c[4].__setitem__(1, [1, c[0][1]]),
+    ]),
+    "groups": (groups, [
+        put(1, []), put(1, [0]), put(1, [True]), put(1, [3]), put(1, [5]), put(2, 5), put(3, 0, 0, "z"),
+        put(3, 0, 1, [1, 0]), put(3, 0, 1, [True, 1, 1]), put(3, 0, 1, [-1, 1, 1]), put(3, 0, 1, [2**63, 1, 1]),
+        lambda c: c[3].reverse(), lambda c: c[3].append(c[3][0]), lambda c: c[4].append(c[4][0]),
+        lambda c: c[3].pop(),
+    ]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_bytes_that_no_state_would_write_are_refused(name: str) -> None:
+    """Any change of the content raises DecodeError, and nothing else is raised."""
+    make, changes = CHANGES[name]
+    assert rewritten(make(), lambda content: None) == make().to_bytes()
+    accepted = []
+    for at, change in enumerate(changes):
+        with suppress(sm.DecodeError):
+            accepted.append((at, sm.from_bytes(rewritten(make(), change))))
+    assert not accepted
+
+
+@pytest.mark.parametrize("make", [late, groups, fading, nested])
+def test_changed_bytes_are_refused_or_read_as_they_stand(make: Callable[[], Any]) -> None:
+    """Of hundreds of changes with a right checksum each is a DecodeError, or a state that writes the same."""
+    assert fuzz(make.__name__, make(), 400, 2)["refused"] > 150
+
+
+def test_aggregates_are_not_nested() -> None:
+    """Bytes in which the state of a worker is an aggregate are refused."""
+    total = sm.Aggregate()
+    total.put("w", sm.MCC(), 1)
+    refused(lambda: sm.from_bytes(rewritten(total, put(0, 3, ["aggregate", []]))), sm.DecodeError)
+    assert sm.from_bytes(rewritten(total, lambda content: None)) == total
+
+
+PROTOTYPES: dict[type, list[Any]] = {
+    sm.ConfusionMatrix: [
+        sm.ConfusionMatrix(), sm.ConfusionMatrix([1, 0]), sm.ConfusionMatrix([0, 1]),
+        sm.ConfusionMatrix([0, 1], other=1), sm.ConfusionMatrix([0, 1], other=0),
+    ],
+    sm.MetricSet: [
+        sm.MetricSet(), sm.MetricSet(["accuracy"]), sm.MetricSet(zero_division=1.0),
+        sm.MetricSet(zero_division=float("nan")), sm.MetricSet(labels=[0, 1]), sm.MetricSet(labels=[1, 0]),
+        sm.MetricSet(labels=[0, 1], other=0), sm.MetricSet(labels=[0, 1], other=1), sm.MetricSet(scores=True),
+        sm.MetricSet(scores=True, buckets=64), sm.MetricSet(scores=True, sample=64),
+    ],
+    sm.Metric: [
+        sm.Accuracy(), sm.MacroF1(), sm.MacroF1(zero_division=1.0), sm.Recall(), sm.Recall(pos_label=0),
+        sm.FBeta(beta=1.0), sm.FBeta(beta=2.0), sm.ROCAUC(), sm.ROCAUC(buckets=64),
+    ],
+}  # fmt: skip
+
+
+def grouped(prototype: Any, *keys: str) -> sm.ByGroup:
+    """Return groups with a sample each."""
+    result = sm.ByGroup(prototype)
+    for key in keys:
+        result.update(1, 1.0 if isinstance(prototype, sm.ROCAUC) else 1, group=key)
+    return result
+
+
+def pairs() -> Iterator[tuple[Any, Any]]:
+    """Yield every two prototypes of one class."""
+    for states in PROTOTYPES.values():
+        yield from ((a, b) for a, b in itertools.product(states, states) if type(a) is type(b))
+
+
+def test_only_a_state_of_the_same_configuration_is_read() -> None:
+    """The state of a group is read if it has the options of the prototype, as the bytes of both show, and a sample."""
+    wrong = []
+    for prototype, other in pairs():
+        groups, theirs = grouped(prototype, "a"), grouped(other, "a")
+        data = rewritten(groups, put(3, 0, 2, content_of(theirs)[3][0][2]))
         try:
-            again = sm.from_bytes(data)
+            read = sm.from_bytes(data).state("a").to_bytes() == theirs.state("a").to_bytes()
         except sm.DecodeError:
-            refused += 1
-        else:
-            assert again.to_bytes() == data
-            again.snapshot()
-            assert again.copy() == again
+            read = False
+        if read is not (other.to_bytes() == prototype.to_bytes()):
+            wrong.append((prototype, other))
+    assert not wrong
+    for prototype in itertools.chain.from_iterable(PROTOTYPES.values()):
+        data = rewritten(grouped(prototype, "a"), put(3, 0, 2, content_of(prototype)))
+        refused(lambda: sm.from_bytes(data), sm.DecodeError)  # noqa: B023
 
-    assert refused > 1500
-    assert sm.from_bytes(state.to_bytes()) == state
+
+def test_a_state_without_a_sample_is_refused_however_it_is_written() -> None:
+    """Also one that is not written as the empty state is: a number of weighted samples, or labels without counts."""
+    configuration, counts = content_of(sm.MetricSet())
+    for changed in ([*counts[:4], ["a"], *counts[5:]], [*counts, 1], [*counts, 0], counts[:6], [*counts[:2], -1, 0]):
+        data = rewritten(grouped(sm.MetricSet(), "a"), put(3, 0, 2, [configuration, changed]))
+        refused(lambda: sm.from_bytes(data), sm.DecodeError)  # noqa: B023
 
 
-def most_seen(state: Portable, *places: int) -> bytes:
+def test_the_states_that_are_read_are_independent() -> None:
+    """What a group counts after reading is what it counts without; the other groups and `inner` stay as they are."""
+    for prototype in itertools.chain.from_iterable(PROTOTYPES.values()):
+        groups = grouped(prototype, "a", "b")
+        twin = sm.from_bytes(groups.to_bytes())
+        for each in groups, twin:
+            each.update(0, 0.0 if isinstance(prototype, sm.ROCAUC) else 1, group="b")
+        assert twin.to_bytes() == groups.to_bytes()
+        assert (twin.state("a").n, twin.inner.n) == (1, 0)
+
+
+def test_groups_of_units_are_read() -> None:
+    """States with folds, and states without them beside these, are read and write the same bytes."""
+    groups = sm.ByGroup(sm.MetricSet())
+    for i in range(12):
+        groups.update("a", "b", group=i % 3, **({"unit": i} if i % 3 else {}))
+    twin = sm.from_bytes(groups.to_bytes())
+
+    assert twin.to_bytes() == groups.to_bytes()
+    assert [bool(twin.state(key).unit_folds) for key in range(3)] == [False, True, True]
+
+
+def test_groups_of_a_default_class_still_refuse_other_labels() -> None:
+    """A metric of the default `pos_label` takes 0 and 1 only, also where it was read."""
+    groups = grouped(sm.Precision(), "a")
+    twin = sm.from_bytes(groups.to_bytes())
+
+    refused(lambda: twin.update("ham", "spam", group="a"), sm.LabelError, "pos_label=")
+    assert twin.to_bytes() == groups.to_bytes()
+
+
+def most_seen(state: Any, *places: int) -> bytes:
     """Return bytes of groups by 5 in a container in which the group appears `2**63 - 3` times at these places."""
     seen = iter(range(1000))
 
     def raised(content: Any) -> Any:
-        if not isinstance(content, list | tuple):
+        if not isinstance(content, list):
             return content
-        if len(content) == 3 and content[0] == 5 and isinstance(content[1], list | tuple):
+        if len(content) == 3 and content[0] == 5 and isinstance(content[1], list):
             return [5, [0, MOST, 0], content[2]] if next(seen) in places else content
         return [raised(item) for item in content]
 
-    body = encoded(raised([state.KIND, state.to_content()]))
-    return MAGIC + bytes([VERSION]) + zlib.crc32(body).to_bytes(4, "little") + body
+    return bytes_of(state.KIND, raised(content_of(state)))
 
 
 def groups_in_panes(panes: int) -> sm.TimeWindow:
@@ -127,32 +240,16 @@ def groups_in_panes(panes: int) -> sm.TimeWindow:
     return result
 
 
-def test_a_window_whose_panes_count_too_many_appearances_of_a_group_is_refused() -> None:
-    """Each pane is right, but their merge, which every reading makes, is not."""
-    with pytest.raises(sm.DecodeError, match=r"stay below 2\*\*63 - 2"):
-        sm.from_bytes(most_seen(groups_in_panes(3), 0, 2))
-
-
-def test_a_window_refuses_the_sample_that_would_be_one_appearance_too_many() -> None:
-    """The sample is of another pane than those before, so only the sum over panes is too large."""
-    full = sm.from_bytes(most_seen(groups_in_panes(1), 0))
-    before = full.to_bytes()
-    with pytest.raises(sm.WeightError):
-        full.update("a", "a", group=5, t=10)
-    with pytest.raises(sm.WeightError):
-        full.update_many(["a"], ["a"], group=5, t=10)
-    assert full.to_bytes() == before
-    assert full.n == 1
-    assert full.snapshot().values_of("accuracy") == {5: 1.0}
-
-
-@pytest.mark.parametrize("place", [0, 1])
-def test_a_fading_state_of_groups_refuses_one_appearance_too_many_in_either_state(place: int) -> None:
-    """The later state has a small scale of weights, which says nothing of appearances."""
-    fading = sm.Fading(sm.ByGroup(sm.Accuracy()), 3)
-    fading.update_many(["a"] * 200, ["a"] * 200, group=5)
-    full = sm.from_bytes(most_seen(fading, place))
-    before = full.to_bytes()
-    with pytest.raises(sm.WeightError):
-        full.update("a", "a", group=5)
-    assert full.to_bytes() == before
+def test_a_group_appears_fewer_than_two_to_the_63_times() -> None:
+    """Appearances are limited in the merge of all panes, and in both states of a fading one; nothing is counted."""
+    refused(lambda: sm.from_bytes(most_seen(groups_in_panes(3), 0, 2)), sm.DecodeError, "stay below 2**63 - 2")
+    faded = sm.Fading(sm.ByGroup(sm.Accuracy()), 3)  # whose later state has a small scale of weights
+    faded.update_many(["a"] * 200, ["a"] * 200, group=5)
+    cases = [(most_seen(groups_in_panes(1), 0), {"t": 10}), *((most_seen(faded, place), {}) for place in (0, 1))]
+    for data, more in cases:
+        full = sm.from_bytes(data)
+        n = full.n
+        refused(lambda: full.update("a", "a", group=5, **more), sm.WeightError)  # noqa: B023
+        refused(lambda: full.update_many(["a"], ["a"], group=5, **more), sm.WeightError)  # noqa: B023
+        assert (full.to_bytes(), full.n) == (data, n)
+        assert full.snapshot().values_of("accuracy") == {5: 1.0}

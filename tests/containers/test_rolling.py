@@ -1,112 +1,139 @@
-"""A rolling window is, after every sample, the state of a fresh accumulator fed the last samples."""
+"""A rolling window is, after every sample and batch, the state of a fresh accumulator fed the last samples."""
 
 from __future__ import annotations
 
+import itertools
 import random
+import subprocess
+import sys
+import tracemalloc
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.rank_streams import binary, several
+from sklearn.metrics import roc_auc_score
+from support.rank_streams import binary, scores, several
+from support.refusals import all_refused, refused
 
 import stream_metrics as sm
-from stream_metrics import testing
-from stream_metrics.containers.rolling import Rolling
-from stream_metrics.errors import WeightError
+from stream_metrics import Rolling, testing
 
-WINDOWS = (1, 2, 5, 10)
-LABELS: dict[str, Callable[[], Any]] = {
-    "ConfusionMatrix": sm.ConfusionMatrix,
-    "fixed": lambda: sm.ConfusionMatrix(labels=["a", True, 2.5], other=0),
-    "MCC": sm.MCC,
-    "F1 of a": lambda: sm.F1(pos_label="a"),
-    "MetricSet": sm.MetricSet,
+
+def single_or_mapping(label: Any, *others: Any) -> Any:
+    """Return samples whose score is a number, or a mapping that may leave the positive label out."""
+    mapping = st.dictionaries(st.sampled_from([label, *others]), scores(), max_size=3)
+    return st.tuples(st.sampled_from([label, *others]), st.one_of(scores(), mapping))
+
+
+NUMBERS, MAPPINGS = [binary(), binary(weighted=False)], [several(), several(weighted=False)]
+OF_A = [*MAPPINGS, single_or_mapping("a", "b")]
+SINGLE = [*NUMBERS, single_or_mapping(True, False, 1)]
+HARD, SOFT = [testing.samples(), testing.samples(weighted=False)], [testing.soft_samples(hard=False)]
+CASES: dict[str, tuple[Callable[[], Any], list[Any]]] = {  # with kinds of samples
+    "ConfusionMatrix": (sm.ConfusionMatrix, HARD),
+    "fixed": (lambda: sm.ConfusionMatrix(labels=["a", True, 2.5], other=0), HARD),
+    "MCC": (sm.MCC, HARD),
+    "F1 of a": (lambda: sm.F1(pos_label="a"), HARD),
+    "MetricSet": (sm.MetricSet, HARD),
+    "RankSketch": (sm.RankSketch, NUMBERS + MAPPINGS),
+    "ROCAUC": (sm.ROCAUC, SINGLE),
+    "ROCAUC of a": (lambda: sm.ROCAUC(pos_label="a", zero_division=1.0), OF_A),
+    "Gini": (sm.Gini, SINGLE),
+    "Gini of a": (lambda: sm.Gini(pos_label="a"), OF_A),
+    "HandTillAUC": (sm.HandTillAUC, NUMBERS + MAPPINGS),
+    "AveragePrecision": (sm.AveragePrecision, NUMBERS),
+    "CrossEntropy": (sm.CrossEntropy, SOFT),
+    "BrierScore": (sm.BrierScore, SOFT),
+    "TopKAccuracy": (lambda: sm.TopKAccuracy(3), SOFT),
+    "probabilities": (lambda: sm.MetricSet(scores=True), [testing.soft_samples()]),
+    "chosen": (lambda: sm.MetricSet(["log_loss", "accuracy"], pos_label=1, threshold=0.3), [testing.soft_samples()]),
 }
-SCORES: dict[str, Callable[[], Any]] = {
-    "RankSketch": sm.RankSketch,
-    "ROCAUC": sm.ROCAUC,
-    "Gini of a": lambda: sm.Gini(pos_label="a"),
-    "HandTillAUC": sm.HandTillAUC,
-    "AveragePrecision": sm.AveragePrecision,
-}
-LOSSES: dict[str, Callable[[], Any]] = {
-    "CrossEntropy": sm.CrossEntropy,
-    "BrierScore": sm.BrierScore,
-    "TopKAccuracy": lambda: sm.TopKAccuracy(3),
-}
-SETS: dict[str, Callable[[], Any]] = {
-    "probabilities": lambda: sm.MetricSet(scores=True),
-    "chosen": lambda: sm.MetricSet(["log_loss", "accuracy"], pos_label=1, threshold=0.3),
-}
+QUICK = {"ConfusionMatrix", "ROCAUC", "CrossEntropy"}
 
 
-def follow(make: Callable[[], Any], window: int, stream: list[tuple[Any, ...]]) -> None:
-    """Feed a window sample by sample, and compare it with a fresh state of the last samples each time."""
-    rolling = Rolling(make(), window)
-    for at, sample in enumerate(stream, 1):
-        rolling.update(*sample)
-        fresh = make()
-        for one in stream[max(0, at - window) : at]:
-            fresh.update(*one)
-        assert rolling.held == min(at, window)
-        assert (rolling.n, rolling.abstained) == (fresh.n, fresh.abstained)
-        if hasattr(fresh, "get"):
-            assert repr(rolling.get()) == repr(fresh.get())
-        assert rolling.state.to_bytes() == fresh.to_bytes()
+def fed(state: Any, rows: Iterable[Any], **more: Any) -> Any:
+    """Return a state after some samples."""
+    for row in rows:
+        state.update(*row, **more)
+    return state
 
 
-@pytest.mark.parametrize("make", LABELS.values(), ids=LABELS)
+def columns(rows: Any) -> list[list[Any]]:
+    """Return the columns of rows."""
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def values(state: Any) -> tuple[Any, ...]:
+    """Return what is read of a window or of a fresh state without its counters."""
+    counts = state.inner if isinstance(state, Rolling) else state
+    has_value = isinstance(counts, sm.Metric | sm.MetricSet)
+    return state.n, state.abstained, repr(state.get()) if has_value else None
+
+
+def assert_same(a: Rolling, b: Rolling) -> None:
+    """Two windows have the same samples and the same counts."""
+    assert a.to_bytes() == b.to_bytes()
+    assert a.state.to_bytes() == b.state.to_bytes()
+    assert values(a) == values(b)
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.quick] if n in QUICK else []) for n in CASES])
 @given(data=st.data())
-def test_labels_are_those_of_a_fresh_state(make: Callable[[], Any], data: st.DataObject) -> None:
-    """Labels of all types, weights with fractions, ties, abstentions: value and bytes after every sample."""
-    window = data.draw(st.sampled_from(WINDOWS))
-
-    follow(make, window, data.draw(st.lists(testing.samples(), max_size=25)))
-
-
-@pytest.mark.parametrize("make", SCORES.values(), ids=SCORES)
-@given(data=st.data())
-def test_scores_are_those_of_a_fresh_state(make: Callable[[], Any], data: st.DataObject) -> None:
-    """Single scores and mappings, tied, weighted, at the ends of the range: value and bytes after every sample."""
-    window = data.draw(st.sampled_from(WINDOWS))
-    of_numbers, of_mappings = [binary(), binary(weighted=False)], [several(), several(weighted=False)]
-    streams = {"ROCAUC": of_numbers, "AveragePrecision": of_numbers, "Gini of a": of_mappings}
-    name = next(name for name in SCORES if SCORES[name] is make)
-    samples = data.draw(st.sampled_from(streams.get(name, of_numbers + of_mappings)))
-
-    follow(make, window, data.draw(st.lists(samples, max_size=25)))
-
-
-@pytest.mark.parametrize("make", [*LOSSES.values(), *SETS.values()], ids=[*LOSSES, *SETS])
-@given(data=st.data())
-def test_losses_and_sets_are_those_of_a_fresh_state(make: Callable[[], Any], data: st.DataObject) -> None:
-    """Probabilities in every form, beside hard labels in a set: value and bytes after every sample."""
-    window = data.draw(st.sampled_from(WINDOWS))
-    hard = make in SETS.values()
-
-    follow(make, window, data.draw(st.lists(testing.soft_samples(hard=hard), max_size=15)))
+def test_a_window_is_a_fresh_state_of_its_last_samples(name: str, data: st.DataObject) -> None:
+    """Values after every sample, whatever is read in between, and bytes, for single samples and batches of any size."""
+    make, kinds = CASES[name]
+    window = data.draw(st.sampled_from([1, 2, 5, 10]))
+    batch = st.lists(data.draw(st.sampled_from(kinds)), min_size=1, max_size=12)
+    one, many, stream = Rolling(make(), window), Rolling(make(), window), []
+    for rows in data.draw(st.lists(batch, max_size=4)):
+        for row in rows:
+            stream.append(row)
+            one.update(*row)
+            fresh = fed(make(), stream[-window:])
+            assert one.held == min(len(stream), window)
+            assert values(one) == values(fresh)
+            read = data.draw(st.sampled_from(["values", "state", "copy", "bytes"]))
+            if read == "state":
+                assert one.state.to_bytes() == fresh.to_bytes()
+            elif read != "values":
+                twin = one.copy() if read == "copy" else sm.from_bytes(one.to_bytes())
+                assert values(twin) == values(fresh)
+                assert twin == one
+        many.update_many(*columns(rows))
+        assert_same(many, one)
+        if "ROCAUC" in name or "Gini" in name:
+            areas = one.snapshot().per_class[one.inner.key]
+            assert repr(one.get()) == repr(areas.get(one.inner.pos_label, one.inner.zero_division))
 
 
-@pytest.mark.parametrize("name", ["Accuracy", "MacroF1", "CohenKappa", "MCC", "WeightedF1"])
-def test_a_long_stream_leaves_nothing(name: str) -> None:
+def test_a_long_stream_leaves_nothing() -> None:
     """After thousands of samples of labels that come and go, with fractions of weights, not a bit is left over."""
     rng = random.Random(7)
-    make = getattr(sm, name)
-    rolling, window = Rolling(make(), 50), []
-    for i in range(5_000):
-        sample = (f"{rng.randrange(8)} {i // 100}", f"{rng.randrange(8)} {i // 100}", rng.choice([1, 0.1, 1 / 3, 7]))
-        rolling.update(*sample)
-        window = [*window[-49:], sample]
-        if i % 97 == 0 or i == 4_999:
-            fresh = make()
-            for one in window:
-                fresh.update(*one)
-            assert rolling.get() == fresh.get()
-            assert rolling.state.state.labels == fresh.state.labels
-            assert rolling.state.to_bytes() == fresh.to_bytes()
+    for make in (sm.Accuracy, sm.MacroF1, sm.CohenKappa, sm.MCC, sm.WeightedF1):
+        rolling, window = Rolling(make(), 50), []
+        for i in range(3_000):
+            truth, predicted = (f"{rng.randrange(8)} {i // 100}" for _ in "ab")
+            window = [*window[-49:], (truth, predicted, rng.choice([1, 0.1, 1 / 3, 7]))]
+            rolling.update(*window[-1])
+            if i % 97 == 0 or i == 2_999:
+                fresh = fed(make(), window)
+                assert rolling.get() == fresh.get()
+                assert rolling.state.to_bytes() == fresh.to_bytes()
+
+
+def test_bytes_are_a_function_of_the_window() -> None:
+    """What came before, the objects that were labels and weights, and the order in mappings leave no trace."""
+    a, b = (Rolling(sm.MetricSet(scores=True), 3) for _ in range(2))
+    fed(a, [("old", {"old": 0.5, f"x{i}": 0.1}, 7) for i in range(10)])
+    fed(a, [(str(b"text", "ascii"), {"text": 0.5, "b": 0.25}, 2.0), (True, 0.5, 0.0), (1, None, 0.5)])
+    fed(b, [("text", {"b": 0.25, "text": 0.5}, 2), (True, 0.5, 0), (1, {}, 0.5)])
+
+    assert_same(a, b)
 
 
 def test_a_set_with_scores_beside_labels() -> None:
@@ -124,8 +151,7 @@ def test_a_set_with_scores_beside_labels() -> None:
             ((True, p), {}),
         ]
         given_.append(rng.choice(calls))
-        args, kwargs = given_[-1]
-        rolling.update(*args, **kwargs)
+        rolling.update(*given_[-1][0], **given_[-1][1])
         fresh = sm.MetricSet(scores=True)
         for one, more in given_[-4:]:
             fresh.update(*one, **more)
@@ -136,52 +162,49 @@ def test_a_set_with_scores_beside_labels() -> None:
 def test_rows_of_scores_alone_and_by_keyword() -> None:
     """Rows in the order of the classes of the state or of the call, and scores by keyword, are mappings."""
     rows = [("a", [0.25, 0.75]), ("b", (0.5, 0.5)), ("a", [1.0, 0.0]), ("b", [0.125, 0.875])]
-    losses, ranks = Rolling(sm.ProbabilityLosses(classes=["a", "b"]), 3), Rolling(sm.RankSketch(), 3)
+    losses = fed(Rolling(sm.ProbabilityLosses(classes=["a", "b"]), 3), rows)
+    ranks = Rolling(sm.RankSketch(), 3)
     for y_true, row in rows:
-        losses.update(y_true, row)
         ranks.update(y_true, scores=row, classes=("a", "b"))
-    fresh_losses, fresh_ranks = sm.ProbabilityLosses(classes=["a", "b"]), sm.RankSketch()
-    for y_true, row in rows[-3:]:
-        fresh_losses.update(y_true, row)
-        fresh_ranks.update(y_true, dict(zip("ab", row, strict=True)))
 
-    assert losses.state == fresh_losses
-    assert ranks.state == fresh_ranks
+    assert losses.state == fed(sm.ProbabilityLosses(classes=["a", "b"]), rows[-3:])
+    assert ranks.state == fed(sm.RankSketch(), [(y, dict(zip("ab", row, strict=True))) for y, row in rows[-3:]])
 
 
-def test_a_sketch_inside_holds_the_whole_window() -> None:
-    """A window of more distinct scores than `buckets` stays exact: its sketch is made larger."""
+@pytest.mark.quick
+def test_a_sketch_inside_has_room_for_the_whole_window() -> None:
+    """A window of more distinct scores than `buckets` stays exact, in groups too: its sketches are made larger."""
     rng = random.Random(1)
-    rolling = Rolling(sm.MetricSet(scores=True, buckets=4), 300)
     stream = [(rng.random() < 0.5, rng.random()) for _ in range(1_000)]
-    for y_true, score in stream:
-        rolling.update(y_true, score)
+    rolling = fed(Rolling(sm.MetricSet(scores=True, buckets=4), 300), stream)
+    grouped = fed(Rolling(sm.ByGroup(sm.MetricSet(scores=True, buckets=4)), 300), stream, group="g")
     fresh = sm.MetricSet(scores=True)
-    fresh.update_many(*zip(*stream[-300:], strict=True))
+    fresh.update_many(*columns(stream[-300:]))
 
-    assert rolling.inner.buckets == 300
-    assert rolling.snapshot().estimate("roc_auc", True)[1:4] == (fresh.snapshot()["roc_auc"],) * 2 + (0.0,)
-    assert rolling.snapshot()["roc_auc"] == fresh.snapshot()["roc_auc"]
-
-
-@pytest.mark.parametrize("make", [sm.ROCAUC, sm.CrossEntropy, lambda: sm.MetricSet(scores=True)])
-def test_scores_are_copied(make: Callable[[], Any]) -> None:
-    """The caller may change his mapping after the update; what leaves is what came."""
-    scores: dict[Any, float] = {}
-    rolling = Rolling(make(), 3)
-    for i in range(8):
-        scores.clear()
-        scores.update({True: i / 8, False: 1 - i / 8})
-        rolling.update(i % 2 == 0, scores)
-        scores[True] = 0.123
-    fresh = make()
-    for i in range(5, 8):
-        fresh.update(i % 2 == 0, {True: i / 8, False: 1 - i / 8})
-
-    assert rolling.state.to_bytes() == fresh.to_bytes()
+    assert rolling.inner.buckets == grouped.inner.inner.buckets == 300
+    for snapshot, key in itertools.product(
+        (rolling.snapshot(), grouped.snapshot().overall), ("roc_auc", "confidence_auc")
+    ):
+        expected = fresh.snapshot()[key]
+        label = (True,) if key == "roc_auc" else ()
+        assert snapshot[key] == expected
+        assert snapshot.estimate(key, *label)[1:4] == (expected, expected, 0.0)
 
 
-REFUSED: list[tuple[Callable[[], Any], list[tuple[Any, ...]], list[tuple[Any, ...]]]] = [
+def test_scores_are_copied() -> None:
+    """The caller may change a mapping after the update; what leaves is what came."""
+    for make in (sm.ROCAUC, sm.CrossEntropy, lambda: sm.MetricSet(scores=True)):
+        given_: dict[Any, float] = {}
+        rolling = Rolling(make(), 3)
+        for i in range(8):
+            given_.update({True: i / 8, False: 1 - i / 8})
+            rolling.update(i % 2 == 0, given_)
+            given_[True] = 0.123
+        fresh = fed(make(), [(i % 2 == 0, {True: i / 8, False: 1 - i / 8}) for i in range(5, 8)])
+        assert rolling.state.to_bytes() == fresh.to_bytes()
+
+
+REFUSED: list[tuple[Callable[[], Any], list[tuple[Any, ...]], list[tuple[Any, ...]]]] = [  # with good and bad samples
     (sm.MCC, [("a", "b"), ("c", "c", 0.5)], [("a", float("inf")), (None, "a"), ("a", "a", -1), ("a", [1])]),
     (lambda: sm.ConfusionMatrix(["a"]), [("a", "a")], [("b", "a"), ("a", {"x": 1.0})]),
     (sm.ROCAUC, [(True, 0.5), (False, 0.5)], [(True, float("inf")), (None, 0.5), (True, "x"), (True, 0.1, -1)]),
@@ -190,25 +213,46 @@ REFUSED: list[tuple[Callable[[], Any], list[tuple[Any, ...]], list[tuple[Any, ..
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("make", "good", "bad"), REFUSED)
-@pytest.mark.parametrize("window", [1, 2, 5])
-def test_what_is_refused_changes_nothing(make: Any, good: Any, bad: Any, window: int) -> None:
+@pytest.mark.quick
+def test_what_is_refused_changes_nothing() -> None:
     """A sample that the state refuses does not push another one out, whether the window is full or not."""
-    rolling = Rolling(make(), window)
-    for sample in good:
-        rolling.update(*sample)
-    before, inside = rolling.to_bytes(), rolling.state.to_bytes()
-    for sample in bad:
-        with pytest.raises(sm.StreamMetricsError):
-            rolling.update(*sample)
-        with pytest.raises(sm.StreamMetricsError):
-            rolling.update_many(*([x, y] for x, y in zip((*good[0], 1)[:3], (*sample, 1)[:3], strict=True)))
-        assert rolling.to_bytes() == before
-        assert rolling.state.to_bytes() == inside
-    for sample in good:
-        rolling.update(*sample)
+    for (make, good, bad), window in itertools.product(REFUSED, (1, 2, 5)):
+        rolling = fed(Rolling(make(), window), good)
+        before, inside = rolling.to_bytes(), rolling.state.to_bytes()
+        for sample in bad:
+            with pytest.raises(sm.StreamMetricsError):
+                rolling.update(*sample)
+            with pytest.raises(sm.StreamMetricsError):
+                rolling.update_many(*columns([(*good[0], 1)[:3], (*sample, 1)[:3]]))
+            assert (rolling.to_bytes(), rolling.state.to_bytes()) == (before, inside)
+        assert fed(rolling, good).held == min(window, 2 * len(good))
 
-    assert rolling.held == min(window, 2 * len(good))
+
+def test_one_bad_row_rejects_the_batch() -> None:
+    """The error names the position in a batch that is shorter or longer than the window, and nothing has changed."""
+    rolling = fed(Rolling(sm.MCC(), 5), [("a", "a", 1), ("b", "a", 0.5), ("c", None, 0)])
+    before = rolling.to_bytes()
+    for size in (1, 4, 5, 9):
+        labels, at = ["a"] * size, size - 1
+        bad_label = refused(lambda: rolling.update_many([*labels[1:], float("nan")], labels), sm.LabelError)  # noqa: B023
+        bad_weight = refused(lambda: rolling.update_many(labels, labels, [1.0] * at + [-1]), sm.WeightError)  # noqa: B023
+        assert (bad_label.position, bad_weight.position) == (at, at)
+        assert (bad_label.argument, bad_weight.argument) == ("y_true", "w")
+        assert rolling.to_bytes() == before
+
+
+@pytest.mark.quick
+def test_the_oldest_sample_leaves_before_the_new_one_is_counted() -> None:
+    """A window of one takes what a fresh state takes; a batch too heavy for what stays is refused and undone."""
+    one = fed(Rolling(sm.Accuracy(), 1), [("a", "a", 2**62)] * 3)
+    one.update_many(["a"], ["a"], [2**62])
+    assert one.snapshot().weight == 2**62
+
+    rolling = fed(Rolling(sm.Accuracy(), 3), [(label, label, 2**61) for label in "abc"])
+    before = rolling.to_bytes()
+    refused(lambda: rolling.update_many(["d", "e"], ["d", "e"], [2**61, 2**62 + 2**61]), sm.WeightError)
+    assert rolling.to_bytes() == before
+    assert rolling.snapshot().labels == ("a", "b", "c")
 
 
 class SecondTime:
@@ -224,44 +268,288 @@ class SecondTime:
         return 0.5
 
 
-def test_a_weight_is_kept_as_a_number_or_refused() -> None:
+class Indexed:
+    """A weight whose index is an int that is none of Python's own."""
+
+    def __index__(self) -> Any:
+        return type("Strange", (int,), {})(2)
+
+
+def test_a_weight_is_stored_as_a_number_or_refused() -> None:
     """No object whose reading runs Python code gets into the window, where plain samples leave without a lock."""
-    rolling = Rolling(sm.ConfusionMatrix(), 3)
-    rolling.update("a", "b", 2)
-    with pytest.raises(WeightError, match="Expected `w` to be a finite number"):
-        rolling.update("a", "a", SecondTime())
-
-    class Strange(int):
-        """An int that is none of Python's own."""
-
-    class Indexed:
-        """A weight that is asked for its index."""
-
-        def __index__(self) -> Any:
-            return Strange(2)
-
+    rolling = fed(Rolling(sm.ConfusionMatrix(), 3), [("a", "b", 2)])
+    assert refused(lambda: rolling.update("a", "a", SecondTime()), sm.WeightError).argument == "w"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of an index that is no plain int
         rolling.update("a", "a", Indexed())
-    weights = [w for _, _, w in rolling._samples()]
 
-    assert weights == [2, 2]
-    assert {type(w) for w in weights} == {int}
+    assert_same(rolling, fed(Rolling(sm.ConfusionMatrix(), 3), [("a", "b", 2), ("a", "a", 2)]))
     assert sm.from_bytes(rolling.to_bytes()) == rolling
 
 
-def test_what_is_too_heavy_beside_the_others_may_fit_when_one_leaves() -> None:
-    """The oldest sample leaves before the new one is counted: a window of one takes what a fresh state takes."""
-    rolling = Rolling(sm.Accuracy(), 1)
-    for _ in range(3):
-        rolling.update("a", "a", 2**62)
-    rolling.update_many(["a"], ["a"], [2**62])
+def test_what_makes_no_sense_is_refused() -> None:
+    """A window that is none, a class, a state that cannot take samples back, a missing prediction, a merge."""
 
-    assert rolling.state.state.weight == 2**62
+    class Once(sm.ConfusionMatrix):
+        KIND = "once"
+        revert = property(lambda self: (_ for _ in ()).throw(AttributeError("revert")))  # type: ignore[assignment]
+
+    all_refused([
+        (lambda: Rolling(sm.MCC(), 0), sm.OptionError, "window"),
+        (lambda: Rolling(sm.MCC(), True), sm.OptionError, "window"),
+        (lambda: Rolling(sm.MCC(), 2.0), sm.OptionError, "window"),
+        (lambda: Rolling(sm.MCC(), 2**40 + 1), sm.OptionError, "window"),
+        (lambda: Rolling(sm.ROCAUC(), 2**24 + 1), sm.OptionError, "window"),
+        (lambda: Rolling(sm.MCC, 5), ValueError, "a state, a metric or a set"),
+        (lambda: Rolling(Rolling(sm.MCC(), 5), 5), ValueError, "got a Rolling"),
+        (lambda: Rolling(sm.ByGroup(sm.MCC(), max_groups=3), 5), ValueError, "`max_groups`"),
+        (lambda: Rolling(Once(), 5), ValueError, "Once, which has no `revert`"),
+        (lambda: Rolling(sm.Accuracy(), 3).update("a"), TypeError, ""),
+        (lambda: Rolling(sm.ROCAUC(), 3).update("a"), TypeError, ""),
+        (lambda: Rolling(sm.MCC(), 5).merge(Rolling(sm.MCC(), 5)), sm.MergeError, "TimeWindow merges"),
+    ])  # fmt: skip
+    assert Rolling(sm.ROCAUC(), 2**24).window == 2**24
+    assert Rolling(sm.MetricSet(), 2**40).memory() == 0
 
 
-def test_a_prediction_is_needed() -> None:
-    """Leaving out what the state needs is an error, as it is without a window."""
-    for make in (sm.Accuracy, sm.ROCAUC):
-        with pytest.raises(TypeError):
-            Rolling(make(), 3).update("a")
+def test_what_the_inner_has_counted_is_not_taken_over() -> None:
+    """Only the configuration is, and neither touches the other."""
+    inner = fed(sm.Accuracy(), [("a", "a")])
+    rolling = fed(Rolling(inner, 3), [("a", "b")])
+
+    assert (inner.n, inner.get()) == (1, 1.0)
+    assert (rolling.n, rolling.get(), rolling.inner.n) == (1, 0.0, 0)
+
+
+@pytest.mark.quick
+def test_a_gini_coefficient_is_rounded_once() -> None:
+    """2 * (1/3) - 1 in floats is not -1/3; after a reset the value is undefined."""
+    rolling = fed(Rolling(sm.Gini(), 7), [(True, 0.1), (True, 0.2), (True, 1.0), (False, 0.9)])
+    assert rolling.get() == rolling.state.get() == -1 / 3
+    rolling.reset()
+    assert np.isnan(rolling.get())
+    assert fed(rolling, [(True, 0.5), (False, 0.25)]).get() == 1.0
+
+
+def test_the_area_is_that_of_scikit_learn() -> None:
+    """On ties and on distinct scores, at every step of a long stream."""
+    for window in (1, 2, 5, 10, 100, 1000):
+        rng = random.Random(window)
+        rolling, stream = Rolling(sm.ROCAUC(), window), []
+        for i in range(2_500):
+            stream.append((rng.random() < 0.3, rng.randrange(50) / 50 if i < 1_200 else rng.random()))
+            rolling.update(*stream[-1])
+            last = stream[-window:]
+            if i % 34 == 0 and len({y for y, _ in last}) == 2:
+                assert rolling.get() == pytest.approx(roc_auc_score(*zip(*last, strict=True)), abs=1e-12)
+
+
+def test_samples_that_the_area_cannot_take_come_and_go() -> None:
+    """A weight, a score shared by many, another number: counted by the state until they have left."""
+    rng = random.Random(2)
+    odd = [(True, 0.5, 2), (True, 1e308), (False, -1.7e308), (True, -1.7e308), (True, 0.25, 0.5), (False, 0.5, 0)]
+    rolling, stream = Rolling(sm.ROCAUC(), 6), []
+    for i in range(400):
+        stream.append(odd[i // 10 % len(odd)] if i % 10 == 0 else (rng.random() < 0.5, rng.randrange(4) / 4))
+        rolling.update(*stream[-1])
+        fresh = fed(sm.ROCAUC(), stream[-6:])
+        assert values(rolling) == values(fresh)
+        if i % 3 == 0:
+            assert rolling.state.to_bytes() == fresh.to_bytes()
+
+
+def test_a_metric_that_does_more_is_asked_itself() -> None:
+    """A subclass with another `get` answers with it."""
+
+    class Percent(sm.ROCAUC):
+        def get(self) -> float:
+            return 100 * super().get()
+
+    assert fed(Rolling(Percent(), 10), [(True, 0.75), (False, 0.25), (True, 0.125)]).get() == 50.0
+
+
+def assert_counts_as_rows(make: Callable[[], Any], given_: list[Any], rows: list[Any], **more: Any) -> None:
+    """Batches in columns of some form leave windows of any length as their rows one by one do."""
+    for window in (3, 20, 50):
+        many, one = Rolling(make(), window), Rolling(make(), window)
+        for _ in range(2):
+            many.update_many(*given_, **more)
+            fed(one, rows)
+        assert_same(many, one)
+
+
+def test_labels_in_any_column() -> None:
+    """Arrays, text arrays, pandas with missing values and categories, generators, weights as arrays."""
+    rng = np.random.default_rng(0)
+    numbers, guesses = rng.integers(0, 4, (2, 20))
+    text = np.array(["a", "b", "c", "dd"])[numbers]
+    missing = pd.Series([None if i % 5 == 0 else t for i, t in enumerate(text.tolist())], dtype=object)
+    w, labels = rng.choice([1.0, 0.5, 3.0], 20), text.tolist()
+    for truth, predicted, plain in (
+        (numbers, guesses, (numbers.tolist(), guesses.tolist())),
+        (numbers.astype(np.uint8), guesses > 1, (numbers.tolist(), (guesses > 1).tolist())),
+        (text, pd.Categorical(text), (labels, labels)),
+        (pd.Series(text), missing, (labels, missing.tolist())),
+        (numbers.astype(float), text, (numbers.astype(float).tolist(), labels)),
+    ):
+        rows = list(zip(*plain, w.tolist(), strict=True))
+        assert_counts_as_rows(sm.ConfusionMatrix, [truth, predicted, w], rows)
+    many = Rolling(sm.Accuracy(), 7)
+    many.update_many((x for x in labels), (x for x in labels))
+    assert many == fed(Rolling(sm.Accuracy(), 7), zip(labels, labels, strict=True))
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_scores_in_any_column(kind: Any) -> None:
+    """Columns and tables of floats with classes, data frames, lists of rows: as mappings one by one."""
+    rng = np.random.default_rng(1)
+    single, truth, names = rng.random(20).astype(kind), rng.random(20) < 0.5, ["a", "b", "c"]
+    for make in (sm.ROCAUC, sm.BrierScore, lambda: sm.MetricSet(scores=True)):
+        assert_counts_as_rows(make, [truth, single], list(zip(truth.tolist(), single.tolist(), strict=True)))
+    table, labels = rng.dirichlet(np.ones(3), 20).astype(kind), rng.choice(names, 20)
+    rows = [(t, dict(zip(names, row, strict=True))) for t, row in zip(labels.tolist(), table.tolist(), strict=True)]
+    frame = pd.DataFrame(table, columns=names)
+    assert_counts_as_rows(sm.RankSketch, [labels, table], rows, classes=names)
+    assert_counts_as_rows(sm.ProbabilityLosses, [labels, table], rows, classes=names)
+    assert_counts_as_rows(lambda: sm.ProbabilityLosses(classes=names), [labels, table], rows)
+    for given_ in ({"y_pred": table, "classes": names}, {"scores": table, "classes": names},
+                   {"scores": frame}, {"y_pred": [row for _, row in rows]}):  # fmt: skip
+        assert_counts_as_rows(lambda: sm.MetricSet(scores=True), [labels], rows, **given_)
+
+
+def test_scores_beside_predictions() -> None:
+    """A batch may hold predictions that are not the largest of their scores."""
+    rng = random.Random(5)
+    rows = [(rng.choice("ab"), rng.choice(["a", "b", None]), rng.random()) for _ in range(17)]
+    table = np.array([[p, 1 - p] for _, _, p in rows])
+    many, one = (Rolling(sm.MetricSet(scores=True), 6) for _ in range(2))
+    for part in (slice(0, 4), slice(4, 17), slice(0, 6)):
+        truth, predicted, _ = columns(rows[part])
+        many.update_many(truth, predicted, scores=table[part], classes=("a", "b"))
+        for y_true, y_pred, p in rows[part]:
+            one.update(y_true, y_pred, scores={"a": p, "b": 1 - p})
+        assert_same(many, one)
+    assert sm.from_bytes(many.to_bytes()) == many
+
+
+def test_the_last_samples_by_group() -> None:
+    """A window around groups holds the last samples of all groups; a group that has left is gone."""
+    rng = random.Random(6)
+    for make in (sm.MCC, sm.ROCAUC, lambda: sm.MetricSet(scores=True)):
+        rolling, many, stream = (*(Rolling(sm.ByGroup(make()), 7) for _ in range(2)), [])
+        for i in range(80):
+            y_pred = rng.random() < 0.5 if make is sm.MCC else rng.random()
+            stream.append((rng.random() < 0.5, y_pred, rng.choice([1, 0.5]), f"group {i // 20} {rng.randrange(2)}"))
+            rolling.update(*stream[-1][:3], group=stream[-1][3])
+            fresh = sm.ByGroup(make())
+            for *row, key in stream[-7:]:
+                fresh.update(*row, group=key)
+            assert rolling.state.to_bytes() == fresh.to_bytes()
+            if i % 10 == 9:
+                *given_, groups = columns(stream[-10:])
+                many.update_many(*given_, group=groups)
+                assert_same(many, rolling)
+                assert sm.from_bytes(many.to_bytes()) == rolling.copy() == rolling
+    one_group = Rolling(sm.ByGroup(sm.MCC()), 3)
+    one_group.update_many(["a", "b"], ["a", "a"], group="north")
+    assert one_group == fed(Rolling(sm.ByGroup(sm.MCC()), 3), [("a", "a"), ("b", "a")], group="north")
+
+
+def test_the_last_samples_of_each_group() -> None:
+    """Groups of windows hold the last samples of each, are written, and have no state of all, no merge, no revert."""
+    rng = random.Random(8)
+    groups, streams = sm.ByGroup(Rolling(sm.ROCAUC(), 5)), {"a": [], "b": []}
+    for _ in range(60):
+        key, sample = rng.choice("aab"), (rng.random() < 0.5, rng.random())
+        groups.update(*sample, group=key)
+        streams[key].append(sample)
+    before, snapshot = groups.to_bytes(), groups.snapshot()
+    for key, stream in streams.items():
+        assert snapshot[key].per_class["roc_auc"][True] == fed(sm.ROCAUC(), stream[-5:]).get()
+
+    assert sm.from_bytes(before) == groups
+    assert snapshot.overall is None
+    assert "(all)" not in snapshot.report(80)
+    assert not hasattr(groups, "revert")
+    refused(lambda: groups.merge(groups.copy()), sm.MergeError, "TimeWindow")
+    assert groups.to_bytes() == before
+
+
+def grown(rolling: Rolling, sample: Callable[[int], tuple[Any, Any]], n: int) -> float:
+    """Return the memory that a window takes for each of its n samples, after as many and a half have come."""
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for i in range(n + n // 2):
+        rolling.update(*sample(i))
+    after = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    return (after - before) / n
+
+
+def test_memory_of_a_window_is_what_is_stated() -> None:
+    """24 bytes a sample for fresh text, 24 for the float and at most 24 for the area of a score, 360 for a dict."""
+    n, rng, names = 30_000, random.Random(0), [f"class {i}" for i in range(5)]
+    text = grown(Rolling(sm.Accuracy(), n), lambda i: (f"class {i % 10}", f"class {i % 7}"), n)
+    area = grown(Rolling(sm.ROCAUC(), n), lambda i: (i % 3 == 0, rng.random()), n)
+    soft = grown(Rolling(sm.CrossEntropy(), n), lambda i: ("class 1", {name: rng.random() / 5 for name in names}), n)
+
+    assert 23 < text < 25.5
+    assert area < 24 + 24 + 24
+    assert soft < 24 + 360
+
+
+LEAKING = """
+import gc, sys
+import stream_metrics as sm
+def task():
+    for i in range(60):
+        for inner in (sm.MCC(), sm.ROCAUC(), sm.CrossEntropy()):
+            rolling, hard = sm.Rolling(inner, 4), inner.requires_labels
+            for k in range(9):
+                soft = {True: 0.5, False: k / 9 + i / 10**6}
+                rolling.update(k % 2 == 0, k % 3 == 0 if hard else soft, 1.5 if k == 5 else 1)
+            for bad in ((None, True), (True, float("nan")), (True, True, -1)):
+                try:
+                    rolling.update(*bad)
+                except ValueError:
+                    pass
+            rolling.copy().update_many([True, False], [True, False] if hard else [0.5, 0.25])
+            sm.from_bytes(rolling.to_bytes()).snapshot()
+            rolling.reset()
+grown = []
+for _ in range(5):
+    gc.collect()
+    before = sys.getallocatedblocks()
+    task()
+    gc.collect()
+    grown.append(sys.getallocatedblocks() - before)
+print(min(grown))
+"""
+
+
+def test_windows_leak_nothing() -> None:
+    """Windows that are filled, refused, copied, read and dropped leave no memory behind."""
+    done = subprocess.run([sys.executable, "-c", LEAKING], capture_output=True, text=True, check=True)
+
+    assert int(done.stdout) < 60  # the first rounds fill free lists
+
+
+LAWS = [law for law in testing.LAWS if not {"merge", "split", "identity"} & set(law.__name__.split("_"))]
+STATES: dict[str, tuple[Callable[[], Any], Any]] = {
+    "matrix": (lambda: Rolling(sm.ConfusionMatrix(), 3), testing.samples()),
+    "set": (lambda: Rolling(sm.MetricSet([sm.MCC]), 2), testing.samples(weighted=False)),
+    "areas": (lambda: Rolling(sm.ROCAUC(), 3), binary()),
+    "sketch": (lambda: Rolling(sm.RankSketch(buckets=2), 9), several()),
+    "losses": (lambda: Rolling(sm.ProbabilityLosses(), 4), testing.soft_samples(hard=False)),
+    "scores": (lambda: Rolling(sm.MetricSet(scores=True), 4), testing.soft_samples()),
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_windows_obey_the_laws(name: str) -> None:
+    """Bytes, copies, pickles, snapshots and resets: all laws but those of merging."""
+    assert {law.__name__ for law in testing.LAWS} - {law.__name__ for law in LAWS} == {
+        "empty_is_identity", "merge_commutes", "merge_associates", "split_equals_whole",
+    }  # fmt: skip
+    for law in LAWS:
+        law(*STATES[name])
