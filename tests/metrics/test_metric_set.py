@@ -1,15 +1,28 @@
-"""MetricSet: many metrics of one state."""
+"""MetricSet: many metrics of one state, of labels or of scores beside labels; options, labels of scores, thresholds."""
 
 from __future__ import annotations
 
+import json
+from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
+from support.cases import every_case
+from support.refusals import all_refused, refused
 
 import stream_metrics as sm
-from stream_metrics.catalog.table import CATALOG
+from stream_metrics.labels.pos_label import counted_before
 
-NAN = float("nan")
+pytestmark = pytest.mark.quick
+NAN, INF = float("nan"), float("inf")
+NOT_FINITE = (NAN, INF, -INF)
+SCORES = [0.75, 0.25, 0.375, 0.625]
+
+
+def scored_set(**options: Any) -> sm.MetricSet:
+    """Return a set that keeps scores."""
+    return sm.MetricSet(scores=True, **options)
 
 
 def fed(metrics: Any) -> Any:
@@ -18,89 +31,71 @@ def fed(metrics: Any) -> Any:
     return metrics
 
 
-def test_a_set_reads_every_default_metric() -> None:
-    """Without keys a snapshot has every default row of labels, from one state."""
-    metrics = fed(sm.MetricSet())
-    snapshot = metrics.snapshot()
+def scored(metric: Any, truth: list[Any], form: str) -> Any:
+    """Return a metric that has counted the scores one by one, in a list or in an array."""
+    if form == "single":
+        for row in zip(truth, SCORES, strict=True):
+            metric.update(*row)
+    else:
+        scores = SCORES if form == "list" else np.array(SCORES)
+        metric.update_many(truth if form == "list" else np.array(truth), scores)
+    return metric
 
-    assert {*snapshot, *snapshot.omitted} == {
-        key for key, row in CATALOG.items() if row.default and row.kind == "whole" and row.state == "counts"
-    }
+
+def test_metrics_are_all_of_labels_or_chosen_by_key_or_class() -> None:
+    """Without keys there is every default metric of labels; chosen ones come once, in the order given."""
+    metrics = fed(sm.MetricSet())
+    snapshot, listed = metrics.snapshot(), sm.metrics()
+    assert {(listed[key].kind, listed[key].reads) for key in [*snapshot, *snapshot.omitted]} == {("whole", "labels")}
     assert metrics.get()["accuracy"] == snapshot["accuracy"] == 1.5 / 3.5
     assert (metrics.n, metrics.abstained) == (3, 1)
+    assert repr(metrics) == "MetricSet(every metric, 3 samples, 2 classes)"
+    assert repr(sm.MetricSet(["accuracy"])) == "MetricSet(1 metric, 0 samples, 0 classes)"
+
+    chosen = fed(sm.MetricSet(["recall", sm.Accuracy, "macro_f1", "accuracy"]))
+    assert chosen.metrics == (*chosen.get(),) == (*chosen.snapshot(),) == ("recall", "accuracy", "macro_f1")
+    assert chosen.get()["recall"] == chosen.snapshot().per_class["recall"]
+    assert list(chosen.snapshot().per_class) == ["recall"]
+    assert sm.MetricSet(["roc_auc"]).scored is not None
+    assert sm.MetricSet(["accuracy"]).scored is None
 
 
-def test_metrics_are_chosen_by_key_or_class() -> None:
-    """Keys, classes, and keys that come twice give each metric once, in the order given."""
-    metrics = sm.MetricSet(["recall", sm.Accuracy, "macro_f1", "accuracy"])
-
-    assert metrics.metrics == ("recall", "accuracy", "macro_f1")
-    values = fed(metrics).get()
-    assert list(values) == ["recall", "accuracy", "macro_f1"]
-    assert values["recall"] == metrics.snapshot().per_class["recall"]
-    assert list(metrics.snapshot()) == ["recall", "accuracy", "macro_f1"]
-    assert list(metrics.snapshot().per_class) == ["recall"]
-
-
-@pytest.mark.parametrize("metrics", [["acuracy"], ["MCC"], ["accuracy", 5], "accuracy", [None]])
-def test_unknown_metrics_are_refused(metrics: Any) -> None:
-    """A key that no metric has is refused, with those that it may have meant."""
-    with pytest.raises((KeyError, ValueError, TypeError, AttributeError)):
-        sm.MetricSet(metrics)
-
-
-def test_a_misspelt_key_is_answered_with_close_ones() -> None:
-    """The error suggests keys."""
-    with pytest.raises(KeyError, match="'accuracy'"):
-        sm.MetricSet(["acuracy"])
-
-
-@pytest.mark.parametrize("instead", [0.5, -1, "0", float("inf")])
-def test_zero_division_is_checked_when_given(instead: Any) -> None:
-    """Only 0, 1 and nan can stand for 0/0."""
-    with pytest.raises(ValueError, match=r"`zero_division` to be 0.0, 1.0 or nan"):
-        sm.MetricSet(zero_division=instead)
+def test_options_are_checked_when_they_are_given() -> None:
+    """A bad option is refused at once; so is one of scores in a set that keeps none, and a class that has no score."""
+    refused(partial(sm.MetricSet, ["acuracy"]), KeyError, "'accuracy'")
+    for unknown in (["MCC"], ["accuracy", 5], "accuracy", [None]):
+        with pytest.raises((KeyError, ValueError, TypeError, AttributeError)):
+            sm.MetricSet(unknown)  # type: ignore[arg-type]
+    about: list[tuple[dict[str, Any], str]] = [
+        *(({"zero_division": x}, "`zero_division` to be 0.0, 1.0 or nan") for x in (0.5, -1, "0", INF)),
+        ({"scores": "yes"}, "`scores` to be True, False or 'any', but got 'yes'"),
+        ({"scores": True, "threshold": "x"}, "`threshold` to be a number, but got 'x'"),
+        *(({"scores": True, "threshold": x}, f"`threshold` to be a finite number, but got {x}") for x in NOT_FINITE),
+        ({"scores": True, "labels": ["a"], "other": "z"}, "no `other` where scores are kept, but got 'z'"),
+        ({"scores": True, "buckets": 1}, "buckets"),
+        ({"scores": True, "sample": 0}, "sample"),
+        ({"scores": True, "pos_label": NAN}, "`pos_label`"),
+        ({"scores": True, "pos_label": "c", "labels": ["a", "b"]}, "`pos_label` to be one of the fixed labels"),
+        *(
+            ({"metrics": metrics, **options}, "in a set that keeps labels only")
+            for options in ({"pos_label": "a"}, {"pos_label": 1}, {"pos_label": False}, {"threshold": 0.5})
+            for metrics in (None, ["accuracy"], ["recall", "mcc"])
+        ),
+    ]
+    all_refused((partial(sm.MetricSet, **options), ValueError, text) for options, text in about)
+    refused(lambda: sm.Comparison(scores=True, pos_label="c", labels=["a", "b"]), sm.LabelError, "pos_label")
+    for metrics in (None, ["accuracy"], ["recall", "mcc"]):
+        assert sm.MetricSet(metrics, pos_label=True, threshold=None).clone() == sm.MetricSet(metrics)
+    assert sm.MetricSet(scores=1, threshold=1).scores is True  # type: ignore[arg-type]
+    assert scored_set(threshold=1.0).merge(sm.MetricSet(scores=1, threshold=1)).n == 0  # type: ignore[arg-type]
 
 
 def test_zero_division_reaches_every_metric() -> None:
     """It replaces each 0/0; None leaves each metric its own."""
-    assert sm.MetricSet(["accuracy", "zero_one_loss"], zero_division=1.0).get() == {
-        "accuracy": 1.0,
-        "zero_one_loss": 1.0,
-    }
-    own = sm.MetricSet(["accuracy", "zero_one_loss"]).get()
-    assert own["accuracy"] == 0.0
-    assert repr(own["zero_one_loss"]) == repr(CATALOG["zero_one_loss"].zero_division)
-
-
-CONFIGURATIONS = [
-    {},
-    {"metrics": ["accuracy", "recall"]},
-    {"metrics": []},
-    {"labels": ["a", "b", "c"]},
-    {"labels": ["a"], "other": "rest", "zero_division": NAN},
-]
-
-
-@pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
-def test_the_configuration_survives_bytes_and_clones(configuration: dict[str, Any]) -> None:
-    """Bytes and clones keep the configuration."""
-    metrics = fed(sm.MetricSet(**configuration))
-    clone = metrics.clone()
-
-    assert sm.from_bytes(metrics.to_bytes()) == metrics
-    assert fed(clone) == metrics
-
-
-@pytest.mark.parametrize("configuration", CONFIGURATIONS[3:], ids=str)
-def test_sets_of_other_labels_do_not_merge(configuration: dict[str, Any]) -> None:
-    """A MergeError, and nothing changes."""
-    metrics = fed(sm.MetricSet())
-    before = metrics.to_bytes()
-
-    with pytest.raises(sm.MergeError, match=r"^Expected .*, but got "):
-        metrics.merge(sm.MetricSet(**configuration))
-    assert metrics.to_bytes() == before
+    keys = ["accuracy", "zero_one_loss"]
+    own = {"accuracy": sm.Accuracy().get(), "zero_one_loss": sm.ZeroOneLoss().get()}
+    assert sm.MetricSet(keys, zero_division=1.0).get() == dict.fromkeys(keys, 1.0)
+    assert repr(sm.MetricSet(keys).get()) == repr(own)
 
 
 class Counting(sm.MetricSet):
@@ -113,18 +108,252 @@ class Counting(sm.MetricSet):
         super().update(y_true, y_pred, w)
 
 
-def test_a_subclass_may_override_update() -> None:
-    """An overridden method is called, also after a copy, and the class survives bytes."""
-    metrics = Counting(["accuracy"])
-    metrics.update("a", "a")
-    twin = metrics.copy()
+def test_copies_keep_configuration_and_class() -> None:
+    """Bytes and clones have the options; an overridden method is called, also after a copy."""
+    for options in (
+        {}, {"metrics": ["accuracy", "recall"]}, {"metrics": []}, {"labels": ["a", "b", "c"]},
+        {"labels": ["a"], "other": "rest", "zero_division": NAN},
+    ):  # fmt: skip
+        metrics = fed(sm.MetricSet(**options))
+        assert sm.from_bytes(metrics.to_bytes()) == metrics == fed(metrics.clone())
+    own = Counting(["accuracy"])
+    own.update("a", "a")
+    twin = own.copy()
     twin.update("a", "b")
+    assert (own.calls, twin.calls, twin.n) == (1, 2, 2)
+    assert type(Counting.from_bytes(own.to_bytes())) is Counting
 
-    assert (metrics.calls, twin.calls, twin.n) == (1, 2, 2)
-    assert type(Counting.from_bytes(metrics.to_bytes())) is Counting
+
+def test_the_label_of_scores() -> None:
+    """The largest score, the first of equal ones, `pos_label` from the threshold on; all forms of input agree."""
+    tables: list[tuple[dict[Any, float], Any]] = [
+        ({"b": 0.5, "a": 0.5}, "a"), ({"b": 0.4, "a": 0.4, "c": 0.2}, "a"), ({2: 0.5, 10: 0.5}, 2),
+        ({"x": 0.5, 3: 0.5, True: 0.5}, True), ({"z": 0.0, "y": 0.0, "x": -0.0}, "x"), ({"b": 0.6, "a": 0.4}, "b"),
+    ]  # fmt: skip
+    singles: list[tuple[dict[str, Any], float, Any]] = [
+        ({}, 0.5, True), ({}, 0.49999999, False), ({"threshold": 0.7}, 0.7, True),
+        ({"threshold": 0.7}, 0.7 - 2**-53, False), ({"threshold": 0.0}, 0.0, True), ({"threshold": 2}, 1.0, False),
+        ({"threshold": -1}, 0.0, True), ({"pos_label": 1}, 0.2, 0), ({"pos_label": 0}, 0.2, 1),
+        ({"pos_label": False}, 0.2, True), ({"pos_label": "spam", "labels": ["ham", "spam"]}, 0.2, "ham"),
+        ({"pos_label": "ham", "labels": ["ham", "spam"]}, 0.2, "spam"),
+        ({"pos_label": "ham", "labels": ["ham", "spam"]}, 0.9, "ham"),
+        ({"pos_label": "spam", "labels": ["a", "b", "spam"]}, 0.9, "spam"),
+    ]  # fmt: skip
+    with every_case() as case:
+        for scores, label in tables:
+            with case(scores):
+                single, rows, table = (scored_set() for _ in range(3))
+                single.update("t", scores)
+                rows.update_many(["t"], [scores])
+                table.update_many(["t"], scores=np.array([list(scores.values())]), classes=list(scores))
+                expected = sm.ConfusionMatrix()
+                expected.update("t", label)
+                assert single == rows == table
+                assert single.state == expected
+        for options, score, label in singles:
+            with case((options, score)):
+                single, rows, column = (scored_set(**options) for _ in range(3))
+                single.update(label, score)
+                rows.update_many([label], [score])
+                column.update_many([label], np.array([score]))
+                expected = sm.ConfusionMatrix(options.get("labels"))
+                expected.update(label, label)
+                assert single == rows == column
+                assert single.state == expected
+                assert single.snapshot()["accuracy"] == 1.0
 
 
-def test_repr_says_how_much_is_in_it() -> None:
-    """The repr names metrics, samples and classes."""
-    assert repr(fed(sm.MetricSet())) == "MetricSet(every metric, 3 samples, 2 classes)"
-    assert repr(sm.MetricSet(["accuracy"])) == "MetricSet(1 metric, 0 samples, 0 classes)"
+def test_a_single_score_needs_a_second_class() -> None:
+    """Where the other class is not known, a score below the threshold is refused and nothing is counted."""
+    for labels in (None, ["a", "b", "spam"]):
+        metrics = scored_set(pos_label="spam", labels=labels)
+        metrics.update("spam", 0.9)
+        before = metrics.to_bytes()
+        for method, arguments in (
+            ("update", ("spam", 0.2)),
+            ("update_many", (["spam"] * 2, [0.9, 0.2])),
+            ("update_many", (["spam"] * 2, np.array([0.9, 0.2]))),
+        ):
+            error = refused(partial(getattr(metrics, method), *arguments), sm.ScoreError, "`labels` with two classes")
+            assert "may be 'a'" in str(error) if labels else "'spam' is not known" in str(error)
+            assert "0.2" in str(error)
+            assert metrics.to_bytes() == before
+
+
+def test_the_other_class_is_the_only_other_label() -> None:
+    """Without `labels` a score below the threshold stands for the only other label of the state or the batch."""
+    truth = ["spam", "ham", "spam", "ham"]
+    for form in ("list", "array"):
+        metrics = scored(scored_set(pos_label="spam"), truth, form)
+        named = scored(scored_set(pos_label="spam", labels=["ham", "spam"]), truth, form)
+        assert metrics.state.matrix.tolist() == named.state.matrix.tolist() == [[1, 1], [1, 1]]
+        metrics.update("spam", 0.125)
+        for shards in ([0, 1], [1, 0]):
+            parts = [scored_set(pos_label="spam") for _ in range(2)]
+            for at in shards:
+                parts[at].update_many(truth[2 * at : 2 * at + 2], SCORES[2 * at : 2 * at + 2])
+            parts[0].merge(parts[1]).update("spam", 0.125)
+            assert parts[0] == metrics
+        before = metrics.to_bytes()
+        refused(partial(metrics.update, "eggs", 0.125), sm.ScoreError, "may be 'eggs' or 'ham'")
+        assert metrics.to_bytes() == before
+        metrics.revert("spam", 0.125)
+        assert metrics == scored(scored_set(pos_label="spam"), truth, form)
+
+
+def test_labels_are_spelled_as_in_the_data() -> None:
+    """What a single score implies is not seen: 0/1 stay 0/1 in labels, report, JSON, classes and curves."""
+    ways: list[tuple[str, dict[str, Any]]] = [
+        (form, options)
+        for form in ("single", "list", "array")
+        for options in ({}, {"pos_label": 1}, {"pos_label": True})
+    ]
+    with every_case() as case:
+        for positive, negative in ((1, 0), (True, False), (1.0, 0.0)):
+            for form, options in ways:
+                with case((positive, form, options)):
+                    truth, names = [positive, negative] * 2, (negative, positive)
+                    snapshot = scored(scored_set(**options), truth, form).snapshot()
+                    assert repr(snapshot.labels) == repr(names)
+                    assert repr(list(snapshot.per_class["recall"])) == repr(list(names))
+                    assert repr(list(snapshot.per_class["roc_auc"])) == repr([positive])
+                    assert json.loads(snapshot.to_json())["labels"] == [repr(label) for label in names]
+                    others = {"True", "False", "1.0", "0.0"} - {repr(label) for label in names}
+                    shown = f"{snapshot} ", snapshot.to_json()
+                    assert not [x for x in others if f" {x} " in shown[0] or f'"{x}"' in shown[1]]
+    zeros = sm.ROCAUC()
+    zeros.update_many([0, 0], [0.25, 0.5])
+    assert repr(zeros.snapshot().labels) == "(0, 1)"
+    assert sm.from_bytes(zeros.to_bytes()) == zeros
+
+
+def test_a_table_takes_the_fixed_labels_in_their_order() -> None:
+    """A table or a row without `classes` has a column for each of `labels`, also in windows."""
+    table = np.array([[0.75, 0.25], [0.125, 0.875]])
+    for make in (
+        lambda: scored_set(labels=["b", "a"]),
+        lambda: sm.Rolling(scored_set(labels=["b", "a"]), 5),
+    ):
+        named, table_only, rows, single = make(), make(), make(), make()
+        named.update_many(["b", "a"], scores=table, classes=["b", "a"])
+        table_only.update_many(["b", "a"], scores=table)
+        rows.update_many(["b", "a"], scores=table.tolist())
+        for truth, row in zip(["b", "a"], table.tolist(), strict=True):
+            single.update(truth, scores=row)
+        assert named == table_only == rows == single
+        assert named.snapshot()["accuracy"] == 1.0
+        refused(partial(make().update_many, ["b"], scores=[[0.5, 0.25, 0.25]]), sm.ScoreError)
+
+
+def test_a_set_of_labels_says_how_scores_are_kept() -> None:
+    """A set that keeps labels only points to the option."""
+    metrics = sm.MetricSet()
+    all_refused(
+        (call, ValueError, "MetricSet(scores=True)")
+        for call in (
+            lambda: metrics.update("a", scores={"a": 0.5}),
+            lambda: metrics.revert("a", scores={"a": 0.5}),
+            lambda: metrics.update_many(["a"], scores=[{"a": 0.5}]),
+            lambda: metrics.update("a", [0.5], classes=["a"]),
+        )
+    )
+    assert metrics == sm.MetricSet()
+
+
+def test_classes_beyond_the_limits_of_pairs() -> None:
+    """64 classes where pairs are compared, before anything merges; any number where no metric reads pairs."""
+    a, b = sm.HandTillAUC(), sm.HandTillAUC()
+    many = sm.MetricSet(["log_loss", "roc_auc_ovr"])
+    for i in range(40):
+        a.update(f"a{i}", {f"a{i}": 0.9})
+        b.update(f"b{i}", {f"b{i}": 0.9})
+    before = a.to_bytes()
+    refused(partial(a.merge, b), sm.ScoreError, "at most 64 classes")
+    assert a.to_bytes() == before
+    for i in range(70):
+        many.update(f"c{i}", {f"c{i}": 0.9})
+    assert many.get()["roc_auc_ovr"] == 1.0
+
+    large = sm.MetricSet(["accuracy", "roc_auc_ovo"], pairs=False, buckets=2, sample=1)
+    large.update("a", {"a": 0.5, **{f"c{i}": 1e-4 for i in range(4100)}})
+    assert "roc_auc_ovo" in large.snapshot().to_dict()["omitted"]
+
+
+def test_the_best_threshold_has_its_value_as_a_threshold() -> None:
+    """Whether scores are tied, narrow or in coarse cells, weighted or not, in a batch or one by one."""
+    keys = {"f1": "f1", "accuracy": "accuracy", "balanced_accuracy": "balanced_accuracy", "mcc": "matthews_corrcoef"}
+    g = np.random.default_rng(2)
+    with every_case() as case:
+        for trial in range(80):
+            n, key, buckets = int(g.integers(2, 60)), list(keys)[trial % 4], (4, 1024)[trial // 4 % 2]
+            scores = g.uniform(size=n).round(int(g.integers(1, 9))).astype((np.float32, np.float64)[trial // 8 % 2])
+            own, w = g.uniform(size=n) < scores, None if trial // 16 % 2 else g.integers(1, 9, n)
+            own[:2] = True, False
+            with case((trial, key, buckets, scores.dtype)):
+                first = scored_set(buckets=buckets, sample=4)
+                first.update_many(own, scores=scores, w=w)
+                best = first.snapshot().best_threshold(metric=key)
+                if best.threshold == INF:  # no score is above it, which is no option
+                    continue
+                again, single = (scored_set(threshold=best.threshold) for _ in range(2))
+                again.update_many(own, scores=scores.astype(float), w=w)
+                for row in range(n):
+                    single.update(bool(own[row]), scores=scores[row], w=1 if w is None else int(w[row]))
+                snapshot = again.snapshot()
+                value = snapshot.per_class[key][True] if key == "f1" else snapshot[keys[key]]
+                assert value == best.value <= best.high
+                assert single == again
+
+
+def test_thresholds_of_a_curve_repeat_its_points() -> None:
+    """Every finite one has the rates of its point, also where scores share the largest code; infinity comes first."""
+    g = np.random.default_rng(3)
+    scores, own = g.uniform(size=50).round(1), np.arange(50) % 3 == 0
+    curves = scored_set()
+    curves.update_many(own, scores=scores)
+    curve = curves.snapshot().roc_curve()
+    assert (curve.x[0], curve.y[0], curve.thresholds[0]) == (0.0, 0.0, np.inf)
+    for x, y, threshold in zip(curve.x[1:], curve.y[1:], curve.thresholds[1:], strict=True):
+        state = scored_set(threshold=float(threshold))
+        state.update_many(own, scores=scores)
+        per_class = state.snapshot().per_class
+        assert (1 - per_class["specificity"][True], per_class["recall"][True]) == pytest.approx((x, y), abs=1e-15)
+    for _ in range(5):
+        large = np.where(g.uniform(size=5000) < 0.5, 10.0 ** g.uniform(200, 308, 5000), 1.7e308)
+        sketch = sm.RankSketch(buckets=4, sample=512)
+        sketch.update_many(g.uniform(size=5000) < 0.5, large * g.choice([-1, 1], 5000))
+        thresholds = sketch.snapshot().roc_curve().thresholds
+        assert thresholds[0] == np.inf
+        assert np.isfinite(thresholds[1:]).all()
+
+
+def test_bytes_with_labels_that_are_refused_today_stay_readable() -> None:
+    """States, metrics and windows of earlier versions are read, merged, reverted and written as they were."""
+    makers: list[tuple[Any, tuple[Any, Any]]] = [
+        (sm.ConfusionMatrix, (0.5, 1.5)),
+        (sm.Recall, ("a", "b")),
+        (sm.MetricSet, (0.25, 0.5)),
+        (lambda: sm.Rolling(sm.MetricSet(), 3), (0.5, 1.5)),
+        (lambda: sm.Rolling(sm.Recall(), 3), ("a", "b")),
+        (lambda: sm.Rolling(sm.ROCAUC(), 3), ("a", 0.5)),
+        (lambda: sm.Fading(sm.Recall(), 100), ("a", "b")),
+        (lambda: sm.ByGroup(sm.Recall()), ("a", "b")),
+        (sm.ROCAUC, ("a", 0.5)),
+    ]
+    for make, sample in makers:
+        old, more = make(), {"group": "g"} if isinstance(make(), sm.ByGroup) else {}
+        with counted_before():
+            old.update(*sample, **more)
+        data = old.to_bytes()
+        read = sm.from_bytes(data)
+        assert read.to_bytes() == data
+        if isinstance(read, sm.Rolling):
+            for _ in range(3):
+                read.update(1, 1.0)
+            assert read.n == 3
+            continue
+        assert read.merge(sm.from_bytes(data)).n == 2
+        refused(partial(read.update, "new", 0.75, **more), sm.LabelError)
+        if hasattr(read, "revert"):
+            read.revert(*sample, **more)
+            assert read.to_bytes() == data
