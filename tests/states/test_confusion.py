@@ -1,44 +1,41 @@
-"""ConfusionMatrix, sample by sample: what is counted, what is refused, and that a refusal counts nothing."""
+"""ConfusionMatrix: what samples, batches and matrices count, what is refused, and that a refusal counts nothing."""
 
 from __future__ import annotations
 
+from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.kernels import count_integers
+from support.refusals import refused
+from support.state_checks import check_refused, counted
 
 import stream_metrics as sm
 
 LIMIT = 2**63 - 2  # the largest sum of weights
+NAN, INF = float("nan"), float("inf")
 
 
-def counted(*samples: tuple[Any, ...], **configuration: Any) -> sm.ConfusionMatrix:
-    """Return a state that counted the samples one by one."""
-    state = sm.ConfusionMatrix(**configuration)
-    for sample in samples:
-        state.update(*sample)
-    return state
-
-
-def test_an_empty_state() -> None:
-    """A new state has no classes, no samples and no weight."""
-    state = sm.ConfusionMatrix()
-
-    assert (state.n, state.weight, state.correct, state.abstained, state.k) == (0, 0, 0, 0, 0)
-    assert (state.labels, state.matrix.shape, state.fixed_labels, state.other) == ((), (0, 0), None, None)
-
-
+@pytest.mark.quick
 def test_rows_are_true_and_columns_predicted() -> None:
-    """A sample is counted in the row of its true and the column of its predicted label."""
-    state = counted(("a", "b"), ("a", "b"), ("b", "b"))
+    """A sample is counted in the row of its true and the column of its predicted label; a new state has no class."""
+    empty, state = sm.ConfusionMatrix(), counted("ab", "ab", "bb")
 
+    assert (empty.n, empty.weight, empty.correct, empty.abstained, empty.k) == (0, 0, 0, 0, 0)
+    assert (empty.labels, empty.matrix.shape, empty.fixed_labels, empty.other) == ((), (0, 0), None, None)
     assert state.labels == ("a", "b")
     assert state.matrix.tolist() == [[0, 2], [0, 1]]
     assert (state.n, state.weight, state.correct) == (3, 3, 1)
+    assert repr(counted("ab")) == "ConfusionMatrix(1 sample, 2 classes)"
 
 
+@pytest.mark.quick
 def test_arguments_have_names() -> None:
     """The arguments are y_true, y_pred and w, by keyword too, and update returns nothing."""
     state = sm.ConfusionMatrix()
@@ -49,223 +46,396 @@ def test_arguments_have_names() -> None:
     assert state == counted(("a", "b", 2))
 
 
-@pytest.mark.parametrize("nothing", [None, {}, type("Empty", (dict,), {})()], ids=["None", "dict", "subclass"])
-def test_an_abstention_is_counted_apart(nothing: Any) -> None:
-    """No prediction is an abstention: no sample, no weight, no class, regardless of the weight."""
-    state = counted(("a", nothing), ("a", nothing, 7))
-
-    assert (state.abstained, state.n, state.weight, state.k) == (2, 0, 0, 0)
-    state.revert("z", nothing)
-    assert state.abstained == 1
-
-
-def test_an_abstention_needs_a_true_label_and_a_weight() -> None:
-    """Also without a prediction, truth and weight are checked."""
-    state = sm.ConfusionMatrix(labels=["a"])
-
-    for bad in [("z", None), (None, None)]:
-        with pytest.raises(sm.LabelError, match="`y_true`"):
-            state.update(*bad)
-    with pytest.raises(sm.WeightError, match="`w`"):
-        state.update("a", None, -1)
-    assert state.abstained == 0
-
-
-def test_an_abstention_fits_always() -> None:
-    """An abstention weighs nothing, so it is counted when the sum of weights is full."""
-    state = counted(("a", "a", LIMIT // 2 - 1000), ("a", "a", LIMIT // 2 - 1000), ("a", None, LIMIT // 2))
-
-    assert state.abstained == 1
+@pytest.mark.quick
+def test_an_abstention_is_counted_apart() -> None:
+    """No prediction is no sample, no weight and no class, also where the sum of weights is full or the label bad."""
+    for nothing in (None, {}, type("Empty", (dict,), {})()):
+        state = counted(("a", nothing), ("a", nothing, 7))
+        assert (state.abstained, state.n, state.weight, state.k) == (2, 0, 0, 0)
+        state.revert("z", nothing)
+        assert state.abstained == 1
+    full = counted(("a", "a", LIMIT // 2 - 1000), ("a", "a", LIMIT // 2 - 1000), ("a", None, LIMIT // 2))
+    assert full.abstained == 1
+    check_refused(
+        sm.ConfusionMatrix(labels=["a"]),
+        "update",
+        [
+            (("z", None), sm.LabelError, "y_true"),
+            ((None, None), sm.LabelError, "y_true"),
+            (("a", None, -1), sm.WeightError, "w"),
+        ],
+    )
 
 
-@pytest.mark.parametrize(
-    ("w", "total"),
-    [
-        (3, 3),
-        (2**53 + 1, 2**53 + 1),
-        (2.0, 2),
-        (0.1, Fraction(0.1)),
-        (Fraction(1, 4), Fraction(1, 4)),
-        (Decimal("0.5"), Fraction(1, 2)),
-        (True, 1),
-        (np.True_, 1),
-        (np.int8(3), 3),
-        (np.uint64(2**61), 2**61),
-        (np.float32(0.5), Fraction(1, 2)),
-        (np.float64(1e-12), Fraction(round(Fraction(1e-12) * 2**64), 2**64)),
-        (np.array(3), 3),
-        (np.array(0.5), Fraction(1, 2)),
-        (0, 0),
-        (0.0, 0),
-        (1e-30, 0),
-    ],
-)
-def test_a_weight_is_counted_exactly(w: Any, total: int | Fraction) -> None:
-    """A weight may be any real number; it is counted without rounding, down to units of 2**-64."""
-    state = counted(("a", "a", w), ("a", "a", w), ("a", "b", w))
-
-    assert state.total == 3 * total
-    assert state.hits == 2 * total
-    assert state.weight == (state.total if isinstance(state.total, int) else float(3 * total))
-
-
-def test_a_weight_of_zero_is_a_sample_of_no_class() -> None:
-    """A sample without weight is counted as a sample and makes no class."""
-    state = counted(("a", "b", 0), ("c", "d", 0.0))
-
-    assert (state.n, state.weight, state.k) == (2, 0, 0)
-
-
-def test_tenths_leave_no_residue() -> None:
-    """Ten tenths are as much as they are exactly, and taken away they leave nothing."""
-    state = counted(*[("a", "a", 0.1)] * 10)
-
-    assert state.total == 10 * Fraction(0.1)
-    for _ in range(10):
-        state.revert("a", "a", 0.1)
-    assert state == sm.ConfusionMatrix()
-    assert state.labels == ()
-
-
-BAD_SAMPLES = [
-    ("nan", float("nan"), "a", 1, sm.LabelError),
-    ("fraction", "a", 0.25, 1, sm.LabelError),
-    ("inf truth", float("inf"), "a", 1, sm.LabelError),
-    ("no truth", None, "a", 1, sm.LabelError),
-    ("unhashable", "a", ["a"], 1, sm.LabelError),
-    ("new and bad", "new", [1], 1, sm.LabelError),
-    ("array", "a", np.array([1, 2]), 1, sm.LabelError),
-    ("bad score", "new", {"a": float("nan")}, 1, sm.ScoreError),
-    ("negative", "new", "newer", -1, sm.WeightError),
-    ("negative fraction", "new", "newer", -0.5, sm.WeightError),
-    ("weight nan", "new", "newer", float("nan"), sm.WeightError),
-    ("weight inf", "new", "newer", float("inf"), sm.WeightError),
-    ("text", "new", "newer", "1", sm.WeightError),
-    ("none", "new", "newer", None, sm.WeightError),
-    ("complex", "new", "newer", 1j, sm.WeightError),
-    ("weights", "new", "newer", np.array([1, 2]), sm.WeightError),
-    ("huge int", "new", "newer", 2**63, sm.WeightError),
-    ("huge float", "new", "newer", 2.0**63, sm.WeightError),
-    ("googol", "new", "newer", 10**400, sm.WeightError),
-    ("huge fraction", "new", "newer", Fraction(10**400), sm.WeightError),
-    ("sum too large", "new", "newer", LIMIT - 2000, sm.WeightError),
+WEIGHTS: list[tuple[Any, int | Fraction]] = [
+    (3, 3),
+    (2**53 + 1, 2**53 + 1),
+    (2.0, 2),
+    (0.1, Fraction(0.1)),
+    (Fraction(1, 4), Fraction(1, 4)),
+    (Decimal("0.5"), Fraction(1, 2)),
+    (True, 1),
+    (np.True_, 1),
+    (np.int8(3), 3),
+    (np.uint64(2**61), 2**61),
+    (np.float32(0.5), Fraction(1, 2)),
+    (np.float64(1e-12), Fraction(round(Fraction(1e-12) * 2**64), 2**64)),
+    (np.array(3), 3),
+    (np.array(0.5), Fraction(1, 2)),
+    (0, 0),
+    (0.0, 0),
+    (1e-30, 0),
 ]
 
 
-@pytest.mark.parametrize(
-    ("y_true", "y_pred", "w", "error"), [case[1:] for case in BAD_SAMPLES], ids=lambda x: str(x)[:20]
-)
-@pytest.mark.parametrize("labels", [None, ["a", "b", "new", "newer"]], ids=["open", "fixed"])
-@pytest.mark.parametrize("sparse", [False, True])
-def test_a_bad_sample_changes_nothing(
-    labels: Any, sparse: bool, y_true: Any, y_pred: Any, w: Any, error: type[Exception]
-) -> None:
-    """A sample that is refused leaves the bytes as they were, and the next one is counted as ever."""
-    labels = labels and labels + list(range(2000 * sparse))
-    state = counted(("a", "b", 5000), ("b", "b", 2**53), ("a", None), labels=labels)
-    for label in range(2000 * sparse):
-        state.update(label, label)
-    before = state.to_bytes()
+@pytest.mark.quick
+def test_a_weight_is_counted_exactly() -> None:
+    """A weight may be any real number; it is counted without rounding, down to units of 2**-64."""
+    for w, total in WEIGHTS:
+        state = counted(("a", "a", w), ("a", "a", w), ("a", "b", w))
+        assert (state.total, state.hits) == (3 * total, 2 * total), w
+        assert state.weight == (state.total if isinstance(state.total, int) else float(3 * total)), w
+    none = counted(("a", "b", 0), ("c", "d", 0.0))
+    assert (none.n, none.weight, none.k) == (2, 0, 0)
+    tenths = counted(*[("a", "a", 0.1)] * 10)
+    assert tenths.total == 10 * Fraction(0.1)
 
-    with pytest.raises(error, match=r"^Expected .*, but got "):
-        state.update(y_true, y_pred, w)
-    assert state.to_bytes() == before
-    state.update("a", "b")
-    state.revert("a", "b")
-    assert state.to_bytes() == before
+
+def test_columns_of_weights() -> None:
+    """Whole weights are counted as they are however they are stored, and numbers of a list one by one."""
+    weights = [3, 0, 2**53 + 1, 7]
+    for column in (
+        list,
+        np.array,
+        lambda w: np.array(w, object),
+        lambda w: np.array(w, ">i8"),
+        lambda w: np.array(w, "u8"),
+        lambda w: np.repeat(np.array(w), 2)[::2],
+        lambda w: pd.Series(w, dtype="Int64"),
+        lambda w: [Fraction(x) for x in w],
+        lambda w: [Decimal(x) for x in w],
+    ):
+        state = sm.ConfusionMatrix()
+        state.update_many(list("abcd"), list("abdd"), column(weights))
+        assert state == counted(*zip("abcd", "abdd", column(weights), strict=True))
+        assert (state.labels, state.n, state.weight) == (("a", "c", "d"), 4, sum(weights))
+    chosen, odd = sm.ConfusionMatrix(), sm.ConfusionMatrix()
+    chosen.update_many(["a", "b"], ["a", "b"], np.array([True, False]))
+    assert (chosen.n, chosen.weight, chosen.labels) == (2, 1, ("a",))
+    for w in ([2**53 + 1, 0.5], np.array([2**53 + 1, 0.5], object)):
+        odd.update_many(["a", "a"], ["a", "a"], w)
+    assert odd.total == 2 * (2**53 + 1) + 1
+
+
+BAD_SAMPLES: list[tuple[Any, ...]] = [
+    ((NAN, "a"), sm.LabelError, "y_true", None, NAN),
+    (("a", 0.25), sm.LabelError, "y_pred", None, 0.25),
+    ((INF, "a"), sm.LabelError, "y_true", None, INF),
+    ((None, "a"), sm.LabelError, "y_true", None, None),
+    (("a", ["a"]), sm.LabelError, "y_pred", None, "['a']"),
+    (("new", [1]), sm.LabelError, "y_pred", None, "[1]"),
+    (("a", np.array([1, 2])), sm.LabelError, "y_pred", None, "array([1, 2])"),
+    (("new", {"a": NAN}), sm.ScoreError, "y_pred", None, NAN),
+    (("new", "newer", -1), sm.WeightError, "w", None, -1),
+    (("new", "newer", -0.5), sm.WeightError, "w", None, -0.5),
+    (("new", "newer", NAN), sm.WeightError, "w", None, NAN),
+    (("new", "newer", INF), sm.WeightError, "w", None, INF),
+    (("new", "newer", "1"), sm.WeightError, "w", None, "1"),
+    (("new", "newer", None), sm.WeightError, "w", None, None),
+    (("new", "newer", 1j), sm.WeightError, "w", None, "1j"),
+    (("new", "newer", np.array([1, 2])), sm.WeightError, "w", None, "array([1, 2])"),
+    (("new", "newer", 2**63), sm.WeightError, "w", None, 2**63),
+    (("new", "newer", 2.0**63), sm.WeightError, "w", None, 2.0**63),
+    (("new", "newer", 10**400), sm.WeightError, "w", None, 10**400),
+    (("new", "newer", Fraction(10**400)), sm.WeightError, "w"),
+    (("new", "newer", LIMIT - 2000), sm.WeightError),
+]
+
+
+def test_a_bad_sample_changes_nothing() -> None:
+    """A refused sample leaves the bytes as they were, in open, fixed and sparse states, and the next one is counted."""
+    for labels in (None, ["a", "b", "new", "newer"]):
+        for classes in (0, 2000):
+            fixed = labels and labels + list(range(classes))
+            samples = [("a", "b", 5000), ("b", "b", 2**53), ("a", None), *((i, i) for i in range(classes))]
+            state = counted(*samples, labels=fixed)
+            before = state.to_bytes()
+            check_refused(state, "update", BAD_SAMPLES)
+            state.update("a", "b")
+            state.revert("a", "b")
+            assert state.to_bytes() == before
+
+
+BAD_BATCHES: list[tuple[Any, ...]] = [
+    ((["a", NAN], ["a", "a"]), sm.LabelError, "y_true", 1, NAN),
+    ((["a", None], ["a", "a"]), sm.LabelError, "y_true", 1, None),
+    ((["a", {}], ["a", "a"]), sm.LabelError, "y_true", 1, "{}"),
+    (([1, 2], [1, [2]]), sm.LabelError, "y_pred", 1, "[2]"),
+    (([1, 2], [{1: 1}, {1: NAN}]), sm.ScoreError, "y_pred", 1, NAN),
+    (([1, 2], [{1: 1}, {None: 1}]), sm.LabelError, "y_pred", 1, None),
+    ((np.array([1.0, NAN]), ["a", "a"]), sm.LabelError, "y_true", 1, NAN),
+    ((["a", "a"], np.array([1.0, INF])), sm.LabelError, "y_pred", 1, INF),
+    ((["a", "a"], np.array([1, 1e4000], "g")), sm.LabelError, "y_pred", 1),
+    ((["a", "a"], np.array(["2020", "2021"], "M8[ns]")), sm.LabelError, "y_pred", 0),
+    ((["a", "a"], np.array([1, 2], "m8[ns]")), sm.LabelError, "y_pred", 0),
+    ((pd.Series(pd.to_datetime(["2020", "2021"])), [1, 1]), sm.LabelError, "y_true", 0),
+    ((["a", "a"], np.array([1j, 1])), sm.LabelError, "y_pred", 0),
+    ((pd.Series([1, None]), ["a", "a"]), sm.LabelError, "y_true", 1, NAN),
+    ((["a", "a"], [1, 0.25]), sm.LabelError, "y_pred", 1, 0.25),
+    ((["a", "a"], np.array([1, 0.25])), sm.LabelError, "y_pred", 1, 0.25),
+    (([1, 0.25], ["a", "a"]), sm.LabelError, "y_true", 1, 0.25),
+    ((["a", "a"], np.array([[0.5, 0.5], [0.5, 0.5]])), sm.LabelError, "y_pred"),
+    ((pd.Series([1, None], dtype="Int64"), ["a", "a"]), sm.LabelError, "y_true", 1),
+    ((pd.Categorical(["a", None]), ["a", "a"]), sm.LabelError, "y_true", 1),
+    ((np.ma.masked_array([1, 2], [0, 1]), [1, 1]), sm.LabelError, "y_true", 1, None),
+    ((["a", "a"], ["a", "a"], [1, -1]), sm.WeightError, "w", 1, -1),
+    ((["a", "a"], ["a", "a"], np.array([1, -1])), sm.WeightError, "w", 1, -1),
+    ((["a", "a"], ["a", "a"], np.array([1, NAN])), sm.WeightError, "w", 1, NAN),
+    ((["a", "a"], ["a", "a"], np.array([1, INF])), sm.WeightError, "w", 1, INF),
+    ((["a", "a"], ["a", None], np.array([1, -1.0])), sm.WeightError, "w", 1, -1.0),
+    ((["a", "a"], ["a", "a"], [1, None]), sm.WeightError, "w", 1, None),
+    ((["a", "a"], ["a", "a"], [1, "1"]), sm.WeightError, "w", 1, "1"),
+    ((["a", "a"], ["a", "a"], np.array(["1", "1"])), sm.WeightError, "w", None),
+    ((["a", "a"], ["a", "a"], np.array([1, 1], "M8[ns]")), sm.WeightError, "w", None),
+    ((["a", "a"], ["a", "a"], np.array([1, 1j])), sm.WeightError, "w", None),
+    ((["a", "a"], ["a", "a"], np.array([1, 2**63], "u8")), sm.WeightError, "w", 1, 2**63),
+    ((["a", "a"], ["a", "a"], [1, 2**63]), sm.WeightError, "w", 1, 2**63),
+    ((["a", "a"], ["a", "a"], [2**62, 2**62]), sm.WeightError),
+    ((["a", "c"], ["b", "d"], np.array([2.0**62, 2.0**62])), sm.WeightError),
+    ((["a"] * 8, ["a"] * 8, np.full(8, 2**61)), sm.WeightError),
+    ((["a", "a"], ["a", "a"], [1]), sm.WeightError, "w", None),
+    ((["a", "a"], ["a", "a"], np.ones((2, 1))), sm.WeightError, "w", None),
+    ((["a", "a"], ["a", "a"], 2), sm.WeightError, "w", None, 2),
+    ((["a", "a"], ["a"]), sm.LabelError, "y_pred", None),
+    (([], ["a"]), sm.LabelError, "y_pred", None),
+    ((np.ones((2, 1)), ["a", "a"]), sm.LabelError, "y_true", None),
+    ((np.ones((2, 2), int), ["a", "a"]), sm.LabelError, "y_true", None),
+    ((pd.DataFrame({"a": [1, 2]}), ["a", "a"]), sm.LabelError, "y_true", None),
+    ((np.array(1), ["a"]), sm.LabelError, "y_true", None, "array(1)"),
+    (([["a"], ["a"]], ["a", "a"]), sm.LabelError, "y_true", 0),
+    (("ab", "ab"), sm.LabelError, "y_true", None, "ab"),
+    ((["a", "b"], b"ab"), sm.LabelError, "y_pred", None, b"ab"),
+    ((5, [5]), sm.LabelError, "y_true", None, 5),
+    ((None, None), sm.LabelError, "y_true", None, None),
+    ((sm.Categorical([0, 1], ["a"]), ["a", "a"]), sm.LabelError, "y_true", 1, 1),
+    ((["a", "a"], sm.Categorical([0, -2], ["a"])), sm.LabelError, "y_pred", 1, -2),
+    ((["a", "a"], sm.Categorical([0, 10**6], ["a"]), [1, 1]), sm.LabelError, "y_pred", 1, 10**6),
+    ((["a", "a"], sm.Categorical(np.array([0, 2**32]), ["a"])), sm.LabelError, "y_pred", 1, 2**32),
+    ((["a", "a"], sm.Categorical([0.0, 0.0], ["a"])), sm.LabelError, "y_pred", None),
+    ((["a", "a"], sm.Categorical([[0], [0]], ["a"])), sm.LabelError, "y_pred", None),
+    ((["a", "a"], sm.Categorical([0, 0], [NAN])), sm.LabelError, "categories", 0, NAN),
+]  # fmt: skip
+
+
+def test_one_bad_row_rejects_the_batch() -> None:
+    """The error names argument, position and value, and nothing of the batch is counted; empty batches change nothing.
+
+    So it is in open states and in those of fixed labels, which name the first row that is not allowed, also beside an
+    abstention.
+    """
+    for labels in (None, ["a", "b", "c", "d", 1, 2]):
+        state = counted(("a", "b"), ("b", "b", 0.5), ("a", None), labels=labels)
+        check_refused(state, "update_many", BAD_BATCHES)
+        before = state.to_bytes()
+        integers, texts = np.array([], int), np.array([], "U1")
+        for empty in ([], (), np.array([]), texts, integers, np.array([], object), sm.Categorical([], [])):
+            for w in (None, [], np.array([])):
+                state.update_many(empty, empty, w)
+        assert state.to_bytes() == before
+    columns = [list, tuple, np.array, iter, pd.Series, pd.Categorical, lambda rows: sm.Categorical([0, 1], rows)]
+    fixed = counted("ab", labels=["a", "b"])
+    check_refused(fixed, "update", [(("z", "a"), sm.LabelError, "y_true", None, "z"), ("az", sm.LabelError, "y_pred")])
+    for w in (None, [1, 1], [0, 0]):
+        for column in columns:
+            named = (sm.LabelError, "y_true", 1, "z"), (sm.LabelError, "y_pred", 1, "z")
+            check_refused(fixed, "update_many", [((column(["a", "z"]), ["a", "a"], w), *named[0])])
+            check_refused(fixed, "update_many", [((["a", "a"], column(["a", "z"]), w), *named[1])])
+        for missing in ([None, None], pd.Categorical([None, None]), sm.Categorical([-1, -1], ["a"])):
+            truths = (["a", "z"], np.array(["a", "z"]), pd.Categorical(["a", "z"]))
+            check_refused(fixed, "update_many", [((truth, missing, w), *named[0]) for truth in truths])
+
+
+def test_numbers_with_a_fraction_ask_for_scores() -> None:
+    """A prediction such as 0.25, alone, in a column or a table, asks whether `scores=` was meant."""
+    state = sm.ConfusionMatrix()
+    for predicted in ([1, 0.25], np.array([1, 0.25]), np.array([[0.5, 0.5], [0.5, 0.5]])):
+        with pytest.raises(sm.LabelError, match=r"did you mean `scores="):
+            state.update_many(["a", "a"], predicted)
 
 
 def test_the_sum_of_weights_has_a_limit() -> None:
     """The sum of all weights stays below 2**63 - 1: one more is refused, however it comes."""
-    half = 2**62
-    full = counted(("a", "a", half), ("a", "b", half - 2000), ("b", "a", 1998))
-    before = full.to_bytes()
+    full = counted(("a", "a", 2**62), ("a", "b", 2**62 - 2000), ("b", "a", 1998))
 
     assert full.total == LIMIT
-    for attempt in (
-        lambda: full.update("a", "a"),
-        lambda: full.update("c", "d", 1.5),
-        lambda: full.update_many(["a"], ["a"]),
-        lambda: full.update_many(["a"], ["a"], [0.25]),
-        lambda: full.merge(counted(("z", "z"))),
-        lambda: full.merge(full),
-    ):
-        with pytest.raises(sm.WeightError, match="the sum of all weights"):
-            attempt()
-        assert full.to_bytes() == before
+    check_refused(full, "update", [(("a", "a"), sm.WeightError), (("c", "d", 1.5), sm.WeightError)])
+    check_refused(full, "update_many", [((["a"], ["a"], w), sm.WeightError) for w in (None, [0.25])])
+    check_refused(full, "merge", [((other,), sm.WeightError) for other in (counted("zz"), full)])
+    for count in (1, 300):
+        rows, w = np.arange(2 * count) % 2, np.full(2 * count, (2**63 - 1024) // count - 1)
+        check_refused(counted((1, 1, 5)), "update_many", [((rows, rows * 0, w), sm.WeightError)])
+    largest = 2**63 - 1024
+    rows = [([0, 1, 0], [0, 0, 0], np.array([1, largest - 1, w])) for w in (-1, largest)]
+    check_refused(
+        sm.ConfusionMatrix(),
+        "update_many",
+        [(rows[0], sm.WeightError, "w", 2, -1), (rows[1], sm.WeightError, "w", 2, largest)],
+    )
 
 
-@pytest.mark.parametrize("bits", [24, 31, 32, 53, 60])
-def test_counts_are_exact_at_any_size(bits: int) -> None:
-    """Beyond 2^24, 2^31 and 2^53 one more is one more."""
-    state = counted(("a", "a", 2**bits), ("a", "a"), ("a", "b", 2**bits), ("a", "b", 0.5))
-
-    assert state.total == 2 ** (bits + 1) + Fraction(3, 2)
-    assert state.true_dot_true == state.total**2
-    state.revert("a", "b", 0.5)
-    assert state.matrix[0].tolist() == [2**bits + 1, 2**bits]
-    assert state.true_totals.tolist() == [2 ** (bits + 1) + 1, 0]
-
-
-def test_fixed_labels_keep_their_order_and_are_classes_without_samples() -> None:
-    """A fixed set is reported as it was given, absent labels included."""
-    state = counted(("b", "a"), labels=["b", "c", "a"])
-
-    assert state.labels == state.fixed_labels == ("b", "c", "a")
-    assert state.matrix.tolist() == [[0, 0, 1], [0, 0, 0], [0, 0, 0]]
+def test_counts_are_exact_at_any_size() -> None:
+    """Beyond 2^24, 2^31 and 2^53 one more is one more, also of weights near the largest."""
+    for bits in (24, 31, 32, 53, 60):
+        state = counted(("a", "a", 2**bits), ("a", "a"), ("a", "b", 2**bits), ("a", "b", 0.5))
+        assert state.total == 2 ** (bits + 1) + Fraction(3, 2)
+        assert state.true_dot_true == state.total**2
+        state.revert("a", "b", 0.5)
+        assert state.matrix[0].tolist() == [2**bits + 1, 2**bits]
+        assert state.true_totals.tolist() == [2 ** (bits + 1) + 1, 0]
+    for w in (2**62 - 1, 2**62, 2**63 - 1025):
+        assert counted("ab", ("a", "b", w)).weight == w + 1
 
 
-@pytest.mark.parametrize("argument", ["y_true", "y_pred"])
-def test_a_label_outside_the_fixed_set_is_refused(argument: str) -> None:
-    """An unknown label raises a LabelError that names the argument and the allowed labels."""
-    state = sm.ConfusionMatrix(labels=["a", "b"])
-    sample = {"y_true": "a", "y_pred": "a"} | {argument: "z"}
-
-    with pytest.raises(sm.LabelError, match=rf"`{argument}` to be one of the fixed labels \['a', 'b'\], but got 'z'"):
-        state.update(**sample)
-    with pytest.raises(sm.LabelError, match=rf"`{argument}` at position 1 to be one of"):
-        state.update_many(**{key: ["a", label] for key, label in sample.items()})
-    assert state == sm.ConfusionMatrix(labels=["a", "b"])
-
-
-@pytest.mark.parametrize("labels", [["a", "b", "rest"], ["a", "b"]], ids=["walk_inner", "outside"])
-def test_labels_outside_the_fixed_set_can_be_counted_as_other(labels: list[str]) -> None:
-    """`other` takes the place of every label outside the set; it is a class like any other, itself named or not."""
-    state = counted(("a", "z"), ("y", "x"), ("a", {"q": 0.9, "a": 0.1}), ("b", None), labels=labels, other="rest")
-
-    assert state.labels == ("a", "b", "rest")
-    assert state.matrix.tolist() == [[0, 0, 2], [0, 0, 0], [0, 0, 1]]
-    assert state.abstained == 1
-    state.revert("new", "newer")
-    assert state.matrix.sum() == 2
+@pytest.mark.quick
+def test_fixed_labels_and_other() -> None:
+    """Fixed labels keep their order, absent ones included; `other`, if given, counts all that are not among them."""
+    fixed = counted("ba", labels=["b", "c", "a"])
+    assert fixed.labels == fixed.fixed_labels == ("b", "c", "a")
+    assert fixed.matrix.tolist() == [[0, 0, 1], [0, 0, 0], [0, 0, 0]]
+    samples = [("a", "z"), ("y", "x"), ("a", {"q": 0.9, "a": 0.1}), ("b", None)]
+    for labels in (["a", "b", "rest"], ["a", "b"]):
+        state = counted(*samples, labels=labels, other="rest")
+        assert state.labels == ("a", "b", "rest")
+        assert state.matrix.tolist() == [[0, 0, 2], [0, 0, 0], [0, 0, 1]]
+        assert state.abstained == 1
+        state.revert("new", "newer")
+        assert state.matrix.sum() == 2
+    refused(lambda: sm.ConfusionMatrix(other="rest"), sm.LabelError, "`other` only together with `labels`")
+    refused(lambda: sm.ConfusionMatrix(labels=["a"], other=NAN), sm.LabelError, "`other`")
 
 
-def test_other_needs_fixed_labels() -> None:
-    """`other` alone would mean nothing, and must be a label."""
-    with pytest.raises(sm.LabelError, match="`other` only together with `labels`"):
-        sm.ConfusionMatrix(other="rest")
-    with pytest.raises(sm.LabelError, match="`other`"):
-        sm.ConfusionMatrix(labels=["a"], other=float("nan"))
+def test_large_batches_equal_small_ones() -> None:
+    """A million rows at once, in pieces, and in other widths of integers, are the same bytes."""
+    rng = np.random.default_rng(1)
+    truth, predicted = rng.integers(0, 40, (2, 1_100_003))
+    whole, pieces = sm.ConfusionMatrix(), sm.ConfusionMatrix()
+    whole.update_many(truth, predicted)
+    for piece in range(0, len(truth), 77_777):
+        rows = slice(piece, piece + 77_777)
+        pieces.update_many(truth[rows].astype(np.int8), predicted[rows].astype(np.uint16))
+
+    assert np.array_equal(whole.matrix, np.bincount(truth * 40 + predicted, minlength=1600).reshape(40, 40))
+    assert pieces == whole
 
 
-def test_a_hundred_thousand_classes() -> None:
-    """Many classes cost memory for the occupied cells only, and read as few do."""
-    k = 100_000
-    state = sm.ConfusionMatrix()
-    state.update_many(np.arange(k), (np.arange(k) * 7) % k)
+def test_runs_of_small_integers() -> None:
+    """Pairs below 16 are counted in runs, with what is left over; a number outside is seen wherever it stands."""
+    g = np.random.default_rng(0)
+    for dtype in (np.int8, np.int16, np.int32, np.int64):
+        for n in (1, 255, 256, 257, 700, 5000):
+            t, p = g.integers(0, 16, (2, n)).astype(dtype)
+            low, table = count_integers(t, p)
+            assert low == 0
+            np.testing.assert_array_equal(table, np.bincount(16 * t.astype(int) + p, minlength=256).reshape(16, 16))
+            for at in {0, n // 2, n - 1}:
+                for column in (t, p):
+                    before, column[at] = int(column[at]), 16 if at else -1
+                    low, table = count_integers(t, p)
+                    counts = {(low + int(i), low + int(j)): int(table[i, j]) for i, j in np.argwhere(table)}
+                    assert counts == dict(Counter(zip(t.tolist(), p.tolist(), strict=True)))
+                    column[at] = before
 
-    assert (state.k, state.n, state.correct) == (k, k, 2)
-    assert state.true_dot_predicted == k
-    assert len(state.to_bytes()) < 20 * k
-    assert state.labels == tuple(range(k))
-    with pytest.raises(ValueError, match="at most 4096 classes"):
-        state.matrix  # noqa: B018
-    rows, columns, values = state.cells()
-    assert rows.tolist() == list(range(k))
-    assert columns.tolist() == [(7 * row) % k for row in range(k)]
-    assert set(values.tolist()) == {1}
+
+@st.composite
+def columns_of_integers(draw: st.DrawFn, n: int) -> np.ndarray:
+    """Return integers that lie close together or far apart, anywhere in the range of their type."""
+    dtype = draw(st.sampled_from([np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.uint64]))
+    limits = np.iinfo(dtype)
+    low = draw(st.one_of(st.sampled_from([limits.min, 0, limits.max - 100]), st.integers(limits.min, limits.max - 100)))
+    steps = draw(st.lists(st.integers(0, draw(st.sampled_from([1, 3, 100]))), min_size=n, max_size=n))
+    return np.array([low + step for step in steps], dtype)
 
 
-def test_repr_says_how_much_was_counted() -> None:
-    """The repr names samples and classes."""
-    assert repr(counted(("a", "b"))) == "ConfusionMatrix(1 sample, 2 classes)"
+@settings(max_examples=30)
+@given(st.data())
+def test_a_batch_of_integers_has_the_bytes_of_its_samples(data: st.DataObject) -> None:
+    """So it is for every type, for codes with abstentions, and for weights of any size."""
+    n = data.draw(st.integers(1, 12)) * data.draw(st.sampled_from([1, 30]))
+    truth, predicted = data.draw(columns_of_integers(n)), data.draw(columns_of_integers(n))
+    labels = predicted.tolist()
+    if data.draw(st.booleans()):  # code -1 is an abstention
+        codes = data.draw(st.lists(st.integers(-1, 2), min_size=n, max_size=n))
+        predicted = sm.Categorical(np.array(codes, data.draw(st.sampled_from(["i1", "i4"]))), ["a", "b", "c"])
+        labels = [None if code < 0 else "abc"[code] for code in codes]
+    fractions = st.one_of(st.floats(0, 4, allow_subnormal=True), st.sampled_from([0, 2.0**-70, 1e-320, 2.0**-11]))
+    weights = data.draw(st.sampled_from([st.integers(0, 3), fractions]))
+    w = np.array(data.draw(st.lists(weights, min_size=n, max_size=n)))
+    together = sm.ConfusionMatrix()
+    together.update_many(truth, predicted, w)
+
+    assert together.to_bytes() == counted(*zip(truth.tolist(), labels, w.tolist(), strict=True)).to_bytes()
+
+
+@pytest.mark.quick
+def test_a_matrix_is_a_state_with_fixed_labels() -> None:
+    """Rows are true; a whole number is that many samples, another cell is one; labels are positions by default."""
+    state = sm.ConfusionMatrix.from_matrix([[3, 0], [1, 2]], ["b", "a"])
+    same = counted(*["bb"] * 3, "ab", "aa", "aa", labels=["b", "a"])
+    fractions = sm.ConfusionMatrix.from_matrix([[0.5, 3.0], [0.0, 0.1]])
+    mixed = sm.ConfusionMatrix.from_matrix(np.array([[2**53 + 1, 0], [0, Fraction(1, 2)]], dtype=object))
+    empty = sm.ConfusionMatrix.from_matrix(np.zeros((0, 0)))
+
+    assert state == same
+    assert (state.n, state.fixed_labels) == (6, ("b", "a"))
+    assert sm.ConfusionMatrix.from_matrix(same.matrix, same.labels) == same
+    assert sm.ConfusionMatrix.from_matrix(np.eye(3, dtype=np.uint8)).labels == (0, 1, 2)
+    assert fractions.matrix.tolist() == [[0.5, 3.0], [0.0, 0.1]]
+    assert (fractions.total, fractions.n) == (Fraction(0.1) + Fraction(7, 2), 5)
+    assert mixed.total == 2**53 + Fraction(3, 2)
+    assert (empty.fixed_labels, empty.k, empty.n) == ((), 0, 0)
+    assert sm.from_bytes(empty.to_bytes()) == empty
+
+
+def test_matrices_of_any_type_and_size() -> None:
+    """Type and layout of the array do not matter, counts beyond 2^53 are exact, and many classes are read alike."""
+    expected = sm.ConfusionMatrix.from_matrix([[1, 0], [1, 1]])
+    for dtype in ("i1", "u1", "i4", ">i8", "u8", "f2", "f4", ">f8", "?", "O"):
+        for layout in ("C", "F"):
+            matrix = np.array([[1, 0], [1, 1]]).astype(dtype, order=layout)
+            assert sm.ConfusionMatrix.from_matrix(matrix) == expected, (dtype, layout)
+    for cell in (2**24 + 1, 2**31 + 1, 2**53 + 1, 2**60 + 1):
+        state = sm.ConfusionMatrix.from_matrix([[cell, 1], [0, cell]])
+        state.update(0, 0)
+        assert state.matrix.tolist() == [[cell + 1, 1], [0, cell]]
+        assert (state.n, state.total) == (2 * cell + 2, 2 * cell + 2)
+        assert state.true_dot_predicted == (cell + 2) * (cell + 1) + cell * (cell + 1)
+    matrix = np.diag(np.arange(1500)) + np.eye(1500, k=3, dtype=int)
+    state = sm.ConfusionMatrix.from_matrix(matrix)
+    assert np.array_equal(state.matrix, matrix)
+    assert state.true_totals.tolist() == matrix.sum(axis=1).tolist()
+    assert state.predicted_totals.tolist() == matrix.sum(axis=0).tolist()
+    cells = [[1, 2], [3, 4]]
+    assert sm.ConfusionMatrix.from_matrix(np.ma.array(cells)) == sm.ConfusionMatrix.from_matrix(cells)
+
+
+def test_matrices_that_are_refused() -> None:
+    """A matrix is square and of weights, with one label a row; its cells add up to less than the limit."""
+    from_matrix, two = sm.ConfusionMatrix.from_matrix, [[1, 0], [0, 1]]
+    for shape in ((), (2,), (2, 3), (0, 2), (2, 2, 2)):
+        with pytest.raises(ValueError, match=r"`matrix` to be square, but got the shape \("):
+            from_matrix(np.zeros(shape))
+    bad = [-1, -0.5, NAN, INF, 2.0**63, 2**63, 2**64, "1", None, 1j]
+    labels: list[tuple[Any, Any, Any]] = [
+        (["a"], None, 1), (["a", "b", "c"], None, 3), (["a", "a"], 1, "a"), ([1, True], 1, True),
+        ("ab", None, "ab"), (["a", NAN], 1, NAN),
+    ]  # fmt: skip
+    cases: list[tuple[Any, ...]] = [
+        *((([[1, 0], [cell, 1]],), sm.WeightError, "matrix") for cell in bad),
+        (([[1, 0], [NAN, 1]],), sm.WeightError, "matrix"),
+        ((np.ma.array([[1, 2], [3, 4]], mask=[[0, 1], [0, 0]]),), sm.WeightError, "matrix"),
+        (([[2**62, 0], [0, 2**62 - 2]],), sm.WeightError),
+        (([[2**62, 0], [0, 2**62]],), sm.WeightError),
+        *(((two, names), sm.LabelError, "labels", at, got) for names, at, got in labels),
+    ]
+    check_refused(sm.ConfusionMatrix(), lambda state, *arguments: from_matrix(*arguments), cases)
+    assert from_matrix([[2**62, 0], [0, 2**62 - 3]]).total == 2**63 - 3

@@ -7,53 +7,61 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.state_checks import fed
 
-from stream_metrics import ROCAUC, Accuracy, ByGroup, ConfusionMatrix, MacroF1, MetricSet, from_bytes
+import stream_metrics as sm
+from stream_metrics import ByGroup, ConfusionMatrix, MetricSet
 
 LABELS: list[Any] = ["a", "b", b"a", 0, 1, 2, True, False, 1.0, 2.0, ("a", 1), ("a", 1.0), 2**70]
 weights = st.sampled_from([1, 1, 1, 0, 2, 0.5])
 samples = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from([*LABELS, None]), weights), max_size=5)
-pairs = st.tuples(samples, samples)
+grouped = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from("ab"), st.sampled_from("abc")), max_size=6)
 
 
-def counted(state: Any, some: list[Any], more: list[Any], how: int) -> Any:
+def counted(some: list[Any], more: list[Any], how: int) -> Any:
     """Return a state that counts samples: in order, with others taken back, by a merge, or read from its bytes."""
+    state, other = ConfusionMatrix(), ConfusionMatrix()
     if how == 1:
-        for sample in more:
-            state.update(*sample)
-    first, second = state.copy(), state
+        fed(state, more)
     for at, sample in enumerate(some):
-        (first if how == 2 and at % 2 else second).update(*sample)
+        (other if how == 2 and at % 2 else state).update(*sample)
     if how == 1:
         for sample in more:
-            second.revert(*sample)
-    if how == 2:
-        second.merge(first)
-    return from_bytes(second.to_bytes()) if how == 3 else second
+            state.revert(*sample)
+    state.merge(other)
+    return sm.from_bytes(state.to_bytes()) if how == 3 else state
 
 
 def check(a: Any, b: Any) -> None:
+    """Assert that two objects are equal exactly if their bytes are."""
     equal = a.to_bytes() == b.to_bytes()
     assert (a == b) is (b == a) is equal
     assert a == a.copy() == a
 
 
-@given(pairs, samples, st.integers(0, 3), st.integers(0, 3), st.booleans())
-def test_states_are_equal_where_their_bytes_are(both: Any, more: Any, one: int, two: int, same: bool) -> None:
-    first, second = both
-    a = counted(ConfusionMatrix(), first, more, one)
-    b = counted(ConfusionMatrix(), sorted(first, key=repr) if same else second, more, two)
-    check(a, b)
+def check_distinct(every: list[Any]) -> None:
+    """Assert that objects are equal to themselves only."""
+    for a in every:
+        for b in every:
+            check(a, b)
+            assert (a == b) is (a is b)
+
+
+@pytest.mark.quick
+@given(samples, samples, samples, st.integers(0, 3), st.integers(0, 3), st.booleans())
+def test_states_are_equal_where_their_bytes_are(
+    first: Any, second: Any, more: Any, one: int, two: int, same: bool
+) -> None:
+    """Counted in any order, with others taken back, merged, or read from bytes."""
+    check(counted(first, more, one), counted(sorted(first, key=repr) if same else second, more, two))
 
 
 @pytest.mark.parametrize("wide", [False, True])  # a hash of cells and a square, with fractions in one of them
 def test_how_cells_are_stored_shows_in_no_comparison(wide: bool) -> None:
+    """A state that had many cells, or fractions of weights, equals one that never had them."""
     names = [f"c{at}" for at in range(300)]
-    a, b = ConfusionMatrix(), ConfusionMatrix()
-    for at, name in enumerate(names):
-        a.update(name, names[at * 7 % 300])
-    for at in reversed(range(300)):
-        b.update(names[at], names[at * 7 % 300])
+    pairs = [(name, names[at * 7 % 300]) for at, name in enumerate(names)]
+    a, b = fed(ConfusionMatrix(), pairs), fed(ConfusionMatrix(), pairs[::-1])
     if wide:
         b.update_many(names * 300, [name for name in names for _ in names], [1] * 90_000)
         for truth in names:
@@ -70,59 +78,41 @@ def test_how_cells_are_stored_shows_in_no_comparison(wide: bool) -> None:
     check(a, b)
 
 
-CONFIGURED = [
-    ConfusionMatrix(), ConfusionMatrix([1, 0]), ConfusionMatrix([0, 1]), ConfusionMatrix([0.0, 1.0]),
-    ConfusionMatrix([False, True]), ConfusionMatrix(["a", "b"], "b"), ConfusionMatrix(["a", "b"]),
-    ConfusionMatrix([("a", 1)]), ConfusionMatrix([("a", "1")]),
-]  # fmt: skip
-
-
-def test_the_configuration_is_compared_with_its_types() -> None:
-    for a in CONFIGURED:
-        for b in CONFIGURED:
-            check(a, b)
-            assert (a == b) is (a is b)
-
-
-def test_what_is_no_cell_is_compared() -> None:
-    for sample in (("a", None), ("a", "b", 0), ("a", "b", 2)):
-        a, b = ConfusionMatrix(), ConfusionMatrix()
-        a.update(*sample)
-        assert a != b
-        b.update("a", "b")
-        assert a != b
-        check(a, b)
-
-
-grouped = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from("ab"), st.sampled_from("abc")), max_size=6)
+@pytest.mark.quick
+def test_configurations_and_what_is_no_cell_are_compared() -> None:
+    """Labels are compared with their types, weights of 0 and abstentions count; states have no hash."""
+    options: list[Any] = [
+        (), ([1, 0],), ([0, 1],), ([0.0, 1.0],), ([False, True],), (["a", "b"], "b"), (["a", "b"],), ([("a", 1)],),
+        ([("a", "1")],),
+    ]  # fmt: skip
+    check_distinct([ConfusionMatrix(*option) for option in options])
+    rows: list[Any] = [[], ["ab"], [("a", None)], [("a", "b", 0)], [("a", "b", 2)]]
+    check_distinct([fed(ConfusionMatrix(), some) for some in rows])
+    groups = [ByGroup(ConfusionMatrix()), ByGroup(ConfusionMatrix(), 3), ByGroup(ConfusionMatrix(), 3, "rest")]
+    check_distinct([*groups, *map(ByGroup, (ConfusionMatrix(["a"]), MetricSet(), MetricSet(["accuracy"])))])
+    assert ConfusionMatrix() != "a state"
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(ConfusionMatrix())
 
 
 @given(grouped, grouped, st.booleans(), st.sampled_from([None, 1, 2]))
 def test_groups_are_equal_where_their_bytes_are(one: Any, two: Any, same: bool, most: int | None) -> None:
+    """In any order of samples, with and without a limit of groups, and read from bytes."""
     states = [ByGroup(ConfusionMatrix(), most), ByGroup(ConfusionMatrix(), most)]
     for state, rows in zip(states, (one, sorted(one, key=repr) if same else two), strict=True):
         for group, truth, predicted in rows:
             state.update(truth, predicted, group=group)
     check(*states)
-    check(states[0], from_bytes(states[0].to_bytes()))
-
-
-def test_groups_of_other_options_or_states_differ() -> None:
-    every = [
-        ByGroup(ConfusionMatrix()), ByGroup(ConfusionMatrix(), 3), ByGroup(ConfusionMatrix(), 3, "rest"),
-        ByGroup(ConfusionMatrix(["a"])), ByGroup(MetricSet()), ByGroup(MetricSet(["accuracy"])),
-    ]  # fmt: skip
-    for a in every:
-        for b in every:
-            check(a, b)
-            assert (a == b) is (a is b)
+    check(states[0], sm.from_bytes(states[0].to_bytes()))
 
 
 def test_metrics_and_sets_are_equal_where_their_bytes_are() -> None:
+    """Options, units and samples are compared."""
     every: list[Any] = [
         make() for make in (
-            MacroF1, Accuracy, MetricSet, lambda: MacroF1(labels=[0, 1]), lambda: MacroF1(zero_division=1.0),
-            lambda: MetricSet(["accuracy"]), lambda: MetricSet(scores=True), lambda: MetricSet(scores="any"), ROCAUC,
+            sm.MacroF1, sm.Accuracy, MetricSet, lambda: sm.MacroF1(labels=[0, 1]), sm.ROCAUC,
+            lambda: sm.MacroF1(zero_division=1.0), lambda: MetricSet(["accuracy"]), lambda: MetricSet(scores=True),
+            lambda: MetricSet(scores="any"),
         )
     ]  # fmt: skip
     for metric in list(every):

@@ -1,0 +1,317 @@
+"""Square and sparse tables: the same readings, bytes and equality, whichever a table is, and when it changes."""
+
+from __future__ import annotations
+
+import copy
+import random
+import tracemalloc
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.oracle import Oracle, narrow
+from support.state_checks import counted, fed
+
+import stream_metrics as sm
+
+PRECISION = (1, 0, 0, 0), (0, 0, 1, 0)
+F1 = (2, 0, 0, 0), (0, 1, 1, 0)
+either = pytest.mark.parametrize("fractions", [False, True], ids=["whole", "fractions"])
+
+
+def stream(seed: int, classes: int, n: int, fractions: bool) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield samples of labels of several types; the weights are whole, or have a few binary places."""
+    rng = random.Random(seed)
+    names = [i if i % 3 else f"class {i}" for i in range(classes)]
+    for _ in range(n):
+        truth = rng.choice(names)
+        predicted = truth if rng.random() < 0.4 else rng.choice(names)
+        yield truth, predicted, rng.choice([1, 3, 0.5, 2.25, 2**40]) if fractions else rng.choice([1, 1, 7, 2**40])
+
+
+def in_plain_python(samples: list[tuple[Any, Any, Any]]) -> Oracle:
+    """Return the oracle that counted the samples, summed at once: its own update takes time for every occupied cell."""
+    oracle, table = Oracle(), defaultdict(Fraction)
+    for truth, predicted, w in samples:
+        table[truth, predicted] += Fraction(w)
+    oracle.table = {cell: narrow(w) for cell, w in table.items()}
+    oracle.n = len(samples)
+    return oracle
+
+
+def batch_of(samples: list[Any]) -> sm.ConfusionMatrix:
+    """Return a state that counted the samples in one batch."""
+    state = sm.ConfusionMatrix()
+    state.update_many(*(list(column) for column in zip(*samples, strict=True)))
+    return state
+
+
+def reverted(state: sm.ConfusionMatrix, samples: Any) -> sm.ConfusionMatrix:
+    """Return the state after the samples were taken back."""
+    for sample in samples:
+        state.revert(*sample)
+    return state
+
+
+def assert_same_readings(state: sm.ConfusionMatrix, oracle: Oracle) -> None:
+    """Every reading of the state is that of the plain Python table."""
+    for name in ("k", "labels", "n", "abstained", "total", "hits"):
+        assert getattr(state, name) == getattr(oracle, name), name
+    for name in ("true_dot_true", "true_dot_predicted", "predicted_dot_predicted"):
+        assert getattr(state, name) == getattr(oracle, name), name
+    for name in ("true_totals", "predicted_totals", "diagonal"):
+        assert getattr(state, name).tolist() == getattr(oracle, name).tolist(), name
+    for mine, theirs in zip(state.cells(), oracle.cells(), strict=True):
+        assert mine.tolist() == theirs.tolist()
+    for form in (PRECISION, F1):
+        assert np.array_equal(state.ratios(*form), oracle.ratios(*form), equal_nan=True)
+
+
+@either
+def test_many_classes_are_read_as_in_plain_python(fractions: bool) -> None:
+    """More than 1100 classes with weights, reverted, through bytes and merged: every reading is the oracle's."""
+    samples = list(stream(0, 1300, 4000, fractions))
+    state = fed(sm.ConfusionMatrix(), samples)
+    assert state.k > 1100
+    assert_same_readings(state, in_plain_python(samples))
+    oracle = in_plain_python(samples[2500:])
+    for other in (reverted(state, samples[:2500]), sm.from_bytes(state.to_bytes()), state.copy()):
+        assert_same_readings(other, oracle)
+    for mine, theirs in ((12, 1300), (1300, 12)):
+        streams = [list(stream(seed, classes, 3000, fractions)) for seed, classes in enumerate((mine, theirs))]
+        first, second = (fed(sm.ConfusionMatrix(), rows) for rows in streams)
+        before = first.to_bytes()
+        assert_same_readings(first.merge(second), in_plain_python(streams[0] + streams[1]))
+        assert first.subtract(second).to_bytes() == before
+
+
+@either
+@pytest.mark.parametrize("classes", [31, 34, 60, 150, 400])
+def test_tables_that_change_their_form(classes: int, fractions: bool) -> None:
+    """Few cells, then many, then few again, in one state and in shards: all bytes are equal, and readings exact."""
+    samples = [*stream(classes, 20, 60, fractions), *stream(classes + 1, classes, 30_000, fractions)]
+    whole, shards = sm.ConfusionMatrix(), [sm.ConfusionMatrix() for _ in range(5)]
+    for at, sample in enumerate(samples):
+        whole.update(*sample)
+        shards[at % 5].update(*sample)
+        if at in (10, 60, 90, 200, 1000, 5000):
+            again, merged = batch_of(samples[: at + 1]), sm.merge(shards)
+            assert whole.to_bytes() == again.to_bytes() == merged.to_bytes() == whole.copy().to_bytes()
+            assert sm.from_bytes(whole.to_bytes()) == whole
+            assert np.array_equal(whole.matrix, merged.matrix)
+    assert_same_readings(whole, in_plain_python(samples))
+    rest = sm.merge(shards)
+    reverted(whole, samples[100:])
+    for at in range(5):
+        later = fed(sm.ConfusionMatrix(), samples[100:][at::5])
+        rest.subtract(sm.from_bytes(later.to_bytes()) if at % 2 else later)
+
+    assert_same_readings(whole, in_plain_python(samples[:100]))
+    assert rest.to_bytes() == whole.to_bytes()
+    assert rest.merge(rest).total == 2 * whole.total
+
+
+@either
+def test_a_table_that_was_sparse_is_the_same_state(fractions: bool) -> None:
+    """A state that had many classes once, and one that never had, are equal in bytes and readings."""
+    few, many = list(stream(3, 40, 500, fractions)), list(stream(4, 2000, 5000, fractions))
+    state = reverted(fed(sm.ConfusionMatrix(), many + few), many)
+    never = fed(sm.ConfusionMatrix(), few)
+
+    assert state.to_bytes() == never.to_bytes()
+    assert np.array_equal(state.matrix, never.matrix)
+    assert state.snapshot().to_json() == never.snapshot().to_json()
+
+
+def test_classes_and_cells_that_left_cost_nothing() -> None:
+    """Distinct labels through a window leave ten classes and no memory, and cells that come and go leave no counts."""
+    state, window, sizes = sm.ConfusionMatrix(), deque[str](), []
+    tracemalloc.start()
+    for i in range(100_000):
+        window.append(f"user {i}")
+        state.update(window[-1], window[-1])
+        if len(window) > 10:
+            old = window.popleft()
+            state.revert(old, old)
+        if i % 20_000 == 19_999:
+            sizes.append(tracemalloc.get_traced_memory()[0])
+            assert state.k == 10
+    tracemalloc.stop()
+    assert state.labels == tuple(sorted(window))
+    assert max(sizes) - sizes[0] < 20_000
+    assert len(state.to_bytes()) < 300
+
+    rng = np.random.default_rng(5)
+    fixed = sm.ConfusionMatrix(labels=range(2000))
+    for _ in range(40):
+        rows = rng.integers(0, 2000, (2500, 2)).tolist()
+        reverted(fed(fixed, rows), rows)
+    assert fixed == sm.ConfusionMatrix(labels=range(2000))
+    assert len(fixed.cells()[0]) == 0
+
+    few, last = sm.ConfusionMatrix(), deque[Any]()
+    for truth, predicted in rng.integers(0, 200, (8000, 2)).tolist():
+        last.append((f"class {truth}", f"class {predicted}"))
+        few.update(*last[-1])
+        if len(last) > 100:
+            few.revert(*last.popleft())
+    assert few.to_bytes() == batch_of(list(last)).to_bytes()
+
+    for start in range(0, 3000, 200):
+        rows = [(i, float(i + 1), 0.5) for i in range(start, start + 200)]
+        reverted(fed(state := sm.ConfusionMatrix(), rows), rows)
+    state.update("a", "b")
+    assert (state.labels, state.matrix.tolist()) == (("a", "b"), [[0, 1], [0, 0]])
+    assert state == counted("ab")
+
+
+def test_on_both_sides_of_the_limit() -> None:
+    """With the last square and the first sparse number of classes, batches, updates, merges and copies agree."""
+    for classes in (3, 1000, 1023, 1024, 1025, 2000):
+        for w in (1, 0.5):
+            labels, weights = np.arange(classes), np.full(classes, w)
+            batch, halves = sm.ConfusionMatrix(), sm.ConfusionMatrix()
+            batch.update_many(labels, labels[::-1], weights)
+            one = counted(*zip(labels, labels[::-1], weights, strict=True))
+            for half in (slice(None, classes // 2), slice(classes // 2, None)):
+                shard = sm.ConfusionMatrix()
+                shard.update_many(labels[half], labels[::-1][half], weights[half])
+                halves.merge(shard)
+            assert batch.to_bytes() == one.to_bytes() == halves.to_bytes()
+            assert np.array_equal(batch.matrix, w * np.eye(classes)[::-1])
+            batch.update_many(labels, labels[::-1], weights)
+            assert one.merge(one) == batch
+            for duplicate in (sm.ConfusionMatrix.copy, copy.copy, copy.deepcopy):
+                twin, before = duplicate(one), one.to_bytes()
+                twin.update("new", 0)
+                twin.revert(0, classes - 1, w)
+                assert one.to_bytes() == before != twin.to_bytes()
+                one.update("other", "class")
+                one.revert("other", "class")
+                assert twin.n == 2 * classes
+
+
+def test_many_classes_need_memory_for_occupied_cells_only() -> None:
+    """A hundred thousand classes are read, written and merged, but not shown as a square; fixed ones may be absent."""
+    k = 100_000
+    state = sm.ConfusionMatrix()
+    state.update_many(np.arange(k), (np.arange(k) * 7) % k)
+    assert (state.k, state.n, state.correct, state.true_dot_predicted) == (k, k, 2, k)
+    assert len(state.to_bytes()) < 20 * k
+    assert state.labels == tuple(range(k))
+    with pytest.raises(ValueError, match="at most 4096 classes"):
+        state.matrix  # noqa: B018
+    rows, columns, values = state.cells()
+    assert rows.tolist() == list(range(k))
+    assert columns.tolist() == [(7 * row) % k for row in range(k)]
+    assert set(values.tolist()) == {1}
+
+    truth, predicted = np.random.default_rng(6).integers(0, k, (2, 150_000))
+    whole, shards = sm.ConfusionMatrix(), [sm.ConfusionMatrix() for _ in range(3)]
+    whole.update_many(truth, predicted)
+    for at, shard in enumerate(shards):
+        shard.update_many(truth[at::3], predicted[at::3])
+    true, guessed = np.bincount(truth, minlength=k), np.bincount(predicted, minlength=k)
+    assert sm.merge(shards).to_bytes() == whole.to_bytes()
+    assert whole.true_dot_predicted == int(true @ guessed)
+    assert whole.k == np.count_nonzero(true | guessed)
+
+    fixed = counted(("04999", "00000", 0.5), labels=[f"{i:05}" for i in range(5000)])
+    assert fixed.k == 5000
+    assert fixed.true_totals.sum() == fixed.true_totals[-1] == 0.5
+    assert [column.tolist() for column in fixed.cells()] == [[4999], [0], [0.5]]
+    assert sm.from_bytes(fixed.to_bytes()) == fixed
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 24), st.integers(1, 24), st.integers(0, 2**32), st.floats(0, 1))
+def test_squares_whose_labels_came_in_any_order_add_up(mine: int, theirs: int, seed: int, empty: float) -> None:
+    """Classes in any order, classes that only one state has or that have become empty, and cells without weight."""
+    draw = np.random.default_rng(seed)
+    expected = np.zeros((28, 28), np.int64)
+    states = []
+    for classes in (mine, theirs):
+        labels = draw.permutation(28)[:classes]
+        same = [(label, label) for label in labels.tolist()]  # every label has a place, in this order
+        cells = draw.integers(1, 2**40, (classes, classes)) * (draw.random((classes, classes)) >= empty)
+        places = np.argwhere(cells).tolist()
+        rows = [(int(labels[i]), int(labels[j]), int(cells[i, j])) for i, j in places]
+        states.append(reverted(fed(sm.ConfusionMatrix(), same + rows), same))
+        expected[np.ix_(labels, labels)] += cells
+    before = states[1].to_bytes()
+    merged = states[0].copy().merge(states[1])
+    assert np.array_equal(merged.matrix, expected[np.ix_(merged.labels, merged.labels)])
+    assert int(merged.matrix.sum()) == int(expected.sum())
+    assert merged.to_bytes() == states[1].copy().merge(states[0]).to_bytes()
+    assert sm.from_bytes(merged.to_bytes()) == merged
+    assert states[1].to_bytes() == before
+    reverted(merged, [(i, j, int(expected[i, j])) for i, j in np.argwhere(expected).tolist()])
+    assert not merged.matrix.any()
+
+
+PART = "class of things" * 5
+NAMES = [PART[:i] for i in range(70)]
+NAMES += [f"{name}x" for name in NAMES] + [f"n{i}" for i in range(70)] + ["é", "日本", "a\0", "a\0\0", "ab\0", "\0"]
+names = st.sampled_from(NAMES) | st.text(st.sampled_from("ab"), max_size=5)
+
+
+def fresh(text: str) -> str:
+    """Return a new object, except for a text that Python shares."""
+    return "".join([*text[:1], *text[1:]])
+
+
+def from_counts(left: Counter[tuple[str, str]]) -> bytes:
+    """Return the bytes of a state of counted pairs."""
+    return sm.ConfusionMatrix.from_counts([t for t, _ in left], [p for _, p in left], [*left.values()]).to_bytes()
+
+
+@given(st.lists(st.tuples(st.sampled_from(["update", "revert", "reset"]), names, names), max_size=200))
+def test_texts_that_are_new_objects_are_the_same_labels(steps: list[tuple[str, str, str]]) -> None:
+    """A text that a decoder makes for each sample is counted, taken back and forgotten by its characters."""
+    state, left = sm.ConfusionMatrix(), Counter[tuple[str, str]]()
+    for step, t, p in steps:
+        if step == "reset" and len(left) > 100:
+            state.reset()
+            left.clear()
+        elif step == "revert" and left:
+            last = next(reversed(left))
+            state.revert(*map(fresh, last))
+            left[last] -= 1
+            left = +left
+        else:
+            state.update(fresh(t), fresh(p))
+            left[t, p] += 1
+    assert state.to_bytes() == from_counts(left)
+
+
+def test_every_text_is_a_class_of_its_own() -> None:
+    """Texts of every length, removed ones that come again, fixed ones and weighted ones are told apart."""
+    state, distinct = sm.ConfusionMatrix(), [*dict.fromkeys(NAMES)]
+    pairs = list(zip(distinct, distinct[1:] + distinct[:1], strict=True))
+    for t, p in pairs * 3:
+        state.update(fresh(t), fresh(p))
+    assert state.to_bytes() == from_counts(Counter(pairs * 3))
+    assert {*state.labels} == {*distinct}
+
+    again = sm.ConfusionMatrix()
+    for turn in range(3):
+        labels = [f"label {turn % 2} {i}" for i in range(200)]
+        fed(again, [(fresh(label), fresh(label)) for label in labels])
+        assert {*again.labels} == {*labels}
+        reverted(again, [(fresh(label), fresh(label)) for label in labels])
+    assert again == sm.ConfusionMatrix()
+
+    fixed, folded = (sm.ConfusionMatrix(["a1", "b1"], other) for other in (None, "rest"))
+    for _ in range(3):
+        fed(fixed, [(fresh("a1"), fresh("b1"))])
+        fed(folded, [(fresh("a1"), fresh("b1")), (fresh("class_1"), fresh("rest"))])
+        with pytest.raises(sm.LabelError):
+            fixed.update(fresh("class_1"), fresh("a1"))
+    assert (fixed.n, [*fixed.labels], folded.n, [*folded.labels]) == (3, ["a1", "b1"], 6, ["a1", "b1", "rest"])
+    weighted = counted(*[(fresh("class_1"), fresh("class_2"), w) for w in (1, 2, 0.5, 0)])
+    assert (weighted.weight, weighted.n, weighted.weighted) == (3.5, 4, 3)

@@ -1,0 +1,51 @@
+"""What several tests of states do: count samples one by one, and check tables of calls that are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import stream_metrics as sm
+
+State = TypeVar("State")
+FIELDS = ("argument", "position", "got")
+
+
+def fed(state: State, samples: Iterable[Any]) -> State:
+    """Return the state after it has counted the samples one by one."""
+    for sample in samples:
+        state.update(*sample)  # type: ignore[attr-defined]
+    return state
+
+
+def counted(*samples: Any, **configuration: Any) -> sm.ConfusionMatrix:
+    """Return a matrix that has counted the samples one by one."""
+    return fed(sm.ConfusionMatrix(**configuration), samples)
+
+
+def check_refused(state: Any, call: str | Callable[..., Any], cases: Iterable[tuple[Any, ...]]) -> None:
+    """Assert that calls on a state are refused and leave its bytes as they were, and list those that are not.
+
+    A case has the arguments of the call, a tuple or a mapping, then the type of the error and, if they are given,
+    its `argument`, `position` and `got`, which an error without fields has to say in its text.
+    """
+    before, failures = state.to_bytes(), []
+    for arguments, kind, *fields in cases:
+        positional, named = ((), arguments) if isinstance(arguments, dict) else (arguments, {})
+        try:
+            if isinstance(call, str):
+                getattr(state, call)(*positional, **named)
+            else:
+                call(state, *positional, **named)
+            seen: list[Any] = ["counted"]
+        except sm.StreamMetricsError as error:
+            seen = [type(error), *(getattr(error, name) for name in FIELDS[: len(fields)])]
+            for at, says in enumerate(("`{}`", "at position {}", "got {}")[: len(fields)]):
+                if seen[1 + at] is None and any(says.format(x) in str(error) for x in (fields[at], repr(fields[at]))):
+                    seen[1 + at] = fields[at]  # an error that has a text and no fields
+        if seen[0] is not kind or repr(seen[1:]) != repr(fields):
+            failures.append((f"{arguments!r:.80}", seen, fields))
+        if state.to_bytes() != before:
+            failures.append((f"{arguments!r:.80}", "the state has changed"))
+            break
+    assert not failures, failures
