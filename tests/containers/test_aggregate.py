@@ -1,18 +1,27 @@
-"""The aggregate of many workers: the sum of the newest state of each, for messages in any order, repeated or not."""
+"""The aggregate of many workers: the sum of the newest state of each, for messages in any order, repeated or not.
+
+Workers restart, are retired, come back and are forgotten; `put` tells what became of each state.
+"""
 
 from __future__ import annotations
 
 import pickle
-import threading
+import random
+import time
 from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from support.refusals import all_refused, refused
 
 import stream_metrics as sm
-from stream_metrics.containers import aggregate as module
-from stream_metrics.wire import packed
+from stream_metrics import PutResult
+
+ACCEPTED, DUPLICATE, STALE, FENCED = PutResult
+WORKERS = ["a", "b", 3, ("host", 1), b"raw"]
+PAIRS = st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("xyz"), st.sampled_from([1, 2, 0.1])), max_size=6)
 
 
 class Message(NamedTuple):
@@ -22,10 +31,6 @@ class Message(NamedTuple):
     state: Any
     sequence: int
     epoch: int
-
-
-WORKERS = ["a", "b", 3, ("host", 1), b"raw"]
-PAIRS = st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("xyz"), st.sampled_from([1, 2, 0.1])), max_size=6)
 
 
 @st.composite
@@ -40,16 +45,6 @@ def histories(draw: Any) -> list[Message]:
                     state.update(*sample)
                 sent.append(Message(worker, state.copy(), sequence, epoch))
     return sent
-
-
-def expected(messages: list[Message]) -> dict[Any, Message]:
-    """Return the newest message of each worker."""
-    newest: dict[Any, Message] = {}
-    for message in messages:
-        held = newest.get(message.worker)
-        if held is None or (message.epoch, message.sequence) > (held.epoch, held.sequence):
-            newest[message.worker] = message
-    return newest
 
 
 def received(messages: list[Message], *, as_bytes: bool = False) -> sm.Aggregate:
@@ -68,16 +63,31 @@ def counted(*pairs: tuple[Any, Any]) -> sm.MetricSet:
     return state
 
 
+def matrix(n: int) -> sm.ConfusionMatrix:
+    """Return a matrix of n samples."""
+    state = sm.ConfusionMatrix()
+    state.update_many(["a"] * n, ["a"] * n)
+    return state
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The clock of the aggregate: a list of one time."""
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    return now
+
+
+@pytest.mark.quick
 @given(histories(), st.data())
 def test_it_is_the_sum_of_the_newest_states(messages: list[Message], data: st.DataObject) -> None:
     """Lost, repeated, replayed and shuffled messages, workers that start again: of each worker the newest counts."""
     arriving = data.draw(st.lists(st.sampled_from(messages), min_size=1, max_size=30))
-    newest = expected(arriving)
-
+    newest = {message.worker: message for message in sorted(arriving, key=lambda m: (m.epoch, m.sequence))}
     total = received(arriving, as_bytes=data.draw(st.booleans()))
 
     assert total.total() == sm.merge(message.state for message in newest.values())
-    assert {name: held[:3] for name, held in total.workers().items()} == {
+    assert {name: worker[:3] for name, worker in total.workers().items()} == {
         name: (message.epoch, message.sequence, message.state.n) for name, message in newest.items()
     }
     assert received(data.draw(st.permutations(arriving))).to_bytes() == total.to_bytes()
@@ -98,223 +108,413 @@ def test_aggregates_merge_into_one_that_saw_all(messages: list[Message], data: s
 
 @given(histories(), st.data())
 def test_dropping_is_an_event_like_any_other(messages: list[Message], data: st.DataObject) -> None:
-    """A dropped worker stays away until something newer comes, also when aggregates meet that have not heard of it."""
+    """A dropped worker stays away until something newer comes, also in aggregates that merge, and in copies."""
     before = received(messages)
     gone = data.draw(st.sampled_from(list(before.workers())))
     dropped = before.copy()
     dropped.drop(gone)
     rest = [message for message in messages if message.worker != gone]
 
-    merged, again = before.copy().merge(dropped), dropped.copy()
-    for worker, state, sequence, epoch in messages:
-        assert not again.put(worker, state, sequence, epoch)
-
-    assert gone not in dropped.workers()
-    assert merged.to_bytes() == dropped.to_bytes() == again.to_bytes() == dropped.copy().merge(before).to_bytes()
+    assert before.copy().merge(dropped).to_bytes() == dropped.copy().merge(before).to_bytes() == dropped.to_bytes()
     assert not rest or dropped.total() == received(rest).total()
-    assert again.put(gone, sm.MetricSet(), 0, 9)
-    assert gone in again.workers()
+    for twin in (dropped.copy(), sm.from_bytes(dropped.to_bytes()), pickle.loads(pickle.dumps(dropped))):
+        assert twin == dropped
+        assert set(twin.workers()) == set(before.workers()) - {gone}
+        assert not any(twin.put(*message) for message in messages)
+        assert twin.to_bytes() == dropped.to_bytes()
+        assert twin.put(gone, sm.MetricSet(), 0, 9)
+        assert gone in twin.workers()
 
 
-@given(histories())
-def test_bytes_hold_everything_but_ages(messages: list[Message]) -> None:
-    """From bytes, unpickled or copied it is the same, and goes on as it would have."""
-    total = received(messages)
-    total.drop(next(iter(total.workers())))
-
-    for twin in (sm.from_bytes(total.to_bytes()), pickle.loads(pickle.dumps(total)), total.copy()):
-        assert twin == total
-        assert twin.workers().keys() == total.workers().keys()
-        for worker, state, sequence, epoch in messages:
-            assert not twin.put(worker, state, sequence, epoch)
-
-
+@pytest.mark.quick
 def test_a_state_that_is_put_is_copied() -> None:
-    """The worker continues to count without changing the aggregate, and the caller owns the total."""
-    total, state = sm.Aggregate(), counted(("x", "x"))
+    """The worker counts on without changing the aggregate, also while it is copied; the caller owns the total."""
 
+    class Fed(sm.ConfusionMatrix):
+        shared = False
+
+        def copy(self) -> Any:
+            twin = super().copy()
+            if self.shared:
+                self.update("a", "b")  # as another thread may
+            return twin
+
+    total, state = sm.Aggregate(), Fed()
+    state.update("a", "a")
+    state.shared = True
     total.put("w", state, 1)
-    state.update("x", "y")
+    state.update("a", "b")
     total.total().update("x", "y")
 
-    assert total.n == total.snapshot().n == 1
+    assert total.n == total.snapshot().n == total.workers()["w"].n == total.merge_load[1] == 1
 
 
-def test_a_predecessor_that_still_sends_changes_nothing() -> None:
-    """A worker that was replaced by a later epoch is not heard any more, however large its sequence."""
-    total = sm.Aggregate()
-
-    assert total.put("w", counted(("x", "x")), sequence=7, epoch=0)
-    assert total.put("w", counted(("y", "y")), sequence=0, epoch=1)
-    assert not total.put("w", counted(("x", "x"), ("x", "x")), sequence=8, epoch=0)
-    assert total.snapshot().labels == ("y",)
-
-
-def test_ages_tell_who_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ages_tell_who_is_silent(clock: list[float]) -> None:
     """The age of a worker counts from its last news; messages that are none do not make it younger."""
-    now = 100.0
-    monkeypatch.setattr(module.time, "monotonic", lambda: now)
     total = sm.Aggregate()
-    total.put("quiet", counted(("x", "x")), 1)
-    now = 160.0
-    total.put("lively", counted(("x", "x")), 1)
-    total.put("quiet", counted(("x", "x")), 1)
-    now = 161.5
+    total.put("quiet", matrix(1), 1)
+    clock[0] += 60
+    total.put("lively", matrix(1), 1)
+    total.put("quiet", matrix(1), 1)
+    clock[0] += 1.5
 
-    ages = {name: worker.age for name, worker in total.workers().items()}
+    for each in (total, total.copy()):
+        assert {name: worker.age for name, worker in each.workers().items()} == {"lively": 1.5, "quiet": 61.5}
+    assert [worker.age for worker in sm.from_bytes(total.to_bytes()).workers().values()] == [0, 0]
 
-    assert ages == {"lively": 1.5, "quiet": 61.5}
-    assert {name: worker.age for name, worker in total.copy().workers().items()} == ages
 
-
-def test_only_aggregates_merge() -> None:
-    """Another accumulator is refused, and bytes cannot nest an aggregate in an aggregate."""
-    total = sm.Aggregate()
+@pytest.mark.quick
+def test_what_does_not_fit_is_refused() -> None:
+    """Another kind or configuration, another state under the same numbers, names, numbers and bytes that are none."""
+    total, other = sm.Aggregate(), sm.Aggregate()
     total.put("w", counted(("x", "x")), 1)
-    with pytest.raises(sm.MergeError, match="to merge an Aggregate, but got a MetricSet"):
-        total.merge(sm.MetricSet())  # type: ignore[arg-type]
-    ((name, epoch, sequence, _),) = total._content()
-    with pytest.raises(ValueError, match="states of workers"):
-        sm.Aggregate._restore(((name, epoch, sequence, tuple(packed(sm.Aggregate()))),))
-
-
-@pytest.mark.parametrize(
-    ("state", "reason"),
-    [
-        (sm.ConfusionMatrix(), "to merge a MetricSet, but got a ConfusionMatrix"),
-        (sm.MetricSet(labels=["x", "y"]), "labels"),
-        (sm.Aggregate(), "an accumulator or its bytes"),
-        (42, "an accumulator or its bytes, but got 42"),
-        (counted(("x", "y")), "one state of worker 'w' under epoch 0 and sequence 1, but got two that differ"),
-    ],
-)
-def test_what_does_not_fit_is_refused(state: Any, reason: str) -> None:
-    """Another kind or configuration, or another state under the same numbers, raises and changes nothing."""
-    total = sm.Aggregate()
-    total.put("w", counted(("x", "x")), 1)
+    other.put("a", counted(), 1)
+    other.put("w", counted(("x", "y")), 1)
     before = total.to_bytes()
-
-    with pytest.raises(sm.MergeError, match=reason):
-        total.put("w", state, 1)
+    all_refused([
+        (lambda: total.put("w", sm.ConfusionMatrix(), 1), sm.MergeError, "merge a MetricSet, but got a Confusion"),
+        (lambda: total.put("w", sm.MetricSet(labels=["x", "y"]), 1), sm.MergeError, "labels"),
+        (lambda: total.put("w", sm.Aggregate(), 1), sm.MergeError, "an accumulator or its bytes"),
+        (lambda: total.put("w", 42, 1), sm.MergeError, "an accumulator or its bytes, but got 42"),
+        (lambda: total.put("w", counted(("x", "y")), 1), sm.MergeError, "worker 'w' under epoch 0 and sequence 1"),
+        (lambda: total.put("w", sm.MetricSet(), 1.5), sm.LabelError, "`sequence`"),
+        (lambda: total.put("w", sm.MetricSet(), 1, "x"), sm.LabelError, "`epoch`"),
+        (lambda: total.put("w", sm.MetricSet().to_bytes()[:-1], 1), sm.DecodeError, ""),
+        (lambda: total.merge(sm.MetricSet()), sm.MergeError, "to merge an Aggregate, but got a MetricSet"),
+        (lambda: total.merge(other), sm.MergeError, "two that differ, of 1 and 1 samples"),
+        *((lambda name=name: total.put(name, sm.MetricSet(), 1), sm.LabelError, "worker")
+          for name in (True, 1.0, None, float("nan"), (1, 2.5), [1])),
+        *((lambda change=change: change("x"), KeyError, "'x'") for change in (total.drop, total.retire)),
+        *((lambda x=x, act=act: act(x), sm.LabelError, "older_than")
+          for act in (total.expire, total.compact) for x in (-1, True, "1")),
+        (lambda: sm.Aggregate().put("w", sm.Rolling(sm.MCC(), 5), 1), sm.MergeError, "Rolling"),
+        (lambda: sm.Aggregate().snapshot(), sm.MergeError, "at least one state"),
+        (lambda: sm.merge([]), sm.MergeError, "at least one state"),
+        (lambda: sm.merge(b"SMET"), sm.MergeError, "a sequence of states"),
+        (lambda: sm.merge(7), sm.MergeError, "a sequence of states"),
+        (lambda: sm.merge([7]), sm.MergeError, "states, metrics or sets of metrics"),
+    ])  # fmt: skip
 
     assert total.to_bytes() == before
+    assert sm.Aggregate().workers() == {}
 
 
-def test_aggregates_that_contradict_do_not_merge() -> None:
-    """Two different states under the same numbers are an error of the worker, and no half of a merge stays."""
-    a, b = sm.Aggregate(), sm.Aggregate()
-    for total, pair in ((a, ("x", "x")), (b, ("x", "y"))):
-        total.put("w", counted(pair), 1)
-    b.put("a", counted(), 1)
-    before = a.to_bytes()
-
-    with pytest.raises(sm.MergeError, match="two that differ, of 1 and 1 samples"):
-        a.merge(b)
-
-    assert a.to_bytes() == before
-
-
-@pytest.mark.parametrize(
-    ("make", "most", "more"),
-    [
-        (sm.Accuracy, 2**63 - 2**11, {}),
-        (lambda: sm.MetricSet(scores=True), 2**63 - 2**11, {}),
-        (sm.RankSketch, 2**63 - 2**11, {}),
-        (sm.LogLoss, 2**63 - 2**11, {}),
-        (lambda: sm.ByGroup(sm.Accuracy()), 2**63 - 2**11, {"group": 1}),
-        (lambda: sm.TimeWindow(sm.Accuracy(), "1h"), 2**63 - 2**11, {"t": 0.0}),
-        (lambda: sm.Fading(sm.Accuracy(), 5), 2**62 - 2**20, {}),
-    ],
-)
-def test_a_state_may_count_as_much_as_a_state_can(make: Any, most: int, more: dict[str, Any]) -> None:
+def test_a_state_may_count_as_much_as_a_state_can() -> None:
     """One worker may have any state, and send it again; with a second one like it there is too much."""
-    state, total = make(), sm.Aggregate()
-    state.update(1, 1.0, most, **more)
-    assert total.put("worker", state, 1)
-    assert total.put("worker", state, 2)
-    assert total.total() == state
-    before = total.to_bytes()
-    with pytest.raises(sm.WeightError, match="Expected the weights"):
-        total.put("other", state, 1)
-    assert total.to_bytes() == before
-    assert sm.Aggregate.from_bytes(before) == total
+    heavy = 2**63 - 2**11
+    cases: list[tuple[Any, int, dict[str, Any]]] = [
+        *((state, heavy, {}) for state in (sm.Accuracy(), sm.MetricSet(scores=True), sm.RankSketch(), sm.LogLoss())),
+        (sm.ByGroup(sm.Accuracy()), heavy, {"group": 1}),
+        (sm.TimeWindow(sm.Accuracy(), "1h"), heavy, {"t": 0.0}),
+        (sm.Fading(sm.Accuracy(), 5), 2**62 - 2**20, {}),
+    ]
+    for state, most, more in cases:
+        total = sm.Aggregate()
+        state.update(1, 1.0, most, **more)
+        assert all(total.put("worker", state, sequence) for sequence in (1, 2))
+        assert total.total() == state
+        before = total.to_bytes()
+        refused(lambda: total.put("other", state, 1), sm.WeightError, "Expected the weights")  # noqa: B023
+        assert total.to_bytes() == before
+        assert sm.Aggregate.from_bytes(before) == total
 
 
-def test_states_that_cannot_merge_are_refused_at_once() -> None:
-    """The last samples of two workers are not the last of both, so the first such state is already refused."""
-    with pytest.raises(sm.MergeError, match="Rolling"):
-        sm.Aggregate().put("w", sm.Rolling(sm.MCC(), 5), 1)
+@pytest.mark.parametrize("seed", range(2))
+def test_totals_of_scores_groups_and_windows(seed: int) -> None:
+    """Partial sums give the bytes of one merge, for states that cannot subtract as well."""
+    rng = random.Random(seed)
+    total, states = sm.Aggregate(), {}
+    for turn in range(60):
+        worker = rng.randrange(25)
+        state: Any = sm.TimeWindow(sm.ByGroup(sm.MetricSet(scores=True)), "1m", 6) if seed else sm.ByGroup(sm.MCC())
+        for _ in range(rng.randrange(4)):
+            truth, score = rng.random() < 0.5, rng.random()
+            more = {"t": 1_700_000_000 + turn} if seed else {}
+            state.update(truth, score if seed else score < 0.5, group=rng.choice("xy"), **more)
+        sequence = total.workers()[worker].sequence + 1 if worker in states else 0
+        assert total.put(worker, state, sequence)
+        states[worker] = state
+        assert total.total() == sm.merge(states.values())
+    assert repr(total.snapshot().overall) == repr(sm.merge(states.values()).snapshot().overall)
 
 
-@pytest.mark.parametrize("name", [True, 1.0, None, float("nan"), (1, 2.5), [1]])
-def test_names_of_workers_are_unambiguous(name: Any) -> None:
-    """A name that equals another of a different type would make the bytes depend on which came first."""
-    with pytest.raises(sm.LabelError, match="worker"):
-        sm.Aggregate().put(name, sm.MCC(), 1)
+class Counting(sm.ConfusionMatrix):
+    """A matrix that counts how often such matrices are merged."""
+
+    KIND = "counting"
+    merges = 0
+
+    def merge(self, other: Any) -> Any:
+        """Merge, and count."""
+        Counting.merges += 1
+        return super().merge(other)
 
 
-def test_arguments_are_named() -> None:
-    """Numbers that are no numbers, damaged bytes, an unknown worker, nothing to read."""
+def test_reading_after_each_change_costs_one_path() -> None:
+    """Of 600 states one path of four levels is merged again, not all; states that come and go leave few levels."""
+
+    def cost(total: sm.Aggregate, name: Any) -> int:
+        total.total()
+        before = Counting.merges
+        assert total.put(name, Counting(), 2)
+        total.total()
+        return Counting.merges - before
+
+    many, few = sm.Aggregate(), sm.Aggregate()
+    for name in range(600):
+        many.put(name, Counting(), 1)
+        few.put(name, Counting(), 1)
+        if name >= 8:
+            few.drop(name - 8)
+    assert all(cost(many, 60 * name) <= 4 * 7 + 3 for name in range(10))
+    assert cost(few, 599) <= 2 * 7 + 3
+
+
+@pytest.mark.quick
+def test_put_says_what_became_of_a_state() -> None:
+    """Accepted, duplicate, stale and fenced; only the first is true, and each is counted by worker."""
     total = sm.Aggregate()
+    sent = [(2, 2, 1), (2, 2, 1), (1, 1, 1), (9, 9, 0), (1, 0, 2), (3, 3, 1)]  # samples, sequence, epoch
+    results = [total.put("w", matrix(n), sequence, epoch) for n, sequence, epoch in sent]
 
-    with pytest.raises(sm.LabelError, match=r"`sequence` to be a whole number, but got 1\.5"):
-        total.put("w", sm.MCC(), 1.5)  # type: ignore[arg-type]
-    with pytest.raises(sm.DecodeError):
-        total.put("w", sm.MCC().to_bytes()[:-1], 1)
-    with pytest.raises(KeyError, match="w"):
-        total.drop("w")
-    with pytest.raises(sm.MergeError, match="at least one state"):
-        total.snapshot()
-    assert total.workers() == {}
+    assert results == [ACCEPTED, DUPLICATE, STALE, FENCED, ACCEPTED, FENCED]
+    assert [bool(result) for result in results] == [True, False, False, False, True, False]
+    assert [str(result) for result in PutResult] == ["accepted", "duplicate", "stale", "fenced"]
+    assert total.workers()["w"][:3] == (2, 0, 1)
+    assert total.workers()["w"][4:] == total.copy().workers()["w"][4:] == (2, 1, 1, 2)
+    assert sm.from_bytes(total.to_bytes()).workers()["w"][4:] == (0, 0, 0, 0)
 
 
-def test_threads_feed_one_aggregate() -> None:
-    """The newest state wins, whatever thread brings it."""
+@given(st.lists(st.integers(-(2**62), 2**62), max_size=5))
+def test_a_registered_epoch_is_larger_than_all_before(epochs: list[int]) -> None:
+    """Also than those that come from clocks in nanoseconds, and those in bytes; and two aggregates differ."""
     total = sm.Aggregate()
-    states = [sm.MetricSet() for _ in range(200)]
-    for i, state in enumerate(states):
-        state.update_many(["x"] * i, ["x"] * i)
+    for at, epoch in enumerate(epochs):
+        total.put(at, matrix(1), 1, epoch)
+    first, second = total.register("w"), total.register("other")
+    restored = sm.from_bytes(total.to_bytes()).register("w")
 
-    def send(start: int) -> None:
-        for i in range(start, 200, 4):
-            total.put("w", states[i], i)
-
-    threads = [threading.Thread(target=send, args=(start,)) for start in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert total.workers()["w"][:3] == (0, 199, 199)
+    assert max([0, *epochs]) < first < second < 2**63
+    assert restored > max([0, *epochs])
+    assert restored not in (first, second)
 
 
-def test_windows_and_groups_of_workers() -> None:
-    """Panes and groups of all workers come together as they would in one process."""
-    total, whole = sm.Aggregate(), sm.TimeWindow(sm.ByGroup(sm.MetricSet()), "1m", 6)
-    for worker in range(3):
-        state = sm.TimeWindow(sm.ByGroup(sm.MetricSet()), "1m", 6)
-        for i in range(10):
-            sample: Any = {"t": 1_700_000_000 + 7 * i + worker, "group": i % 2}
-            state.update("x", "xy"[i % 2], **sample)
-            whole.update("x", "xy"[i % 2], **sample)
-        total.put(worker, state, 1)
+@pytest.mark.quick
+def test_an_earlier_life_is_replaced_or_folded() -> None:
+    """From a checkpoint the new states contain the old counts; from nothing they do not; a late clock is fenced."""
+    replaced, folded = sm.Aggregate(), sm.Aggregate()
+    old, behind = 1_700_000_000_000_000_000, 1_699_999_000_000_000_000
+    for total, fold in ((replaced, False), (folded, True)):
+        total.put("w", matrix(5), 1, old)
+        assert total.put("w", matrix(1), 1, behind) is FENCED
+        epoch = total.register("w")
+        assert total.put("w", matrix(6), 2, old)  # the old life goes on until the new one reports
+        assert total.put("w", matrix(2), 1, epoch, fold=fold)
+        assert total.put("w", matrix(2), 1, epoch, fold=fold) is DUPLICATE
+        assert total.put("w", matrix(3), 2, epoch, fold=fold)
+        assert total.put("w", matrix(7), 3, old) is FENCED
 
-    assert total.total() == whole
-    assert total.snapshot().overall["accuracy"] == whole.snapshot().overall["accuracy"]
+    assert (replaced.n, folded.n) == (3, 9)
+    assert folded.total() == matrix(9)
 
 
-def test_a_state_that_is_still_fed_is_taken_at_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a worker counts while its state is taken is in the next one: all that is known of it is of one moment."""
-    total, state = sm.Aggregate(), sm.ConfusionMatrix()
-    state.update("a", "a")
-    load_of = module.load_of
+def test_the_silent_are_expired_and_forgotten(clock: list[float]) -> None:
+    """Their counts stay, and no late message counts again, before and after their numbers are forgotten."""
+    total = sm.Aggregate()
+    quiet = total.register("quiet")
+    total.put("quiet", matrix(3), 1, quiet)
+    clock[0] += 50
+    lively = total.register("lively")
+    total.put("lively", matrix(4), 1, lively)
+    clock[0] += 20
 
-    def while_it_counts(states: Any) -> Any:
-        load = load_of(states)
-        state.update("a", "b")
-        return load
+    assert [total.expire(older_than=60) for _ in range(2)] == [["quiet"], []]
+    assert list(total.workers()) == ["lively"]
+    assert total.put("quiet", matrix(4), 2, quiet) is FENCED
+    assert total.compact(older_than=1) == 0
+    clock[0] += 1
+    assert total.compact(older_than=1) == 1
+    assert total.put("quiet", matrix(4), 2, quiet) is FENCED
+    assert total.put("lively", matrix(5), 2, lively) is ACCEPTED
+    assert total.put("quiet", matrix(1), 1, total.register("quiet")) is ACCEPTED
+    assert total.n == total.snapshot().n == 3 + 5 + 1
+    assert total.total() == matrix(9)
 
-    monkeypatch.setattr(module, "load_of", while_it_counts)
-    total.put("w", state, 1)
 
-    assert total.workers()["w"].n == total.merge_load[1] == 1
+@pytest.mark.quick
+def test_a_worker_that_was_retired_is_none() -> None:
+    """It cannot be retired or dropped again, and its counts stay without any worker."""
+    total = sm.Aggregate()
+    total.put("w", matrix(3), 1)
+    total.retire("w")
+    all_refused([
+        *((lambda change=change: change("w"), KeyError, "'w'") for change in (total.retire, total.drop)),
+        (lambda: total.put("x", total, 1), sm.MergeError, "Aggregate"),
+        (lambda: total.put("x", sm.MetricSet(), 1), sm.MergeError, "ConfusionMatrix"),
+    ])  # fmt: skip
+    assert (total.workers(), total.total()) == ({}, matrix(3))
+
+    dropped = sm.Aggregate()
+    dropped.put("w", matrix(3), 1)
+    dropped.drop("w")
+    assert dropped.put("x", sm.MetricSet(), 1)  # of another kind, as nothing is there
+
+
+def test_many_workers_that_came_and_went_need_little_memory() -> None:
+    """Hundreds of workers with a name of their own leave one state in the bytes."""
+    total = sm.Aggregate()
+    for number in range(300):
+        total.put(f"pod-{number}", matrix(10), 1, total.register(f"pod-{number}"))
+        total.retire(f"pod-{number}")
+    assert total.compact() == 300
+
+    assert len(total.to_bytes()) < len(matrix(3000).to_bytes()) + 100
+    assert total.total() == matrix(3000)
+
+
+def test_aggregates_merge_if_one_at_most_has_retired_workers() -> None:
+    """A worker that one has retired and the other still counts is counted once; two bases are refused."""
+    a, b = sm.Aggregate(), sm.Aggregate()
+    for total in a, b:
+        total.put("w", matrix(3), 1, 1)
+    b.put("w", matrix(4), 2, 1)
+    b.put("x", matrix(2), 1, 1)
+    a.retire("w")
+    one, other = a.copy().merge(b), b.copy().merge(a)
+
+    assert one.to_bytes() == other.to_bytes() == one.copy().merge(a).merge(b).to_bytes()
+    assert one.n == 3 + 2
+    assert one.put("w", matrix(5), 3, 1) is FENCED
+    b.retire("x")
+    refused(lambda: a.merge(b), sm.MergeError, "one at most has retired workers")
+
+
+def test_a_worker_that_may_have_been_forgotten_is_not_merged() -> None:
+    """It would be counted in the base and again by itself."""
+    a, b, c = sm.Aggregate(), sm.Aggregate(), sm.Aggregate()
+    for total in a, b:
+        total.put("w", matrix(3), 1, 7)
+    a.retire("w")
+    a.compact()
+    for one, two in ((a, b), (b, a)):
+        refused(lambda: one.copy().merge(two), sm.MergeError, "epochs above 7")  # noqa: B023
+    c.put("w", matrix(1), 1, 8)
+    assert a.merge(c).n == b.n + 1
+
+
+class Lives(RuleBasedStateMachine):
+    """An aggregate against what each worker counted in each of its lives."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.total = sm.Aggregate()
+        self.lives: dict[tuple[str, int], list[int]] = {}  # the counts that were sent, by worker and epoch
+        self.counting: dict[str, int] = {}  # the epoch of each worker that counts
+        self.base = 0
+
+    def end(self, worker: str) -> int:
+        return self.lives[worker, self.counting.pop(worker)][-1] if worker in self.counting else 0
+
+    @rule(worker=st.sampled_from("abc"), more=st.integers(0, 3))
+    def start(self, worker: str, more: int) -> None:
+        epoch = self.total.register(worker)
+        self.lives[worker, epoch] = [more]
+        assert self.total.put(worker, matrix(more), 0, epoch, fold=True)
+        self.base += self.end(worker)
+        self.counting[worker] = epoch
+
+    @rule(data=st.data(), more=st.integers(0, 3))
+    def send(self, data: st.DataObject, more: int) -> None:
+        if self.counting:
+            worker = data.draw(st.sampled_from(sorted(self.counting)))
+            sent = self.lives[worker, self.counting[worker]]
+            sent.append(sent[-1] + more)
+            assert self.total.put(worker, matrix(sent[-1]), len(sent) - 1, self.counting[worker], fold=True)
+
+    @rule(data=st.data())
+    def repeat(self, data: st.DataObject) -> None:
+        if self.lives:
+            worker, epoch = data.draw(st.sampled_from(sorted(self.lives)))
+            sent = self.lives[worker, epoch]
+            at = data.draw(st.integers(0, len(sent) - 1))
+            expected = DUPLICATE if at == len(sent) - 1 else STALE
+            expected = expected if self.counting.get(worker) == epoch else FENCED
+            assert self.total.put(worker, matrix(sent[at]), at, epoch, fold=True) is expected
+
+    @rule(worker=st.sampled_from("abc"), method=st.sampled_from(["retire", "drop"]))
+    def leave(self, worker: str, method: str) -> None:
+        if worker in self.counting:
+            getattr(self.total, method)(worker)
+            counts = self.end(worker)
+            self.base += counts if method == "retire" else 0
+
+    @rule()
+    def compact(self) -> None:
+        self.total.compact()
+
+    @rule()
+    def travel(self) -> None:
+        self.total = sm.from_bytes(self.total.to_bytes())
+
+    @rule()
+    def copy(self) -> None:
+        before, self.total = self.total, self.total.copy()
+        before.reset()
+
+    @invariant()
+    def every_sample_counts_once(self) -> None:
+        live = sum(self.lives[life][-1] for life in self.counting.items())
+        assert self.total.n == self.total.merge_load[1] == live + self.base
+        assert set(self.total.workers()) == set(self.counting)
+        if self.total.n:
+            assert self.total.total() == matrix(live + self.base)
+
+
+TestLives = Lives.TestCase
+
+
+def test_the_first_worker_by_name_says_what_is_shown() -> None:
+    """Also after others came, were dropped, were retired or came back."""
+    total = sm.Aggregate()
+    sets = {name: sm.MetricSet([key]) for name, key in (("a", "accuracy"), ("b", "macro_f1"), (1, "micro_f1"))}
+
+    def shown(aggregate: sm.Aggregate = total) -> str:
+        return str(aggregate.total().metrics[0])
+
+    for name in ("b", "a", 1):
+        assert total.put(name, sets[name], 1)
+        assert shown() == shown(sm.from_bytes(total.to_bytes())) == sets[name].metrics[0]
+    total.drop(1)
+    assert shown() == "accuracy"
+    total.retire("a")
+    assert shown() == shown(total.copy()) == "macro_f1"
+    assert total.put("a", sets["a"], 1, total.register("a"))
+    assert shown() == "accuracy"
+    other = sm.Aggregate()
+    other.put(0, sets["b"], 1)
+    assert shown(other.merge(total)) == "macro_f1"
+    total.reset()
+    assert total.put("b", sets["b"], 1)
+    assert shown() == "macro_f1"
+
+
+def test_a_worker_that_registered_may_report_late() -> None:
+    """Its first state counts once, though larger epochs were forgotten before it came."""
+    total, state = sm.Aggregate(), matrix(1)
+    late, later = total.register("late"), total.register("later")
+    total.put("later", state, 1, later)
+    total.retire("later")
+    assert total.compact() == 1
+    assert total.put("stranger", state, 1, late) is FENCED
+    assert total.copy().put("late", state, 1, late) is ACCEPTED
+    older = total.copy()
+    assert total.put("late", state, 1, late) is ACCEPTED
+    total.retire("late")
+    assert total.compact() == 1
+    for aggregate in (total, total.copy(), sm.Aggregate().merge(total), sm.from_bytes(total.to_bytes())):
+        assert aggregate.put("late", state, 2, late) is FENCED
+        assert aggregate.n == 2
+    fresh = sm.Aggregate()
+    fresh.restore_registered("late", late)  # as an older copy has it
+    assert fresh.merge(total).put("late", state, 2, late) is FENCED
+    refused(lambda: older.merge(total), sm.MergeError)
