@@ -10,110 +10,162 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.refusals import refused
 
 import stream_metrics as sm
-from stream_metrics.inputs.times import column_to_epoch_ns, format_duration, parse_duration, to_epoch_ns
 
 SECOND = 10**9
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("1h", 3600 * SECOND), ("30s", 30 * SECOND), ("5m", 300 * SECOND), ("2d", 2 * 86400 * SECOND),
-        ("1h30m", 5400 * SECOND), ("1.5h", 5400 * SECOND), ("250ms", SECOND // 4), (" 10 us ", 10_000), ("1ns", 1),
-        ("60min", 3600 * SECOND), ("1 hour", 3600 * SECOND), ("90 s", 90 * SECOND), ("90sec", 90 * SECOND),
-        ("1 hour 30 minutes", 5400 * SECOND), ("2hrs", 7200 * SECOND), ("1 day", 86400 * SECOND),
-        ("5 milliseconds", 5_000_000), (np.timedelta64(90, "m"), 5400 * SECOND), (pd.Timedelta("60min"), 3600 * SECOND),
-        (pd.Timedelta(1, "ns"), 1),
-        (1, SECOND), (0.1, SECOND // 10), (timedelta(minutes=1), 60 * SECOND), (timedelta(microseconds=1), 1000),
-    ],
-)  # fmt: skip
-def test_lengths(text: Any, expected: int) -> None:
+def window(period: Any = "1ns") -> sm.TimeWindow[Any, Any]:
+    """Return a window of one pane of a length."""
+    return sm.TimeWindow(sm.Accuracy(), period, 1)
+
+
+def timed(*nanoseconds: int) -> sm.TimeWindow[Any, Any]:
+    """Return a window that counted one sample at each of some times in nanoseconds."""
+    state = window()
+    for t in nanoseconds:
+        state.update(1, 1, t=np.datetime64(t, "ns"))
+    return state
+
+
+@pytest.mark.quick
+def test_lengths() -> None:
     """Seconds, timedeltas and text with units; what is shown reads back."""
-    assert parse_duration(text, "period") == expected
-    assert parse_duration(format_duration(expected), "period") == expected
+    cases: list[tuple[str, list[Any]]] = [
+        ("1ns", ["1ns", pd.Timedelta(1, "ns"), 1e-9]),
+        ("1us", [timedelta(microseconds=1), "0.001 milliseconds", "1000nanoseconds"]),
+        ("10us", [" 10 us ", 1e-5]),
+        ("5ms", ["5 milliseconds", 0.005]),
+        ("100ms", [0.1]),
+        ("250ms", ["250ms", 0.25]),
+        ("1s", [1, 1.0, "1 sec"]),
+        ("30s", ["30s", "30 seconds"]),
+        ("1m", [timedelta(minutes=1), "1 min", "1minute"]),
+        ("5m", ["5m"]),
+        ("90s", ["90 s", "90sec"]),
+        ("1h", ["1h", "60min", "1 hour", pd.Timedelta("60min"), 3600]),
+        ("90m", ["1h30m", "1.5h", "1 hour 30 minutes", np.timedelta64(90, "m")]),
+        ("2h", ["2hrs"]),
+        ("1d", ["1 day"]),
+        ("2d", ["2d", 2 * 86400]),
+    ]
+    for shown, lengths in cases:
+        for length in lengths:
+            assert window(length).period == shown, length
+        assert window(shown) == window(lengths[0])
 
 
-@pytest.mark.parametrize(
-    "bad",
-    ["", "h", "1", "-1h", "1x", "1h foo", "0s", 0, -1, True, None, float("nan"), float("inf"), "0.1ns", "200000d",
-     "1 mo", "1 month", "1hourly", np.timedelta64("NaT"), pd.NaT, np.timedelta64(10**6, "D"), np.timedelta64(1, "Y")],
-)  # fmt: skip
-def test_bad_lengths(bad: Any) -> None:
-    """Anything else is refused by name and value."""
-    with pytest.raises(ValueError, match="Expected `half_life` to be a length of time"):
-        parse_duration(bad, "half_life")
+@pytest.mark.quick
+def test_bad_lengths() -> None:
+    """Anything else is refused by name and value, and long text is not searched for minutes or repeated."""
+    bad: list[Any] = [
+        "", "h", "1", "-1h", "1x", "1h foo", "0s", 0, -1, True, None, float("nan"), float("inf"), "0.1ns", "200000d",
+        "1 mo", "1 month", "1hourly", np.timedelta64("NaT"), pd.NaT, np.timedelta64(10**6, "D"),
+        np.timedelta64(1, "Y"), "9" * 100_000, "1s" * 51, " " * 100_000 + "1s",
+    ]  # fmt: skip
+    for length in bad:
+        error = refused(lambda: window(length), ValueError, "Expected `period` to be a length of time")  # noqa: B023
+        assert len(str(error)) < 300
 
 
-@pytest.mark.parametrize("text", ["9" * 100_000, "1s" * 51, " " * 100_000 + "1s"])
-def test_long_text_is_no_length(text: str) -> None:
-    """It is refused without a search that takes minutes, and not repeated in the message."""
-    with pytest.raises(ValueError, match="Expected `half_life` to be a length of time") as caught:
-        parse_duration(text, "half_life")
-    assert len(str(caught.value)) < 300
-
-
-@pytest.mark.parametrize(
-    ("t", "expected"),
-    [
+@pytest.mark.quick
+def test_instants() -> None:
+    """Every form of a time, alone and in a column; without a zone it is in UTC."""
+    cases: list[tuple[Any, int]] = [
         (0, 0), (-1, -SECOND), (0.3, 3 * SECOND // 10), (1e-9, 1), (-0.5, -SECOND // 2),
-        (np.float64(1.5), 3 * SECOND // 2),
-        (np.int32(7), 7 * SECOND), (np.array(2), 2 * SECOND), (datetime(1970, 1, 1), 0),
+        (np.float64(1.5), 3 * SECOND // 2), (np.int32(7), 7 * SECOND), (np.array(2), 2 * SECOND),
+        (datetime(1970, 1, 1), 0),
         (datetime(1970, 1, 1, tzinfo=timezone(timedelta(hours=2))), -7200 * SECOND),
         (datetime(2024, 2, 29, 12, 30, 15, 250000, tzinfo=UTC), 1709209815 * SECOND + SECOND // 4),
         (np.datetime64("2024-02-29T12:30:15.250"), 1709209815 * SECOND + SECOND // 4),
-        (np.datetime64("2024-02-29"), 1709164800 * SECOND), (pd.Timestamp("1970-01-01 00:00:00.000000001"), 1),
+        (np.datetime64("2024-02-29"), 1709164800 * SECOND), (date(2024, 2, 29), 1709164800 * SECOND),
+        (pd.Timestamp("1970-01-01 00:00:00.000000001"), 1),
         ("2024-02-29T12:30:15.250Z", 1709209815 * SECOND + SECOND // 4), ("2024-02-29", 1709164800 * SECOND),
         (" 1970-01-01 02:00:00.000000001+02:00 ", 1), (np.str_("1970-01-01T00:00:01"), SECOND),
         (pd.Timestamp("1970-01-01", tz="Asia/Tokyo"), -9 * 3600 * SECOND),
-    ],
-)  # fmt: skip
-def test_instants(t: Any, expected: int) -> None:
-    """Every form of a time, alone and in a column; without a zone it is in UTC."""
-    assert to_epoch_ns(t) == expected
-    assert column_to_epoch_ns([t, t], 2).tolist() == [expected] * 2
+    ]  # fmt: skip
+    for t, expected in cases:
+        one, many, whole = window(), window(), window()
+        one.update(1, 1, t=t)
+        many.update_many([1, 1], [1, 1], t=[t, t])
+        whole.update_many([1, 1], [1, 1], t=t)
+
+        assert one == timed(expected), t
+        assert one.latest == pytest.approx(expected / SECOND, rel=1e-15), t
+        assert many == whole == timed(expected, expected), t
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [None, True, "20240101", "1700000000", "now", "0001-01-01T00:00:00+14:00", "2024-13-01",
-     float("nan"), float("inf"), 1e10, 10**10, datetime(9999, 1, 1), date(9999, 1, 1),
-     np.datetime64("NaT"), pd.NaT, np.datetime64("3000-01-01"), 1_700_000_000_000],
-)  # fmt: skip
-def test_bad_times(bad: Any) -> None:
+@pytest.mark.quick
+def test_bad_times() -> None:
     """What is no time, or in milliseconds by mistake, is refused; in a column with the position."""
-    window = sm.TimeWindow(sm.Accuracy(), 10, 1)
-    if bad is not None:
-        with pytest.raises(ValueError, match="Expected `t` to be"):
-            window.update(1, 1, t=bad)
-    with pytest.raises(ValueError, match="`t` at position 1"):
-        column_to_epoch_ns([0, bad], 2)
-    with pytest.raises(ValueError, match="`t` at position 1"):
-        column_to_epoch_ns(np.array([0, bad], object), 2)
-    assert window == sm.TimeWindow(sm.Accuracy(), 10, 1)
+    bad: list[Any] = [
+        True, "20240101", "1700000000", "now", "0001-01-01T00:00:00+14:00", "2024-13-01", float("nan"), float("inf"),
+        1e10, 10**10, datetime(9999, 1, 1), date(9999, 1, 1), np.datetime64("NaT"), pd.NaT,
+        np.datetime64("3000-01-01"), 1_700_000_000_000, None,
+    ]  # fmt: skip
+    state = sm.TimeWindow(sm.Accuracy(), 10, 1)
+    for t in bad:
+        if t is not None:
+            error: Any = refused(lambda: state.update(1, 1, t=t), sm.TimeError)  # noqa: B023
+            assert (error.argument, error.position) == ("t", None), t
+        for column in ([0, t], np.array([0, t], object)):
+            error = refused(lambda: state.update_many([1, 1], [1, 1], t=column), sm.TimeError)  # noqa: B023
+            assert (error.argument, error.position) == ("t", 1), t
+    refused(lambda: state.update_many([1, 1], [1, 1], t=[1, 2, 3]), sm.TimeError, "as many rows as `y_true`, 2")
+
+    assert state == sm.TimeWindow(sm.Accuracy(), 10, 1)
+
+
+@pytest.mark.quick
+def test_the_range_of_times() -> None:
+    """Times up to a second less than 2**62 ns from 1970 are taken, in every form, and none beyond that."""
+    largest = 2**62 // SECOND
+    for sign in (1, -1):
+        inside, beyond = sign * (largest - 1), sign * (largest + 1)
+        for t in (inside, float(inside), np.array(inside), np.datetime64(inside, "s")):
+            one, many = window(), window()
+            one.update(1, 1, t=t)
+            many.update_many([1], [1], t=[t])
+            assert one == many == timed(inside * SECOND)
+        for seconds in (beyond, sign * 10**12):
+            for column in ([seconds], np.array([seconds]), np.array([float(seconds)]), np.array([seconds], "M8[s]")):
+                refused(lambda: window().update_many([1], [1], t=column), sm.TimeError, "t")  # noqa: B023
+                refused(lambda: window().update(1, 1, t=column[0]), sm.TimeError, "t")  # noqa: B023
+
+
+def moment(t: Any) -> int:
+    """Return a time in nanoseconds, computed independently of the package."""
+    if isinstance(t, datetime):
+        return (t.replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1) * 1000
+    return round(t * 1e9) if isinstance(t, float) else t * SECOND
 
 
 @given(
-    st.one_of(
-        st.datetimes(datetime(1831, 1, 1), datetime(2109, 1, 1)),
-        st.datetimes(datetime(1831, 1, 1), datetime(2109, 1, 1), timezones=st.just(UTC)),
-        st.floats(-4e9, 4e9),
-        st.integers(-4 * 10**9, 4 * 10**9),
+    st.lists(
+        st.one_of(
+            st.datetimes(datetime(1831, 1, 1), datetime(2109, 1, 1)),
+            st.datetimes(datetime(1831, 1, 1), datetime(2109, 1, 1), timezones=st.just(UTC)),
+            st.floats(-4e9, 4e9),
+            st.integers(-4 * 10**9, 4 * 10**9),
+        ),
+        min_size=1,
+        max_size=8,
     )
 )
-def test_the_compiled_way_reads_the_same_time(t: Any) -> None:
-    """What `update` computes in compiled code is what `instant` says, for every date, leap years included."""
-    window = sm.TimeWindow(sm.Accuracy(), 1, 1)
-    window.update(1, 1, t=t)
+def test_one_by_one_and_columns_read_the_same_time(times: list[Any]) -> None:
+    """Compiled code, a list, an array of floats and one of dates read every date alike, leap years included."""
+    for kind in (datetime, float, int):
+        given = [t for t in times if isinstance(t, kind)]
+        instants = [moment(t) for t in given]
+        one, many = window(), window()
+        columns = [window(), window()]
+        for t in given:
+            one.update(1, 1, t=t)
+        many.update_many([1] * len(given), [1] * len(given), t=given)
+        numbers = np.array(given) if kind is not datetime else np.array(instants).astype("M8[ns]")
+        columns[0].update_many([1] * len(given), [1] * len(given), t=numbers)
+        columns[1].update_many([1] * len(given), [1] * len(given), t=np.array(instants).astype("M8[ns]"))
 
-    assert window._latest == to_epoch_ns(t)
-
-
-@given(st.lists(st.floats(-4e9, 4e9)))
-def test_arrays_are_read_as_their_elements(times: list[float]) -> None:
-    """An array of floats, or of dates, gives to the bit what its elements do."""
-    dates = np.array([np.datetime64(round(t), "s") for t in times], "datetime64[s]")
-
-    assert column_to_epoch_ns(np.array(times), len(times)).tolist() == [to_epoch_ns(t) for t in times]
-    assert column_to_epoch_ns(dates, len(times)).tolist() == [to_epoch_ns(t) for t in dates]
+        assert one == many == columns[0] == columns[1] == timed(*instants)

@@ -6,12 +6,15 @@ import array
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+
+import stream_metrics as sm
 
 Form = Callable[[list[float]], tuple[Any, list[Any]]]
 
@@ -46,13 +49,43 @@ class DeviceArray:
 
 
 def ml_dtypes() -> ModuleType:
-    """Return the module; skip the test where it is not installed."""
-    return pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed")
+    """Return the module."""
+    return import_module("ml_dtypes")
 
 
 def torch() -> ModuleType:
-    """Return the module; skip the test where it is not installed."""
-    return pytest.importorskip("torch", reason="torch is not installed", exc_type=ImportError)
+    """Return the module."""
+    return import_module("torch")
+
+
+def library_of(name: str) -> str:
+    """Return the library that the form of a name needs."""
+    if "torch" in name or "polars" in name:
+        return "torch" if "torch" in name else "polars"
+    if "Arrow" in name:
+        return "pyarrow"
+    return "ml_dtypes" if any(kind in name for kind in ("bfloat16", "float8", "int4")) else "numpy"
+
+
+def needing(library: str, forms: dict[str, Any]) -> dict[str, Any]:
+    """Return the forms that need a library and no other; skip the test where it is not installed."""
+    pytest.importorskip(library, reason=f"needs {library}", exc_type=ImportError)
+    return {name: form for name, form in forms.items() if library_of(name) == library}
+
+
+def one_by_one(y_true: Any, y_pred: Any, w: Any = None, **configuration: Any) -> sm.ConfusionMatrix:
+    """Return a state that counted the rows with `update`."""
+    state = sm.ConfusionMatrix(**configuration)
+    for truth, predicted, weight in zip(y_true, y_pred, [1] * len(y_true) if w is None else w, strict=True):
+        state.update(truth, predicted, weight)
+    return state
+
+
+def in_batch(*columns: Any, **configuration: Any) -> sm.ConfusionMatrix:
+    """Return a state that counted the columns with `update_many`."""
+    state = sm.ConfusionMatrix(**configuration)
+    state.update_many(*columns)
+    return state
 
 
 def of_dtype(dtype: Any) -> Form:
