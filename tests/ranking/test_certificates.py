@@ -7,17 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.rank_reading import bounds, estimate, sketched
+from support.rank_shapes import exact_auc, random_hard
 
 import stream_metrics as sm
-from stream_metrics.ranking import areas as ranks
-from stream_metrics.ranking import calibration, curves
-from stream_metrics.ranking.average_precision import average_precision, pr_auc_trapezoid
-from stream_metrics.ranking.protocol import Certified
-from stream_metrics.states.ranks import RankSketch
 
 Rows = list[tuple[float, bool, Fraction]]
-BINS = 7
-FPR, RECALL = 0.3, 0.6
+BINS, FPR, RECALL = 15, 0.1, 0.9  # the options that metrics have by default
 
 
 def steps(rows: Rows) -> list[tuple[Fraction, Fraction, Fraction, Fraction]]:
@@ -105,18 +101,17 @@ def largest_error(rows: Rows) -> Fraction:
     return max(residual / weight for residual, weight in bin_sums(rows))
 
 
-MEASURES: dict[str, tuple[Callable[..., Certified], Callable[[Rows], Fraction]]] = {
-    "roc_auc": (ranks.roc_auc, area),
-    "gini": (ranks.gini, lambda rows: 2 * area(rows) - 1),
-    "ks": (curves.ks_statistic, distance),
-    "partial": (lambda c: curves.partial_auc(c, max_fpr=FPR), standardized),
-    "raw": (lambda c: curves.partial_auc(c, max_fpr=FPR, standardized=False), lambda r: area(r, Fraction(FPR))),
-    "average_precision": (average_precision, precision_mean),
-    "lines": (pr_auc_trapezoid, lines),
-    "tpr": (lambda c: curves.tpr_at_fpr(c, fpr=FPR), reached),
-    "precision": (lambda c: curves.precision_at_recall(c, recall=RECALL), precise),
-    "ece": (lambda c: calibration.expected_calibration_error(c, bins=BINS), expected_error),
-    "mce": (lambda c: calibration.maximum_calibration_error(c, bins=BINS), largest_error),
+MEASURES: dict[str, Callable[[Rows], Fraction]] = {
+    "roc_auc": area,
+    "gini": lambda rows: 2 * area(rows) - 1,
+    "ks_statistic": distance,
+    "partial_roc_auc": standardized,
+    "average_precision": precision_mean,
+    "pr_auc_trapezoid": lines,
+    "tpr_at_fpr": reached,
+    "precision_at_recall": precise,
+    "expected_calibration_error": expected_error,
+    "maximum_calibration_error": largest_error,
 }
 
 
@@ -130,6 +125,7 @@ def weights(g: np.random.Generator, kind: str, n: int) -> np.ndarray:
         "tiny": exponential * 2.0 ** g.uniform(-70, -20),
         "normalized": exponential / exponential.sum() * 1e-3 + 2.0**-64,
         "equal": np.full(n, 1 / (3_000_000 + g.integers(1000))),
+        "huge": g.integers(2**31, 2**40, n).astype(float),
     }
     return kinds[kind]
 
@@ -142,60 +138,68 @@ def scores(g: np.random.Generator, n: int) -> np.ndarray:
     return crowd
 
 
-def case(g: np.random.Generator, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, RankSketch]:
-    """Return scores, which of them are own, weights, and a sketch of them, exact or coarse."""
-    n = int(g.integers(2, 60))
-    own, x, w = g.uniform(size=n) < 0.4, scores(g, n), weights(g, kind, n)
-    own[:2] = True, False
-    sketch = RankSketch(int(g.choice([2, 8, 1024])), int(g.choice([4, 64])))
-    sketch.update_many(own, x, w)
-    return own, x, w, sketch
-
-
 def rows_of(own: np.ndarray, x: np.ndarray, w: np.ndarray) -> Rows:
     """Return samples with their weights as fractions."""
     return [(a, b, Fraction(c)) for a, b, c in zip(x.tolist(), own.tolist(), w.tolist(), strict=True)]
 
 
-def assert_holds(found: Certified, value: Fraction, *, known: bool, name: str = "") -> None:
-    """The interval contains the value; where it is known, it is one double, the nearest."""
-    assert found.low <= found.value <= found.high, name
+def fault(estimated: sm.Estimate, value: Fraction, *, known: bool) -> str:
+    """Return what is wrong with an interval: it must contain the value, and be the nearest double where it is known."""
+    low, middle, high = bounds(estimated)
+    if not low <= middle <= high:
+        return "the value is outside"
     if known:
-        assert found.low == found.value == found.high == float(value), name
-    else:
-        assert Fraction(found.low) <= value <= Fraction(found.high), name
+        return "" if low == middle == high == float(value) else "it is not the nearest double"
+    return "" if Fraction(low) <= value <= Fraction(high) else "it is missed"
 
 
-@pytest.mark.parametrize("kind", ["whole", "tenths", "any size", "tiny", "normalized", "equal"])
-def test_intervals_hold_the_value_of_the_weights_as_given(kind: str) -> None:
+def many(few: int, several: int) -> pytest.MarkDecorator:
+    """Run a few trials at all times, and several every night."""
+    return pytest.mark.parametrize("trials", [few, pytest.param(several, marks=pytest.mark.nightly)])
+
+
+KINDS = ["whole", "tenths", "any size", "tiny", "normalized", "equal", "huge"]
+
+
+@many(20, 200)
+@pytest.mark.parametrize("kind", KINDS)
+def test_intervals_hold_the_value_of_the_weights_as_given(kind: str, trials: int) -> None:
     """Whatever weights are rounded and whatever cells are coarse; without either the value is correctly rounded."""
     g = np.random.default_rng(5)
-    roundings = 0
-    for _ in range(100):
-        own, x, w, sketch = case(g, kind)
-        rows, column = rows_of(own, x, w), sketch.column(True)
-        roundings += sketch.rounded > 0
-        for name, (measure, exactly) in MEASURES.items():
-            found = measure(column)
-            width_0 = column.level == 0 and not sketch.rounded
-            assert_holds(found, exactly(rows), known=width_0 or found.low == found.high, name=name)
-    assert (roundings > 0) == (kind not in ("whole", "tenths"))
+    roundings, failures = 0, []
+    for trial in range(trials):
+        n = int(g.integers(2, 60))
+        own, x, w = g.uniform(size=n) < 0.4, scores(g, n), weights(g, kind, n)
+        own[:2] = True, False
+        state = sketched(x, own, w, int(g.choice([2, 8, 1024])), int(g.choice([4, 64])))
+        rows, exact = rows_of(own, x, w), state.column(True).level == 0 and not state.rounded
+        roundings += state.rounded > 0
+        for key, measure in MEASURES.items():
+            estimated = estimate(state, key)
+            wrong = fault(estimated, measure(rows), known=exact or estimated.low == estimated.high)
+            failures += [(trial, key, wrong)] if wrong else []
+        raw = state.snapshot().value("partial_roc_auc", label=True, max_fpr=0.3, standardized=False)
+        failures += [(trial, "raw")] if exact and raw != float(area(rows, Fraction(0.3))) else []
+
+    assert not failures
+    assert (roundings > 0) == (kind not in ("whole", "tenths", "huge"))
 
 
+@many(6, 60)
 @pytest.mark.parametrize("kind", ["whole", "tenths", "any size", "equal"])
 @pytest.mark.parametrize("buckets", [3, 1024])
-def test_intervals_of_several_classes_hold(kind: str, buckets: int) -> None:
+def test_intervals_of_several_classes_hold(kind: str, buckets: int, trials: int) -> None:
     """Means over classes and over pairs, plain and by support, and pooled scores."""
     g = np.random.default_rng(6)
-    for _ in range(25):
+    failures = []
+    for trial in range(trials):
         n = int(g.integers(6, 30))
         truth = np.append([0, 1, 2], g.integers(0, 3, n - 3))
         table = np.stack([scores(g, n) for _ in range(3)], axis=1)
         w = weights(g, kind, n)
-        state = sm.MetricSet(scores=True, buckets=buckets, sample=4)
-        state.update_many(truth, scores=table, classes=[0, 1, 2], w=w)
-        snapshot, rounded = state.snapshot(), state.scored.ranks.rounded
-        level = max(state.scored.ranks.column(k).level for k in range(3))
+        state = sm.RankSketch(buckets, 4)
+        state.update_many(truth, table, w, classes=[0, 1, 2])
+        exact = not state.rounded and max(state.column(k).level for k in range(3)) == 0
         each = [rows_of(truth == k, table[:, k], w) for k in range(3)]
         support = [sum((c for _, b, c in rows if b), Fraction()) for rows in each]
         everything = [row for rows in each for row in rows]
@@ -206,21 +210,97 @@ def test_intervals_of_several_classes_hold(kind: str, buckets: int) -> None:
             for s in [np.isin(truth, [i, j])]
             if i != j
         ]
+        by_support = sum((area(rows) * b for rows, b in zip(each, support, strict=True)), Fraction())
         expected = {
             "roc_auc_ovr": sum(map(area, each), Fraction()) / 3,
-            "roc_auc_ovr_weighted": sum((area(rows) * b for rows, b in zip(each, support, strict=True)), Fraction())
-            / sum(support, Fraction()),
+            "roc_auc_ovr_weighted": by_support / sum(support, Fraction()),
             "roc_auc_ovo": sum(pairs, Fraction()) / 6,
             "roc_auc_micro": area(everything),
             "average_precision_ovr": sum(map(precision_mean, each), Fraction()) / 3,
             "average_precision_micro": precision_mean(everything),
             "pr_auc_trapezoid_ovr": sum(map(lines, each), Fraction()) / 3,
         }
-        for name, value in expected.items():
-            low, high = (getattr(snapshot.estimate(name), end) for end in ("low", "high"))
-            assert_holds(
-                Certified(snapshot[name], low, high, 0.0),
-                value,
-                known=(level == 0 and not rounded) or low == high,
-                name=name,
-            )
+        for key, value in expected.items():
+            estimated = state.snapshot().estimate(key)
+            wrong = fault(estimated, value, known=exact or estimated.low == estimated.high)
+            failures += [(trial, key, wrong)] if wrong else []
+
+    assert not failures
+
+
+def hard_case(g: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return scores with ties, atoms, saturation or clusters, which are own, and weights or none."""
+    x, own = random_hard(g, int(g.integers(3, 600)))
+    if g.uniform() < 0.3:
+        x = np.round(x, int(g.integers(0, 4)))
+    if g.uniform() < 0.2:
+        x = np.clip(x, -1e5, 1e5) * 1e276
+    if g.uniform() < 0.3:
+        x = np.where(g.uniform(size=len(x)) < 0.3, g.choice([0.0, 1.0, 0.5]), x)
+    kinds = [None, None, g.integers(0, 5, len(x)), np.round(g.uniform(0.25, 3, len(x)), 2)]
+    w = kinds[g.integers(4)]
+    if w is not None:
+        w[:2] = 1
+    return x, own, w
+
+
+@many(100, 3000)
+def test_intervals_of_hard_shapes_hold_what_scikit_learn_finds(trials: int) -> None:
+    """Clusters, tails and atoms of up to 600 scores in as few as two cells."""
+    from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_curve
+
+    g = np.random.default_rng(1000)
+    failures = []
+    for trial in range(trials):
+        x, own, w = hard_case(g)
+        state = sketched(x, own, w, int(g.choice([2, 8, 64, 256])), int(g.choice([64, 128])))
+        fpr, tpr, _ = roc_curve(own, x, sample_weight=w, drop_intermediate=False)
+        precision, recall, _ = precision_recall_curve(own, x, sample_weight=w)
+        first = np.concatenate([[True], np.diff(recall[::-1]) > 0])
+        expected = {
+            "roc_auc": exact_auc(x, own, w),
+            "average_precision": average_precision_score(own, x, sample_weight=w),
+            "pr_auc_trapezoid": auc(recall[::-1][first], precision[::-1][first]),
+            "ks_statistic": np.abs(tpr - fpr).max(),
+            "tpr_at_fpr": tpr[fpr <= FPR].max(),
+            "precision_at_recall": precision[:-1][recall[:-1] >= RECALL].max(),
+        }
+        best = state.snapshot().best_threshold()
+        for key, value in expected.items():
+            low, middle, high = bounds(estimate(state, key))
+            if not (low - 1e-13 <= value <= high + 1e-13 and low <= middle <= high):
+                failures.append((trial, key, low, middle, high, value))
+        assert best.value - 1e-13 <= (tpr - fpr).max() <= best.high + 1e-13
+
+    assert not failures
+
+
+def test_points_of_a_curve_are_exact_at_the_edges_of_cells() -> None:
+    """There they are those of the raw scores, at their thresholds; the others rise between them."""
+    g = np.random.default_rng(8)
+    own = g.uniform(size=20_000) < 0.4
+    x = np.where(g.uniform(size=20_000) < 0.1, g.uniform(size=20_000), 0.3 + 1e-7 * (g.normal(size=20_000) + own))
+    x[g.uniform(size=20_000) < 0.05] = 0.0
+    curve = sketched(x, own, None, 256).snapshot().roc_curve()
+    rates = np.array([((x[~own] >= t).mean(), (x[own] >= t).mean()) for t in curve.thresholds])
+
+    assert (~curve.exact).sum() > 0
+    np.testing.assert_allclose(curve.x[curve.exact], rates[curve.exact, 0], rtol=1e-13)
+    np.testing.assert_allclose(curve.y[curve.exact], rates[curve.exact, 1], rtol=1e-13)
+    assert (np.diff(curve.x) >= 0).all()
+    assert (np.diff(curve.y) >= 0).all()
+    assert (np.diff(curve.thresholds) <= 0).all()
+    assert np.abs(curve.y - rates[:, 1])[~curve.exact].max() < 0.1
+
+
+def test_negated_scores_and_exchanged_classes_mirror_the_area() -> None:
+    """In coarse cells the interval is mirrored to rounding, and exchanged classes mirror the value as well."""
+    for seed in range(30):
+        x, own = random_hard(np.random.default_rng(seed), 3000)
+        area_of, negated, exchanged = (
+            bounds(estimate(sketched(*rows, None, 64, 128), "roc_auc")) for rows in ((x, own), (-x, own), (x, ~own))
+        )
+        mirrored = [1 - end for end in reversed(area_of)]
+        assert negated[::2] == pytest.approx(mirrored[::2], abs=1e-15)
+        assert exchanged[::2] == pytest.approx(mirrored[::2], abs=1e-15)
+        assert exchanged[1] == pytest.approx(mirrored[1], abs=1e-9)

@@ -1,13 +1,17 @@
-"""What the samples of two classes show of one crowded cell, on arrays; see `_core/ranks/crowded_cells.pxi`."""
+"""The ROC area that a coarse column shows, in plain NumPy: exact between cells, estimated within crowded ones."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 
 Floats = np.ndarray
+ZERO, MIXED, ENDS = 2**63, 2**64 - 1, (1, 2**64 - 2)  # codes of 0, of no score, and of scores that share one
+DENSE = 20  # sampled codes of each class from which a cell is inspected
+SINGLE, OVERALL = 3.0, 2.0  # standard errors by which one sample, and all others together, must contradict the means
 CERTAIN = 0.01  # a code with this share of its cell is an atom whose weight is known, not one of many like it
 CERTAIN_MEDIANS = 10.0  # ... if it also is that much heavier than its neighbours
 CALIBRATE = 4.0  # standard errors between sampled and exact mean up to which the sample is merely off its mean
@@ -123,3 +127,71 @@ def _variance(s: CellDistribution, values: Floats, calibrated: bool) -> float:
         x = x - float(mass.dot(x)) / total
         residual = residual - x * (float((mass * x).dot(residual)) / float((mass * x).dot(x)))
     return (1 - s.tau) * k / (k - lost) * float((mass * residual).dot(mass * residual))
+
+
+class Area(NamedTuple):
+    """An estimate of the ROC area of a column, and what its crowded cells are like."""
+
+    value: float
+    low: float
+    high: float
+    se: float
+    kinds: set[tuple[bool, bool]]
+    """Of each crowded cell: whether it misses an atom, and whether its sample was calibrated."""
+
+
+def roc_auc(column: Any) -> Area:
+    """Return the area of a column: pairs between cells as integers, pairs within a cell by its means or its sample."""
+    starts = [(int(cell) << column.level, 1) for cell in column.cells]
+    is_mixed = [int(x) == MIXED for x in column.sole] if column.level else [int(x) in ENDS for x in column.cells]
+    rows = [(at, int(rest), int(own), i) for i, (at, (rest, own)) in enumerate(zip(starts, column.counts, strict=True))]
+    zeros = [int(column.totals[c]) - sum(row[1 + c] for row in rows) for c in (0, 1)]
+    sure, below, inside, cells = 0, 0, [], []
+    for _, rest, own, i in sorted([*rows, ((ZERO, 0), *zeros, -1)]):
+        mixed = i >= 0 and is_mixed[i]
+        sure += own * (2 * below + (0 if mixed else rest))
+        below += rest
+        if mixed:
+            inside.append(own * rest)
+            cells.append(i)
+    every = below * int(column.totals[1])
+    means = np.array([_share_of_means(*column.offsets[i]) for i in cells])
+    shares, errors, kinds = means.copy(), np.full(len(cells), UNIFORM), set()
+    seen_inside = [min(len(_sampled(column, i, c)[0]) for c in (0, 1)) if column.level else 0 for i in cells]
+    dense = [at for at, codes in enumerate(seen_inside) if codes >= DENSE]
+    weights = np.array(inside, float) / every
+    seen = {at: _inspected(column, cells[at], kinds) for at in dense}
+    left, noise = 0.0, 0.0
+    for at, cell in seen.items():
+        errors[at] = cell.std_error
+        if abs(cell.share - means[at]) <= SINGLE * cell.se:
+            left, noise = left + weights[at] * (cell.share - means[at]), noise + (weights[at] * cell.se) ** 2
+    together = abs(left) > OVERALL * math.sqrt(noise)
+    for at, cell in seen.items():
+        if together or abs(cell.share - means[at]) > SINGLE * cell.se:
+            shares[at] = cell.share
+    low, high = Fraction(sure, 2 * every), Fraction(sure + 2 * sum(inside), 2 * every)
+    value, se = float(low) + float(shares @ weights), float(np.hypot.reduce(errors * weights))
+    return Area(value, float(low), float(high), se, kinds)
+
+
+def _share_of_means(rest: float, own: float) -> float:
+    share = 0.5 + own - rest
+    return 0.5 if math.isnan(share) else min(max(share, 0.0), 1.0)
+
+
+def _sampled(column: Any, cell: int, c: int) -> tuple[np.ndarray, Floats]:
+    inside = column.sample_codes[c] >> np.uint64(column.level) == column.cells[cell]
+    return column.sample_codes[c][inside], column.sample_weights[c][inside].astype(np.float64) / column.units
+
+
+def _inspected(column: Any, cell: int, kinds: set[tuple[bool, bool]]) -> Comparison:
+    """Return what the samples of both classes show of a cell."""
+    counts, sides = (column.counts[cell].astype(np.float64) / column.units).tolist(), []
+    for c in (0, 1):
+        codes, weights = _sampled(column, cell, c)
+        places = (codes - (column.cells[cell] << np.uint64(column.level))).astype(np.float64) * 2.0**-column.level
+        mean = float(column.offsets[cell, c])
+        sides.append(cell_distribution(places, weights, counts[c], mean, column.tau[c]))
+    kinds.add((any(s.atom is not None for s in sides), any(s.calibrated for s in sides)))
+    return compare(*place_atoms(*sides, *counts))

@@ -1,0 +1,381 @@
+"""While every score has a cell of its own, areas, curves, thresholds and calibration are those of the raw scores."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support import rank_oracle
+from support.rank_reading import bounds, estimate, sketched
+from support.rank_shapes import exact_auc
+from support.refusals import refused
+
+import stream_metrics as sm
+
+pytestmark = pytest.mark.quick
+CASES = [
+    case
+    for case in json.loads((Path(__file__).parents[1] / "golden" / "golden.json").read_text())
+    if case["metric"].startswith(("roc_auc", "average_precision"))
+]
+INPUTS = {case["id"]: case["inputs"] for case in CASES}
+NAN = math.nan
+
+
+def rounded(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return scores with ties and zeros, and which of them are own."""
+    g = np.random.default_rng(seed)
+    n = int(g.integers(3, 300))
+    own = g.uniform(size=n) < g.uniform(0.1, 0.9)
+    own[:2] = True, False
+    return np.round(g.normal(size=n) + own, int(g.integers(0, 4))) + 0.0, own
+
+
+def scores_of(case: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return truth, scores of one model, and scores of separate one-vs-all models."""
+    inputs = INPUTS.get(case["inputs"].get("same_as", ""), case["inputs"])
+    return np.array(inputs["y_true"]), np.array(inputs["posterior"]), np.array(inputs["ova_posterior"])
+
+
+def read(case: dict[str, Any]) -> float:
+    """Return our value of a golden case."""
+    truth, one, separate = scores_of(case)
+    labels, kind = case["labels"], case["metric"]
+    state = sm.RankSketch()
+    if kind.startswith("roc_auc_ovo"):
+        state.update_many(truth, one, classes=labels)
+    else:
+        state.update_many(truth, separate, classes=labels)
+    names = [] if case["class"] is None else case["class"].replace("|", "/").split("/")
+    chosen = [labels[[str(label) for label in labels].index(name)] for name in names]
+    return state.snapshot().estimate(kind, *chosen).value
+
+
+def test_golden() -> None:
+    """The value is the golden one: bit for bit for one area, within rounding for means of them."""
+    exact = ("roc_auc", "roc_auc_ovo_directed")
+    failures = [
+        (case["id"], read(case), case["value"])
+        for case in CASES
+        if not math.isclose(
+            read(case), float(Fraction(case["rational"])), rel_tol=0 if case["metric"] in exact else 1e-15
+        )
+    ]
+
+    assert len(CASES) > 30
+    assert not failures
+
+
+@pytest.mark.parametrize(("split", "area"), [("iris_split_new", 0.982084), ("iris_split_old", 0.951500)])
+def test_the_trapezoid_area_of_iris_is_that_of_rocr(split: str, area: float) -> None:
+    """The mean over three models, each against the rest."""
+    truth, _, separate = scores_of(next(case for case in CASES if case["id"].startswith(split)))
+    state = sm.RankSketch()
+    state.update_many(truth, separate, classes=["setosa", "versicolor", "virginica"])
+
+    assert state.snapshot()["pr_auc_trapezoid_ovr"] == pytest.approx(area, abs=5e-7)
+
+
+def from_sklearn(scores: np.ndarray, own: np.ndarray) -> dict[tuple[str, tuple[tuple[str, float], ...]], float]:
+    """Return the values that scikit-learn has, by key and options."""
+    from sklearn import metrics
+
+    fpr, tpr, _ = metrics.roc_curve(own, scores, drop_intermediate=False)
+    precision, recall, _ = metrics.precision_recall_curve(own, scores)
+    return {
+        ("roc_auc", ()): metrics.roc_auc_score(own, scores),
+        ("gini", ()): 2 * metrics.roc_auc_score(own, scores) - 1,
+        ("average_precision", ()): metrics.average_precision_score(own, scores),
+        ("partial_roc_auc", (("max_fpr", 0.2),)): metrics.roc_auc_score(own, scores, max_fpr=0.2),
+        ("tpr_at_fpr", (("fpr", 0.15),)): tpr[fpr <= 0.15].max(),
+        ("precision_at_recall", (("recall", 0.7),)): precision[:-1][recall[:-1] >= 0.7].max(),
+        ("ks_statistic", ()): np.abs(tpr - fpr).max(),
+    }
+
+
+def test_values_are_those_of_scikit_learn() -> None:
+    """With ties and zeros; no interval has any room, and the ROC area is correctly rounded."""
+    failures = []
+    for seed in range(40):
+        scores, own = rounded(seed)
+        snapshot = sketched(scores, own).snapshot()
+        for (key, options), value in from_sklearn(scores, own).items():
+            low, middle, high = bounds(snapshot.estimate(key, label=True))
+            ours = snapshot.value(key, label=True, **dict(options))
+            if abs(ours - value) > 1e-13 or not low == middle == high:
+                failures.append((seed, key, ours, value))
+        assert snapshot.estimate("roc_auc", label=True).value == exact_auc(scores, own)
+
+    assert not failures
+
+
+def test_curves_are_those_of_scikit_learn() -> None:
+    """Points and thresholds, all thresholds kept."""
+    from sklearn.metrics import det_curve, precision_recall_curve, roc_curve
+
+    for seed in range(40):
+        scores, own = rounded(seed)
+        snapshot = sketched(scores, own).snapshot()
+        roc, pr, det = snapshot.roc_curve(), snapshot.pr_curve(), snapshot.det_curve()
+        precision, recall, thresholds = precision_recall_curve(own, scores)
+        for actual, wanted in zip(roc, roc_curve(own, scores, drop_intermediate=False), strict=True):
+            np.testing.assert_array_equal(actual, wanted)
+        assert roc.exact.all()
+        np.testing.assert_allclose(pr.recall, recall[::-1], rtol=1e-15)
+        np.testing.assert_allclose(pr.precision, precision[::-1], rtol=1e-15)
+        np.testing.assert_array_equal(pr.thresholds[1:], thresholds[::-1])
+        fpr, fnr, _ = det_curve(own, scores)
+        points = {(round(a, 12), round(b, 12)) for a, b in zip(det.x.tolist(), det.y.tolist(), strict=True)}
+        assert {(round(a, 12), round(b, 12)) for a, b in zip(fpr.tolist(), fnr.tolist(), strict=True)} <= points
+
+
+def measured(metric: str) -> Callable[[np.ndarray, np.ndarray], float]:
+    """Return a metric as a function of truths and predictions."""
+    from sklearn.metrics import f1_score, matthews_corrcoef
+
+    functions: dict[str, Any] = {
+        "youden": lambda y, p: p[y].mean() - p[~y].mean(),
+        "f1": f1_score,
+        "accuracy": lambda y, p: (y == p).mean(),
+        "balanced_accuracy": lambda y, p: (p[y].mean() + 1 - p[~y].mean()) / 2,
+        "mcc": matthews_corrcoef,
+    }
+    function: Callable[[np.ndarray, np.ndarray], float] = functions[metric]
+    return function
+
+
+@pytest.mark.parametrize("metric", ["youden", "f1", "accuracy", "balanced_accuracy", "mcc"])
+def test_no_threshold_does_better_than_the_best(metric: str) -> None:
+    """It reaches its stated value; in coarse cells the bound holds."""
+    direct = measured(metric)
+    for seed in range(4):
+        scores, own = rounded(seed)
+        best = max(direct(own, scores >= t) for t in [*np.unique(scores), math.inf])
+        fine = sketched(scores, own).snapshot().best_threshold(metric=metric)
+        coarse = sketched(scores, own, None, 8, 64).snapshot().best_threshold(metric=metric)
+
+        assert fine.value == fine.high == pytest.approx(best)
+        for best_of in (fine, coarse):
+            assert direct(own, scores >= best_of.threshold) == pytest.approx(best_of.value)
+        assert coarse.value - 1e-12 <= best <= coarse.high + 1e-12
+
+
+def test_a_function_of_the_four_counts_is_as_good_as_a_name() -> None:
+    """What is best is asked of the counts at each threshold; other names are refused."""
+    scores, own = rounded(3)
+    snapshot = sketched(scores, own).snapshot()
+    best = snapshot.best_threshold(metric=lambda tp, fn, fp, tn: tp - 5 * fp)
+    above = scores >= best.threshold
+
+    assert best.value == (above & own).sum() - 5 * (above & ~own).sum()
+    refused(lambda: snapshot.best_threshold(metric="f2"), about="metric")
+
+
+def calibrated(scores: np.ndarray, own: np.ndarray, bins: int) -> tuple[float, float, float, np.ndarray]:
+    """Return ECE, MCE, the debiased error, and (mean score, share, weight) of each bin."""
+    place = np.clip(np.searchsorted(np.linspace(0, 1, bins + 1), scores, side="left") - 1, 0, bins - 1)
+    inside = [place == k for k in np.unique(place)]
+    table = np.array([(scores[at].mean(), own[at].mean(), at.sum()) for at in inside])
+    gaps = np.abs(table[:, 0] - table[:, 1])
+    several = [own[at] - scores[at] for at in inside if at.sum() > 1]
+    squares = sum(len(d) * (d.mean() ** 2 - d.var(ddof=1) / len(d)) for d in several) / len(scores)
+    return float((gaps * table[:, 2]).sum() / len(scores)), float(gaps.max()), math.sqrt(max(squares, 0.0)), table
+
+
+def probabilities(g: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return badly calibrated probabilities with 0 and 1 among them, some in narrow clusters or atoms."""
+    p = g.beta(g.uniform(0.3, 4), g.uniform(0.3, 4), n)
+    own = g.uniform(size=n) < p ** g.uniform(0.5, 2)
+    if g.uniform() < 0.3:
+        p = np.where(g.uniform(size=n) < 0.5, g.choice([0.2, 0.4, 0.37]) + 1e-7 * g.normal(size=n), p)
+    return np.where(g.uniform(size=n) < 0.1, g.choice([0.0, 1.0, 0.2, 1 / 3], n), p), own
+
+
+CALIBRATION = ("expected_calibration_error", "maximum_calibration_error", "debiased_calibration_error")
+
+
+def test_calibration_is_that_of_the_raw_scores() -> None:
+    """Three errors and the curve, for any number of bins."""
+    for seed in range(20):
+        scores, own = probabilities(np.random.default_rng(seed), 300)
+        snapshot = sketched(scores, own).snapshot()
+        for bins in (1, 10, 15):
+            *expected, table = calibrated(scores, own, bins)
+            values = [snapshot.value(key, label=True, bins=bins) for key in CALIBRATION]
+            assert values[:2] == pytest.approx(expected[:2], abs=1e-13)
+            assert values[2] ** 2 == pytest.approx(expected[2] ** 2, abs=1e-13)
+            curve = snapshot.reliability_curve(True, bins=bins)
+            np.testing.assert_allclose(np.array(curve).T, table, rtol=1e-12, atol=1e-15)
+        ends = [bounds(snapshot.estimate(key, label=True)) for key in CALIBRATION]
+        assert all(low == value == high for low, value, high in ends[:2])
+        assert ends[2][0] <= ends[2][1] <= ends[2][2] <= ends[2][0] + 2e-5
+
+
+@pytest.mark.parametrize("buckets", [2, 16, 64, 256])
+def test_calibration_intervals_hold_in_coarse_cells(buckets: int) -> None:
+    """The exact errors lie within them."""
+    for seed in range(10):
+        scores, own = probabilities(np.random.default_rng([buckets, seed]), 3000)
+        state = sketched(scores, own, None, buckets, 64)
+        assert state.column(True).level > 0
+        for key, exact in zip(CALIBRATION, calibrated(scores, own, 15)[:3], strict=True):
+            low, value, high = bounds(estimate(state, key))
+            assert low - 1e-12 <= exact <= high + 1e-12, key
+            assert low <= value <= high, key
+
+
+def test_a_default_sketch_is_well_calibrated() -> None:
+    """It gives ECE to 2e-3 with an interval of 5e-2; bins of equal mass are good to 1e-7."""
+    g = np.random.default_rng(9)
+    scores = g.beta(2, 3, 100_000)
+    own = g.uniform(size=100_000) < scores**1.3
+    snapshot = sketched(scores, own).snapshot()
+    low, value, high = bounds(snapshot.estimate("expected_calibration_error", label=True))
+    curve = snapshot.reliability_curve(True, strategy="quantile")
+    edges = np.quantile(scores, np.linspace(0, 1, 16))
+    place = np.clip(np.searchsorted(edges, scores) - 1, 0, 14)
+    gaps = [abs(own[place == k].mean() - scores[place == k].mean()) for k in range(15)]
+
+    assert value == pytest.approx(calibrated(scores, own, 15)[0], abs=2e-3)
+    assert high - low < 5e-2
+    equal = snapshot.value("expected_calibration_error", label=True, strategy="quantile")
+    assert equal == pytest.approx(np.mean(gaps), abs=2e-3)
+    assert len(curve.weights) == 15
+    assert curve.weights.min() > 0.8 * curve.weights.max()
+    assert float(curve.scores @ curve.weights) == pytest.approx(scores.sum(), rel=1e-7)
+
+
+def test_pairs_and_pooled_scores_are_those_of_scikit_learn() -> None:
+    """Hand and Till's M and the micro average: exact, and within their intervals in coarse cells."""
+    from sklearn.metrics import roc_auc_score
+
+    g = np.random.default_rng(6)
+    truth = g.integers(4, size=1500)
+    logits = g.normal(size=(1500, 4)) + np.eye(4)[truth]
+    scores = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    expected = {
+        "roc_auc_ovo": roc_auc_score(truth, scores, multi_class="ovo"),
+        "roc_auc_ovr": roc_auc_score(truth, scores, multi_class="ovr"),
+        "roc_auc_ovr_weighted": roc_auc_score(truth, scores, multi_class="ovr", average="weighted"),
+        "roc_auc_micro": roc_auc_score(np.eye(4)[truth].ravel(), scores.ravel()),
+    }
+    for buckets in (8192, 128):
+        state = sm.RankSketch(buckets)
+        state.update_many(truth, scores, classes=[0, 1, 2, 3])
+        for key, value in expected.items():
+            low, middle, high = bounds(state.snapshot().estimate(key))
+            assert low - 1e-14 <= value <= high + 1e-14, key
+            assert middle == pytest.approx(value, abs=1e-14 if buckets > 6000 else 1e-4), key
+            assert buckets == 128 or low == middle == high
+
+
+def test_one_score_decides_between_many_classes() -> None:
+    """Fixed directions mirror each other, "auto" follows the medians of each pair."""
+    truth = [0, 1, 2, 0, 1, 2, 0, 1, 2]
+    scores = [0.1, 0.4, 0.2, 0.2, 0.5, 0.1, 0.3, 0.2, 0.9]
+    areas = {}
+    for direction in ("up", "down", "auto"):
+        metric = sm.SingleScoreAUC(direction=direction, pos_label=2)
+        metric.update_many(truth, scores)
+        areas[direction] = metric.get()
+    column = {i: [s for t, s in zip(truth, scores, strict=True) if t == i] for i in range(3)}
+    each = [
+        np.mean([(x > y) + (x == y) / 2 for x in column[j] for y in column[i]]) for i, j in ((0, 1), (0, 2), (1, 2))
+    ]
+    rises = [np.median(column[i]) <= np.median(column[j]) for i, j in ((0, 1), (0, 2), (1, 2))]
+
+    assert areas["up"] == pytest.approx(np.mean(each))
+    assert areas["down"] == pytest.approx(1 - np.mean(each))
+    assert areas["auto"] == pytest.approx(np.mean([a if up else 1 - a for a, up in zip(each, rises, strict=True)]))
+    refused(lambda: sm.SingleScoreAUC(direction="left"), about="direction")  # type: ignore[arg-type]
+
+
+def test_by_hand() -> None:
+    """Own at 0, 2, 3, rest at 0, 1, 2: 7 of 9 pairs in order, two ties among them as halves."""
+    state = sketched([0, 2, 3, 0, 1, 2], [1, 1, 1, 0, 0, 0])
+
+    assert estimate(state, "roc_auc").value == (5 + 2 / 2) / 9
+    assert estimate(state, "gini").value == 1 / 3
+    assert estimate(state, "average_precision").value == pytest.approx((1 + 2 / 3 + 3 / 6) / 3)
+    fractions = sketched([0.1, 0.2, 0.2, 0.3], [0, 1, 0, 1], [0.5, 0.25, 1.5, 3.0])
+    assert estimate(fractions, "roc_auc").value == (0.25 * 0.5 + 0.25 * 1.5 / 2 + 3 * 2) / (3.25 * 2)
+    huge = sketched([0.1, 0.2, 0.2, 0.3], [0, 1, 0, 1], [2**61, 2**61 - 1, 3, 1])
+    sure = 2 * ((2**61 - 1) * 2**61 + 2**61 + 3) + 3 * (2**61 - 1)
+    assert estimate(huge, "roc_auc").value == float(Fraction(sure, 2 * (2**61 + 3) * 2**61))
+
+
+def test_delongs_error_is_that_of_all_pairs() -> None:
+    """From the share of pairs that each sample of one class wins against the other, ties half."""
+    g = np.random.default_rng(5)
+    own = g.uniform(size=3000) < 0.4
+    scores = np.round(g.normal(size=3000) + own, 1)
+    wins = np.sign(scores[own][:, None] - scores[~own]) / 2 + 0.5
+    v10, v01 = wins.mean(axis=1), wins.mean(axis=0)
+    expected = math.sqrt(v10.var(ddof=1) / len(v10) + v01.var(ddof=1) / len(v01))
+
+    assert sketched(scores, own).snapshot().delong_se(True) == pytest.approx(expected, rel=1e-12)
+
+
+def test_saturated_scores_are_never_told_apart() -> None:
+    """Beyond 2.6e277 scores share a code, at level 0 too, so nothing wrong is certified."""
+    state = sketched([1e300, 1e301, -1e300, -1e301, 1.0], [1, 0, 0, 1, 1])
+    low, _, high = bounds(estimate(state, "roc_auc"))
+
+    assert state.column(True).level == 0
+    assert (low, high) == (pytest.approx(2 / 6), pytest.approx(4 / 6))
+    assert estimate(sketched([1e300, 1.0], [1, 0]), "roc_auc").high == 1.0
+
+
+def test_what_is_undefined_is_nan() -> None:
+    """Areas without own or without rest, precision without own, calibration of what is no probability."""
+    own, rest = sketched([0.1, 0.2], [1, 1]).snapshot(), sketched([0.1, 0.2], [0, 0]).snapshot()
+    for key in ("roc_auc", "gini", "partial_roc_auc", "tpr_at_fpr", "ks_statistic"):
+        assert math.isnan(own.value(key, label=True)), key
+        assert np.isnan(bounds(rest.estimate(key, label=True))).all(), key
+    for make in (sm.ROCAUC, sm.Gini, sm.PartialROCAUC, sm.TPRAtFPR, sm.KSStatistic, sm.AveragePrecision):
+        metric = make()
+        assert math.isnan(metric.get())
+        metric.update(False, 0.5)
+        assert math.isnan(metric.get()), make
+    assert own.value("average_precision", label=True) == own.value("precision_at_recall", label=True) == 1.0
+    assert math.isnan(own.delong_se(True))
+    assert np.isnan(own.best_threshold().value)
+    assert np.isnan(own.roc_curve().x).all()
+    assert math.isnan(rest.delong_se(True))
+    for key in ("roc_auc_ovr", "average_precision_micro", "roc_auc_ovo"):
+        assert math.isnan(rest[key]), key
+    assert math.isnan(rest.value("average_precision", label=True))
+    assert math.isnan(rest.value("precision_at_recall", label=True))
+    for scores in ([-0.1, 0.5], [0.5, 1.1]):
+        snapshot = sketched(scores, [True, False]).snapshot()
+        assert all(math.isnan(snapshot.value(key, label=True)) for key in CALIBRATION)
+        assert len(snapshot.reliability_curve(True).weights) == 0
+
+
+def test_options_out_of_range_are_refused() -> None:
+    """Rates outside [0, 1], no bins, and unknown strategies."""
+    snapshot = sketched([0.1, 0.2], [0, 1]).snapshot()
+    for bad in (-0.1, 1.5, NAN):
+        for key, option in (("partial_roc_auc", "max_fpr"), ("tpr_at_fpr", "fpr"), ("precision_at_recall", "recall")):
+            refused(lambda key=key, wrong={option: bad}: snapshot.value(key, label=True, **wrong), about=option)
+    refused(lambda: snapshot.reliability_curve(True, strategy="equal"), about="strategy")
+    refused(lambda: snapshot.reliability_curve(True, bins=0), about="bins")
+
+
+def test_thresholds_are_the_scores() -> None:
+    """Doubles of all sizes and both signs come back from their codes as they were."""
+    g = np.random.default_rng(1)
+    bits = g.integers(0, 0x7FF0000000000000, 4_000, dtype=np.uint64).view(np.float64)
+    near = [np.array(x).view(np.int64) + np.arange(-50, 51) for x in (0.25, 0.5, 1.0, 1.5, 2.0, 16.0)]
+    values = np.concatenate([bits, g.uniform(0, 2, 4_000), *(np.abs(x).view(np.float64) for x in near), [5e-324, 0.0]])
+    values = np.unique(np.concatenate([values, -values]))
+    values = values[~np.isin(rank_oracle.code(values), rank_oracle.ENDS)]
+    curve = sketched(values, np.arange(len(values)) % 2, None, 2**17).snapshot().roc_curve()
+
+    np.testing.assert_array_equal(curve.thresholds[1:], values[::-1])
