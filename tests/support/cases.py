@@ -21,4 +21,4 @@ def every_case() -> Iterator[Callable[[object], AbstractContextManager[None]]]:
             failures.append(f"{name}: {type(failure).__name__}: {failure!s:.500}")
 
     yield case
-    assert not failures, "\n" + "\n".join(failures)
+    assert not failures, "\n".join([f"{len(failures)} cases:", *failures[:20]])
