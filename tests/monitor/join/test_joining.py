@@ -1,155 +1,104 @@
-"""The join of predictions and labels: equal to a plain Python join of one event after another, for any batches."""
+"""The join of predictions and labels equals a plain Python join of one event after another."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.monitor_oracle import FakeCounts, Oracle
+from support.monitor_oracle import Oracle, recount
+from support.monitor_runs import START, config, crash, feed, lines_of, started, window
 
-from stream_metrics.monitor.config import Join
-from stream_metrics.monitor.events.records import MISSING, Checked, Events
-from stream_metrics.monitor.events.scores import packed
-from stream_metrics.monitor.join.id_memory import IdMemory
-from stream_metrics.monitor.join.joining import Joiner
-from stream_metrics.monitor.join.outcomes import JoinStats
-from stream_metrics.monitor.join.spill import Spill
-
-SIZES = {"max_pending": st.integers(0, 8), "max_joined": st.integers(0, 8), "in_memory": st.integers(0, 4)}
-OTHERS = {"votes": st.sampled_from([1, 2, 5, 9, 32]), "keep_ids": st.sampled_from(["0s", "2d"])}
-LENGTHS = {"ttl": st.sampled_from(["1s", "10s", "1h"]), "keep_joined": st.sampled_from(["1s", "10s", "1h"])}
+JOINS = st.fixed_dictionaries(
+    {
+        "max_pending": st.integers(0, 8),
+        "max_joined": st.integers(0, 8),
+        "in_memory": st.integers(0, 4),
+        "votes": st.sampled_from([1, 2, 5, 9, 32]),
+        "keep_ids": st.sampled_from(["0s", "2d"]),
+        "ttl": st.sampled_from(["1s", "10s", "1h"]),
+        "keep_joined": st.sampled_from(["1s", "10s", "1h"]),
+    }
+)
+SCORES: list[Any] = [{"a": 0.25, "b": 0.75}, {"x": 0.5, "y": 0.5}, 0.5]  # a single score is that of the class true
+OPTIONAL = {
+    "weight": st.sampled_from([1, 2, 0.5]),
+    "group": st.sampled_from(["fr", "de"]),
+    "scores": st.sampled_from(SCORES),
+}
 
 
 @st.composite
-def streams(draw: Any) -> list[Checked]:
+def streams(draw: st.DrawFn) -> list[dict[str, Any]]:
     """Predictions, labels and both, of few ids, so that they meet in every way; time goes on with steps and jumps."""
-    now, events = 1.7e9, []
+    now, events = START, []
     for _ in range(draw(st.integers(0, 60))):
-        now += draw(st.sampled_from([0.0, 0.1, 0.3, 1.0, 5.0, -2.0, 11.0]))
+        now += draw(st.sampled_from([0.0, 0.125, 0.25, 1.0, 5.0, -2.0, 11.0]))
+        event = {"id": draw(st.integers(0, 9)), "time": now, **draw(st.fixed_dictionaries({}, optional=OPTIONAL))}
         said = draw(st.sampled_from(["prediction", "label", "both"]))
-        truth = MISSING if said == "prediction" else draw(st.sampled_from("abc"))
-        prediction = MISSING if said == "label" else draw(st.sampled_from(["a", "b", None]))
-        scores = None if said == "label" else draw(st.sampled_from([None, packed([0.25, 0.75])]))
-        weight, group = draw(st.sampled_from([None, 1, 2, 3])), draw(st.sampled_from([None, "fr", "de"]))
-        classes = None if scores is None else ("a", "b")
-        events.append(Checked(draw(st.integers(0, 9)), now, truth, prediction, scores, weight, group, classes))
+        if said == "label":
+            event.pop("scores", None)
+        else:
+            event["prediction"] = draw(st.sampled_from(["a", "b", None]))
+        truths = ["a", "b", "c", 1] if said == "label" else ["a", "b", "c"]  # 1 is refused beside scores of texts
+        events.append(event if said == "prediction" else event | {"truth": draw(st.sampled_from(truths))})
     return events
 
 
-class Table:
-    """Pending rows in memory, as the state file has them."""
-
-    def __init__(self) -> None:
-        self.rows: dict[int, tuple[bytes, bytes]] = {}
-
-    def rows_of(self, part: int, ids: Sequence[bytes]) -> list[tuple[int, bytes, bytes]]:
-        """Return the rows of some ids."""
-        return [(row, *held) for row, held in self.rows.items() if held[0] in ids]
-
-    def following(self, part: int, row: int, most: int) -> list[tuple[int, bytes, bytes]]:
-        """Return the first rows from a number on."""
-        return [(number, *held) for number, held in sorted(self.rows.items()) if number >= row][:most]
-
-    def move(self, moves: Any) -> None:
-        """Do what a checkpoint does."""
-        self.rows = {row: held for row, held in self.rows.items() if row >= moves.floor and row not in moves.taken}
-        self.rows |= {row: held for row, *held in moves.added}
-
-
-class Kept:
-    """A join with its log and its rows, which can be written and read again."""
-
-    def __init__(self, config: Join) -> None:
-        self.config, self.table, self.counts = config, Table(), FakeCounts()
-        self.logs: tuple[dict[int, Any], ...] = ({}, {}, {})
-        self.joiner = Joiner(config, Spill(self.table, 0))
-
-    def checkpoint(self) -> None:
-        """Write what has changed."""
-        shelves = self.joiner.waiting, self.joiner.done, self.joiner.ids
-        for shelf, log in zip(shelves, self.logs, strict=True):
-            done = shelf.prepared() if isinstance(shelf, IdMemory) else shelf.prepared(self.joiner.number)
-            for number in [number for number in log if number < done.first]:
-                del log[number]
-            if done.segment is not None:
-                log[done.segment.number] = done.segment
-            self.table.move(done.moves) if shelf is self.joiner.waiting else None
-            shelf.written(done)
-
-    def restart(self) -> None:
-        """Forget everything that was not written, which is nothing, and read it again."""
-        self.checkpoint()
-        content = self.joiner.content()
-        self.joiner = Joiner(self.config, Spill(self.table, 0))
-        self.joiner.load(content, *(log.values() for log in self.logs))
-
-
-def origin(number: int) -> tuple[str, int, int]:
-    """Return where the record of an event is."""
-    return "t", 0, number
-
-
-def plain(events: list[Checked], config: Join) -> Oracle:
-    """Return what plain Python makes of events."""
-    oracle = Oracle(config)
-    for number, event in enumerate(events):
-        oracle.feed(event, origin(number))
-    return oracle
-
-
-def check_law(stats: JoinStats) -> None:
-    """Every prediction and every label that was read is in one place."""
-    counters = stats.counters
-
-    settled = counters.joined + counters.predictions_expired + counters.predictions_duplicate + counters.refused
-    assert counters.predictions == counters.pending + settled
-    assert counters.labels == (
-        counters.labels_waiting
-        + counters.joined
-        + counters.labels_expired
-        + counters.labels_late
-        + counters.labels_duplicate
-        + counters.corrections
-        + counters.corrections_refused
-        + counters.refused
-        + counters.labels_refused
+def lost_nothing(counters: dict[str, int]) -> bool:
+    """Return whether every prediction and every label that was read is in one place."""
+    settled = ("pending", "joined", "predictions_expired", "predictions_duplicate", "refused")
+    labels = ("labels_waiting", "labels_expired", "labels_late", "labels_duplicate", "labels_refused")
+    labels += ("joined", "corrections", "corrections_refused", "refused")
+    return counters["predictions"] == sum(map(counters.__getitem__, settled)) and counters["labels"] == sum(
+        map(counters.__getitem__, labels)
     )
 
 
-def test_many_that_expire_at_once_are_written() -> None:
-    """One event can leave more behind than there were events since the last checkpoint."""
-    kept = Kept(Join(ttl="10s", keep_joined="1h", votes=1))
-    waiting = [Checked(key, 1.7e9, MISSING, "a", None, None, None, None) for key in range(50)]
-    kept.joiner.feed(Events.of(waiting, map(origin, range(50))), kept.counts)  # type: ignore[arg-type]
-    kept.checkpoint()
-    late = Checked(99, 1.7e9 + 100, "a", MISSING, None, None, None, None)
-    kept.joiner.feed(Events.of([late], [origin(50)]), kept.counts)  # type: ignore[arg-type]
-
-    kept.restart()
-
-    assert kept.joiner.stats().predictions_expired == len(kept.joiner.done) == 50
-    assert len(kept.joiner.waiting) == 1
-
-
-@given(streams(), st.builds(Join, **SIZES, **LENGTHS, **OTHERS), st.data())
-def test_it_is_what_plain_python_makes_of_it(events: list[Checked], config: Join, data: st.DataObject) -> None:
-    """Any cut into batches, with checkpoints and restarts in between: the same pairs, counters and delays."""
-    oracle, kept = plain(events, config), Kept(config)
-    at = 0
-    while at < len(events):
-        size = data.draw(st.integers(1, 20))
-        batch = events[at : at + size]
-        rows = Events.of(batch, [origin(number) for number in range(at, at + len(batch))])
-        kept.joiner.feed(rows, kept.counts)  # type: ignore[arg-type]
-        check_law(kept.joiner.stats())
+@given(streams(), JOINS, st.lists(st.tuples(st.integers(1, 20), st.sampled_from("nncrk")), max_size=12))
+def test_it_is_what_plain_python_makes_of_it(
+    tmp_path_factory: pytest.TempPathFactory, events: list[Any], join: dict[str, Any], then: list[tuple[int, str]]
+) -> None:
+    """Any batches, with checkpoints, restarts and kills between them, give the same pairs, counters and delays."""
+    how = config(join=join, counting={"scores": True, "windows": []})
+    path, records, at = tmp_path_factory.mktemp("join") / "state", lines_of(events), 0
+    monitor = started(how, path)
+    for size, what in then:
+        monitor.step(records[at : at + size])
         at += size
-        data.draw(st.sampled_from([kept.checkpoint, kept.restart, lambda: None]))()
+        assert lost_nothing(vars(monitor.stats().counters))
+        if what == "c":
+            monitor.checkpoint()
+        elif what in "rk":
+            monitor.close() if what == "r" else crash(monitor)
+            monitor = started(how, path)
+            at = monitor.assign([0]).get(("t", 0), 0)  # what was not written comes again
+    monitor.step(records[at:])
+    oracle = Oracle(join, monitor.view().delays.le)
+    for event in events:
+        oracle.feed(event)
+    whole = recount(oracle.pairs)
+    for _ in range(2):
+        stats = monitor.stats()
+        assert {name: value for name, value in vars(stats.counters).items() if value} == +oracle.counters
+        assert {at: n for at, n in enumerate(stats.delays.counts) if n} == oracle.delays
+        assert monitor.counts().total.to_bytes() == whole.to_bytes()
+        assert window(monitor).n == whole.n
+        monitor.close()
+        monitor = started(how, path)
+    monitor.close()
 
-    stats = kept.joiner.stats()
-    assert stats.counters == oracle.counters
-    assert list(stats.delays.counts) == oracle.delays
-    assert kept.counts.content() == oracle.counts.content()
-    assert len(kept.joiner.waiting) == len(oracle.of_kinds("P", "L"))
-    assert len(kept.joiner.done) == len(oracle.of_kinds("J", "X", "R"))
+
+def test_many_that_expire_at_once_are_written(tmp_path: Any) -> None:
+    """One event can let more predictions expire than there were events since the last checkpoint."""
+    how, path = config(join={"ttl": "10s", "keep_joined": "1h", "votes": 1}), tmp_path / "state"
+    monitor = feed(started(how, path), [{"id": at, "time": START, "prediction": "a"} for at in range(50)])
+    monitor.checkpoint()
+    feed(monitor, [{"id": 99, "time": START + 100, "truth": "a"}], start=50).close()
+    again = started(how, path)
+    feed(again, [{"id": at, "time": START + 100, "truth": "a"} for at in range(50)], start=51)
+
+    join = again.view().join
+    assert (join.predictions_expired, join.labels_unmatched, join.labels_late) == (50, 1, 50)
+    again.close()

@@ -2,161 +2,194 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support.prometheus_text import unlabelled
+from support.monitor_runs import NOW, START, Config, Monitor, config, crash, exported, feed, lines_of, started
 
-from stream_metrics.monitor import config
-from stream_metrics.monitor.alerts.rule_reading import parse
-from stream_metrics.monitor.config import Config, Counting, Join
-from stream_metrics.monitor.join.id_memory import IdMemory
-from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.serve.prometheus import text
-from stream_metrics.monitor.sources.memory import records
-from stream_metrics.monitor.store import Store
-
-NOW = 1_700_000_000.0
-DAY = 86_400.0
-WINDOWS = Counting(windows=())
+DAY, HOUR = 86_400.0, 3600.0
 
 
-def day(n: int, start: float = NOW) -> list[dict[str, Any]]:
+def said(key: object, time: float, **said: str) -> dict[str, Any]:
+    """Return an event of an id at a time in seconds after the start."""
+    return {"id": key, "time": START + time, **said}
+
+
+def day(n: int, start: float = 0.0) -> list[dict[str, Any]]:
     """Return a day of predictions and labels, of which some never come."""
     events = []
     for at in range(n):
-        time = start + DAY * at / n
-        events.append({"id": f"{start}/{at}", "time": time, "prediction": "ab"[at % 2]})
+        time, key = start + DAY * at / n, f"{start}/{at}"
+        events.append(said(key, time, prediction="ab"[at % 2]))
         if at % 10:
-            events.append({"id": f"{start}/{at}", "time": time + 60, "truth": "ab"[at % 3 % 2]})
+            events.append(said(key, time + 60, truth="ab"[at % 3 % 2]))
     return events
 
 
-def counted(stream: list[dict[str, Any]], path: Path, join: Join, at_once: int = 500, restart: int = 0) -> Monitor:
+def remembering(**join: Any) -> Config:
+    """Return a configuration without windows."""
+    return config(join=join, counting={"windows": []})
+
+
+def run(
+    path: Path, stream: list[Any], restart: int = 10**9, at_once: int = 500, start: int = 0, **join: Any
+) -> Monitor:
     """Return a monitor that has read a stream, and was started again after each `restart` records."""
-    settled = Config(join=join, counting=WINDOWS)
-    monitor = Monitor(settled, Store(str(path)), lambda: NOW + 10 * DAY)
-    monitor.assign([0])
-    for start in range(0, len(stream), at_once):
-        monitor.step(records(stream[start : start + at_once], start=start))
-        if restart and start % restart == 0:
+    how = remembering(**join)
+    monitor = started(how, path)
+    for at in range(0, len(stream), at_once):
+        feed(monitor, stream[at : at + at_once], at_once, start + at)
+        if at and at % restart == 0:
             monitor.close()
-            monitor = Monitor(settled, Store(str(path)), lambda: NOW + 10 * DAY)
-            monitor.assign([0])
+            monitor = started(how, path)
+    monitor.checkpoint()
     return monitor
 
 
+def ended(monitor: Monitor) -> Any:
+    """Close a monitor, and return what became of predictions and labels."""
+    join = monitor.view().join
+    monitor.close()
+    return join
+
+
 def test_a_day_that_is_delivered_again_is_counted_once(tmp_path: Path) -> None:
-    """By default, and over restarts: duplicates are duplicates, and a label that changed is a correction refused."""
+    """Over restarts duplicates are duplicates, and a label that changed is a correction refused; not without memory."""
     stream = day(4000)
-    late = {"id": f"{NOW}/10", "time": NOW + DAY, "truth": "a"}
-    changed = {"id": f"{NOW}/1", "time": NOW + DAY, "truth": "a"}
-    monitor = counted([*stream, *stream, late, changed], tmp_path / "state", Join(ttl="1h"), restart=1500)
-    view = monitor.view()
+    late, changed = said("0.0/10", DAY, truth="a"), said("0.0/1", DAY, truth="a")
+    join = ended(run(tmp_path / "state", [*stream, *stream, late, changed], restart=1500, ttl="1h"))
+    without = ended(run(tmp_path / "other", [*stream, *stream], ttl="1h", keep_ids="0s"))
 
-    assert view.by_window["total"].n == 3600
-    assert view.join.predictions_duplicate == 4000
-    assert view.join.labels_duplicate == 3600
-    assert view.join.labels_late == 1
-    assert view.join.corrections_refused == 1
-    assert view.join.forgotten == 0
-    monitor.close()
+    assert (join.joined, join.predictions_duplicate, join.labels_duplicate) == (3600, 4000, 3600)
+    assert (join.labels_late, join.corrections_refused, join.forgotten) == (1, 1, 0)
+    assert without.joined > 7000
 
 
-def test_without_memory_it_is_counted_twice(tmp_path: Path) -> None:
-    """What the memory is for: without it, all but the last hour counts again."""
-    stream = day(4000)
-    monitor = counted([*stream, *stream], tmp_path / "state", Join(ttl="1h", keep_ids="0s"))
+def test_ids_beyond_the_limit_and_predictions_given_up_early_are_said(tmp_path: Path) -> None:
+    """The oldest ids are forgotten and the oldest predictions expire: both are in the view and in Prometheus."""
+    forgetful = run(tmp_path / "state", day(4000), ttl="1h", keep_joined="1m", max_ids=1000)
+    stream = [said(at, at, prediction="a") for at in range(3000)]
+    labels = [said(at, 3000 + at, truth="a") for at in range(3000)]
+    full = run(tmp_path / "other", stream + labels, max_pending=1000, in_memory=100)
+    texts = [exported(monitor) for monitor in (forgetful, full)]
+    ids, given_up = ended(forgetful), ended(full)
 
-    assert monitor.view().by_window["total"].n > 7000
-    monitor.close()
-
-
-def test_ids_beyond_the_limit_are_said(tmp_path: Path) -> None:
-    """Too many ids: the oldest are forgotten, and how many is in the view, Prometheus and rules."""
-    monitor = counted(day(4000), tmp_path / "state", Join(ttl="1h", keep_joined="1m", max_ids=1000))
-    monitor.checkpoint()
-    view = monitor.view()
-
-    assert 2500 <= view.join.forgotten <= 3100
-    assert f"stream_metrics_ids_forgotten_total {view.join.forgotten}" in unlabelled(text(view, config.Serve()))
-    rule = parse("forgotten > 0")
-    assert rule.read(view) == view.join.forgotten  # type: ignore[union-attr]
-    monitor.close()
-
-
-def test_predictions_that_are_given_up_early_are_said(tmp_path: Path) -> None:
-    """More wait than may: each that was given up is counted apart from those that waited long enough."""
-    stream = [{"id": at, "time": NOW + at, "prediction": "a"} for at in range(3000)]
-    labels = [{"id": at, "time": NOW + 3000 + at, "truth": "a"} for at in range(3000)]
-    monitor = counted([*stream, *labels], tmp_path / "state", Join(max_pending=1000, in_memory=100))
-    monitor.checkpoint()
-    view = monitor.view()
-
-    assert view.join.expired_early == view.join.predictions_expired >= 2000
-    assert view.join.labels_late == view.join.expired_early
-    exported = unlabelled(text(view, config.Serve()))
-    assert f"stream_metrics_predictions_expired_early_total {view.join.expired_early}" in exported
-    monitor.close()
+    assert 2500 <= ids.forgotten <= 3100
+    assert f"stream_metrics_ids_forgotten_total {ids.forgotten}" in texts[0]
+    assert given_up.labels_late == given_up.expired_early == given_up.predictions_expired >= 2000
+    assert f"stream_metrics_predictions_expired_early_total {given_up.expired_early}" in texts[1]
 
 
 def test_batches_and_restarts_change_nothing(tmp_path: Path) -> None:
-    """The state after a stream with replays is the same, regardless of the batches and restarts."""
+    """The counts after a stream with replays are the same, and so is what is still remembered, by a further replay."""
     stream = day(300)
-    stream += [*stream[100:400], {"id": f"{NOW}/3", "time": NOW + DAY, "truth": "b"}, *day(200, NOW + DAY), *stream]
-    join = Join(ttl="20m", keep_joined="10m", keep_ids="6h", max_ids=150, max_joined=20)
-    states = []
-    for at, (at_once, restart) in enumerate([(10_000, 0), (1, 97), (13, 130), (500, 500)]):
-        monitor = counted(stream, tmp_path / f"state {at}", join, at_once, restart)
-        joiner = monitor._partitions[0].joiner
-        marks = {key: joiner.ids.mark(key) for key in {event["id"] for event in stream}}
-        states.append((monitor.counts().to_bytes(), monitor.stats(), joiner.ids.content(), marks))
+    stream += [*stream[100:400], said("0.0/3", DAY, truth="b"), *day(200, DAY), *stream]
+    join = {"ttl": "20m", "keep_joined": "10m", "keep_ids": "6h", "max_ids": 150, "max_joined": 20}
+    results = []
+    for at, (at_once, restart) in enumerate([(10_000, 10**9), (1, 97), (13, 130), (500, 500)]):
+        monitor = run(tmp_path / f"state {at}", stream, restart, at_once, **join)
+        before = monitor.stats()
+        feed(monitor, stream[::-1], at_once, len(stream))
+        results.append((before, monitor.stats(), monitor.counts().to_bytes()))
         monitor.close()
 
-    assert states[1:] == states[:1] * 3
-    assert states[0][1].forgotten > 0
+    assert results[1:] == results[:1] * 3
+    assert results[0][0].forgotten > 0
 
 
-@settings(max_examples=50)
-@given(
-    st.lists(st.tuples(st.integers(0, 30), st.sampled_from([0.0, 0.5, 40.0])), max_size=60),
-    st.integers(1, 40),
-    st.integers(0, 60),
-)
-def test_the_memory_is_a_dict_with_ages(puts: list[tuple[int, float]], most: int, cut: int) -> None:
-    """Ids are there until they are too old or too many, newest last, also after they were written and read."""
-    memory, time, there, log = IdMemory(64.0, most), 1000.0, dict[int, float](), list[Any]()
-    for at, (key, step) in enumerate(puts):
-        if at == cut:
-            done = memory.prepared()
-            log += [done.segment] if done.segment is not None else []
-            memory.written(done)
-            again = IdMemory(64.0, most)
-            again.load(memory.content(), log)
-            memory = again
-        time += step
-        memory.advance(time)
-        if memory.mark(key) is None:
-            memory.put(key, key % 256)
-            there[key] = time
-        for each in range(31):
-            mark = memory.mark(each)
-            assert mark in (None, each % 256)
-            age = time - there.get(each, -1e9)
-            assert mark is None or age <= 66
-            assert mark is not None or age >= 64 or len(there) > most or most < 31
-    assert memory.n <= most
+ACTS = st.tuples(st.just("event"), st.integers(0, 30), st.sampled_from([0.0, 0.5, 3.0, 40.0]))
+FATES = st.tuples(st.sampled_from("cck"), st.just(0), st.just(0.0))
 
 
-@pytest.mark.parametrize("keep", ["0s", "1d"])
-def test_a_state_without_ids_goes_on(tmp_path: Path, keep: str) -> None:
-    """A state of an earlier version, or one that kept no ids, is read, and ids are remembered from then on."""
-    monitor = counted(day(500), tmp_path / "state", Join(ttl="1h", keep_ids="0s"))
+@given(st.lists(ACTS | FATES, max_size=80), st.sampled_from([1, 10, 40]))
+def test_the_memory_is_a_dict_with_ages(
+    tmp_path_factory: pytest.TempPathFactory, acts: list[Any], most: int
+) -> None:
+    """Ids are remembered until they are too old or too many, over checkpoints and kills."""
+    path, time, there = tmp_path_factory.mktemp("ids") / "state", 0.0, dict[int, float]()
+    how = remembering(ttl="1s", keep_joined="0s", keep_ids="64s", max_ids=most, votes=1)
+    monitor, stream = started(how, path), list[dict[str, Any]]()
+    for kind, key, step in acts:
+        if kind == "c":
+            monitor.checkpoint()
+        elif kind == "k":
+            crash(monitor)
+            monitor = started(how, path)
+            feed(monitor, stream[(at := monitor.assign([0]).get(("t", 0), 0)) :], start=at)
+        else:
+            time += step
+            before = monitor.stats().joined
+            stream.append(said(key, time, prediction="a", truth="a"))
+            monitor.step(lines_of(stream[-1:], len(stream) - 1))
+            new, age = monitor.stats().joined > before, time - there.get(key, -1e9)
+            assert new or age <= 66
+            assert not new or age >= 64 or len(there) > most or most < 31
+            there[key] = time if new else there[key]
     monitor.close()
-    again = counted(day(500) + day(500, NOW + DAY), tmp_path / "state", Join(ttl="1h", keep_ids=keep))
 
-    assert again.view().by_window["total"].n == 900
-    again.close()
+
+def test_a_slow_stream_leaves_few_rows(tmp_path: Path) -> None:
+    """With one id for each checkpoint, the state has as many rows as the ids need, and not as many as checkpoints."""
+    monitor = started(remembering(keep_joined="0s"), tmp_path / "state")
+    for at in range(1200):
+        feed(monitor, [said(at, at, prediction="a", truth="a")], start=at)
+        if at >= 600:
+            monitor.checkpoint()
+    monitor.close()
+    with closing(sqlite3.connect(tmp_path / "state")) as file:
+        tables = [name for (name,) in file.execute("select name from sqlite_master where type = 'table'")]
+        rows = {name: file.execute(f"select count(*) from {name}").fetchone()[0] for name in tables}
+
+    assert rows.pop("panes") > 10
+    assert max(rows.values()) < 30
+
+
+@pytest.mark.parametrize("later", ["24h", "48h", "72h", "1000h"])
+def test_lengths_of_time_are_those_of_now(tmp_path: Path, later: str) -> None:
+    """Between two runs they may be changed: what waits or is remembered is so for the new length, and no longer."""
+    hours = 40
+    too_old = max(hours - int(later.rstrip("h")), 0)
+    waiting, path = [said(at, HOUR * at, prediction="a") for at in range(hours)], tmp_path / "waiting"
+    ended(run(path, waiting, votes=1, ttl="48h"))
+    now = ended(run(path, [said("last", HOUR * hours, prediction="a")], start=hours, votes=1, ttl=later))
+    end = ended(run(path, [said("end", HOUR * 400, prediction="a")], start=hours + 1, votes=1, ttl=later))
+
+    assert too_old - 1 <= now.predictions_expired <= too_old
+    assert end.predictions_expired == (0 if later == "1000h" else hours + 1)
+
+    pairs = [event for each in waiting for event in (each, {**each, "prediction": None, "truth": "a"})]
+    pairs = [{name: value for name, value in event.items() if value is not None} for event in pairs]
+    short: dict[str, Any] = {"votes": 1, "ttl": "1h", "keep_joined": "1m"}
+    path = tmp_path / "ids"
+    ended(run(path, pairs, keep_ids="48h", **short))
+    again = [said("last", HOUR * hours, prediction="a"), *pairs]
+    now = ended(run(path, again, start=80, keep_ids=later, **short))
+    end = ended(run(path, [said("end", HOUR * 400, prediction="a"), *pairs], start=161, keep_ids=later, **short))
+    new = now.joined - hours
+
+    assert too_old - 3 <= new <= too_old
+    assert end.joined - now.joined == (0 if later == "1000h" else hours - new)  # what counted again is remembered
+
+
+def test_a_run_without_memory(tmp_path: Path) -> None:
+    """What was remembered before it does not come back; one that keeps no pairs goes on from one that did."""
+    pair = [said("a", 0, prediction="a"), said("a", 0, truth="a")]
+    short: dict[str, Any] = {"votes": 1, "ttl": "1h", "keep_joined": "1m"}
+    ended(run(tmp_path / "ids", [*pair, said("b", 2 * HOUR, prediction="a")], keep_ids="48h", **short))
+    ended(run(tmp_path / "ids", [said("c", 3 * HOUR, prediction="a")], start=3, keep_ids="0s", **short))
+    later = [{**event, "time": START + 4 * HOUR} for event in pair]
+    join = ended(run(tmp_path / "ids", later, start=4, keep_ids="48h", **short))
+    assert (join.joined, join.predictions_duplicate) == (2, 0)
+
+    ended(run(tmp_path / "pairs", pair, keep_joined="1h"))
+    other = [said("b", HOUR, prediction="b"), said("b", HOUR, truth="b")]
+    assert ended(run(tmp_path / "pairs", other, start=2, keep_joined="0s")).joined == 2
+    for keep in ("0s", "1d"):  # a state without ids goes on, and ids are remembered from then on
+        ended(run(tmp_path / keep, day(500), ttl="1h", keep_ids="0s"))
+        both = day(500) + day(500, NOW - START - 2 * DAY)
+        assert ended(run(tmp_path / keep, both, ttl="1h", keep_ids=keep)).joined == 900

@@ -1,0 +1,196 @@
+"""Kernels of the join: entries as bytes, lines of a file, the table of remembered ids, and votes about the time."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.monitor_runs import Record
+from support.refusals import refused
+
+from stream_metrics.monitor._core.kernels import IdTable, Votes, cut, first_of, id_hash
+from stream_metrics.wire import decoded, encoded
+
+pytestmark = pytest.mark.quick
+
+NUMBERS = {  # every size at which another form begins
+    0: "00", 127: "7f", 128: "cc80", 255: "ccff", 256: "cd0100", 65535: "cdffff", 65536: "ce00010000",
+    2**32 - 1: "ceffffffff", 2**32: "cf0000000100000000", 2**63 - 1: "cf7fffffffffffffff",
+    2**64 - 1: "cfffffffffffffffff",
+    -1: "ff", -32: "e0", -33: "d0df", -128: "d080", -129: "d1ff7f", -32768: "d18000", -32769: "d2ffff7fff",
+    -(2**31): "d280000000", -(2**31) - 1: "d3ffffffff7fffffff", -(2**63): "d38000000000000000",
+    2**64: "c70901010000000000000000", -(2**63) - 1: "c70901ff7fffffffffffffff",
+}  # fmt: skip
+TEXTS = {0: "a0", 31: "bf", 32: "d920", 255: "d9ff", 256: "da0100", 65535: "daffff", 65536: "db00010000"}
+BYTES = {0: "c400", 255: "c4ff", 256: "c50100", 65535: "c5ffff", 65536: "c600010000"}
+ITEMS = {0: "90", 15: "9f", 16: "dc0010", 65535: "dcffff", 65536: "dd00010000"}
+LONE = b"\xed\xa0\x80"  # a lone surrogate, which UTF-8 does not allow
+FORMS: list[tuple[Any, bytes]] = [
+    *((value, bytes.fromhex(form)) for value, form in NUMBERS.items()),
+    *(("a" * n, bytes.fromhex(head) + b"a" * n) for n, head in TEXTS.items()),
+    *(("\ud800" + "a" * (n - 3), bytes.fromhex(head) + LONE + b"a" * (n - 3)) for n, head in TEXTS.items() if n),
+    *((b"b" * n, bytes.fromhex(head) + b"b" * n) for n, head in BYTES.items()),
+    *(((None,) * n, bytes.fromhex(head) + b"\xc0" * n) for n, head in ITEMS.items()),
+    *((("\ud800",) * n, bytes.fromhex(head) + (b"\xa3" + LONE) * n) for n, head in ITEMS.items()),
+    *((value, bytes.fromhex(form)) for value, form in ((None, "c0"), (False, "c2"), (True, "c3"))),
+    *((-0.0, bytes.fromhex("cb8000000000000000")), (1.5, bytes.fromhex("cb3ff8000000000000"))),
+    ({"a": 2**64, "\ud800": (1,)}, bytes.fromhex("82a161c70901010000000000000000a3eda0809101")),
+    (dict.fromkeys(range(16), "\ud800"), b"\xde\0\x10" + b"".join(bytes([i]) + b"\xa3" + LONE for i in range(16))),
+]
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary(),
+    lambda inner: st.lists(inner, max_size=4).map(tuple),
+    max_leaves=8,
+)
+
+
+def test_values_have_their_shortest_form() -> None:
+    """At every length and size at which another form begins, with lone surrogates and large ints too."""
+    wrong = [data[:20] for value, data in FORMS if encoded(value) != data or repr(decoded(data)) != repr(value)]
+    assert wrong == []
+    assert [first_of(encoded((number, 1, "x"))) for number in NUMBERS if 0 <= number < 2**63] == [
+        number for number in NUMBERS if 0 <= number < 2**63
+    ]
+    refused(lambda: first_of(encoded((2**31,))[:4]), ValueError, "an entry")
+
+
+@given(st.lists(VALUES, max_size=5).map(tuple), st.binary(max_size=40))
+def test_entries_come_back(entry: tuple[Any, ...], damaged: bytes) -> None:
+    """Labels and ids of any type are read as they were written; other bytes are refused or are a value."""
+    assert repr(decoded(encoded(entry))) == repr(entry)
+    try:
+        value = decoded(damaged)
+    except (ValueError, TypeError):
+        return
+    assert len(encoded(value)) <= len(damaged)
+
+
+@given(st.lists(st.sampled_from([b"", b" ", b"\t\r", b"{}", b" x", b"\xff", b"{"]), max_size=9), st.integers(0, 99))
+def test_lines_are_cut_as_split_cuts_them(lines: list[bytes], start: int) -> None:
+    """Empty lines belong to the record before them."""
+    data = b"".join(line + b"\n" for line in lines)
+    records = cut(data, "t", start, Record)
+    ends = [record.offset for record in records[1:]] + [start + len(data)]
+
+    assert [record.value for record in records] == [line for line in lines if line.strip()]
+    assert [record.next for record in records] == ends[: len(records)]
+    assert all(data[record.offset - start :].startswith(record.value or b"-") for record in records)
+    assert all(type(record) is Record for record in records)
+
+
+CROWD = st.integers(0, 40)
+HASHES = st.one_of(
+    CROWD.map(lambda at: 1 + at),  # all belong to the first slot of the first part
+    CROWD.map(lambda at: 2**64 - 1 - at),  # to the last one of the last
+    CROWD.map(lambda at: 2**56 + (at << 50)),  # to slots in a row
+    CROWD.map(id_hash),
+)
+
+
+@given(st.lists(st.tuples(HASHES, st.integers(0, 255), st.sampled_from([0, 0, 0, 1, 1, 3, 70_000])), max_size=200))
+def test_the_table_is_a_dict(puts: list[tuple[int, int, int]]) -> None:
+    """Ids come, come again and are forgotten, many at one slot; put at once they are the same as one by one."""
+    table, at_once, there, newest = IdTable(), IdTable(), dict[int, tuple[int, int]](), 0
+    for hashed, mark, step in puts:
+        newest += step
+        table.oldest = at_once.oldest = max(newest - 2, 0)
+        table.put(hashed, mark, newest)
+        at_once.put_many(np.array([hashed], np.uint64), bytes([mark]), newest)
+        there[hashed] = mark, newest
+        alive = {key: each for key, (_, each) in there.items() if each >= table.oldest}
+        assert {key: table.generation(key) for key in there} == {key: alive.get(key) for key in there}
+        assert table.generation(hashed ^ 1 << 40) == alive.get(hashed ^ 1 << 40)
+    for key in range(41):
+        mark, generation = there.get(id_hash(key), (-1, -1))
+        assert table.mark(key) == at_once.mark(key) == (mark if generation >= table.oldest else -1)
+
+
+def test_hundreds_of_thousands_take_19_bytes_each() -> None:
+    """While they become more, while as many are forgotten as come, and when fewer are left; empty parts take 0.1 MB."""
+    table, n, size, empty = IdTable(), 100_000, list[float](), 100_000
+    hashes = np.random.default_rng(0).integers(1, 2**64, 4 * n, dtype=np.uint64).reshape(-1, 1000)
+    for at, some in enumerate(hashes):
+        table.oldest = max(at + 1 - n // 1000, 0)
+        table.put_many(some, bytes(1000), at)
+        if at >= 20:
+            size.append((sys.getsizeof(table) - empty) / min(1000 * (at + 1), n))
+    assert min(size) > 12
+    assert max(size) < 19
+
+    table.oldest = len(hashes) + 5
+    table.put_many(hashes.reshape(-1)[:n], bytes(n), len(hashes) + 5)
+    assert sys.getsizeof(table) < 19 * n + empty
+    table.oldest += 1
+    more = np.arange(1, 1_001, dtype=np.uint64) << np.uint64(54)
+    for at in range(60):
+        table.put_many(more + np.uint64(at), bytes(1000), table.oldest)
+    assert sys.getsizeof(table) < 19 * 60_000 + empty
+
+
+def test_a_table_grows_and_forgets() -> None:
+    """Of a hundred thousand ids a tenth is left; a crowd of ids behind the last slot does not hide any."""
+    table = IdTable()
+    for at in range(100_000):
+        table.oldest = max(at // 1000 - 10, 0)
+        table.put(id_hash(at), at % 256, at // 1000)
+    assert [table.mark(at) for at in range(100_000)] == [at % 256 if at >= 89_000 else -1 for at in range(100_000)]
+    assert (table.generation(id_hash(99_999)), table.generation(id_hash("other"))) == (99, None)
+
+    table, before = IdTable(), [(255 << 56) + (at << 45) for at in range(1, 2000)]
+    crowd = [2**64 - 1 - at for at in range(0, 300, 3)]
+    for at, hashed in enumerate(before + crowd):
+        table.put(hashed, 1, at)
+    assert [table.generation(hashed) for hashed in before + crowd] == list(range(len(before + crowd)))
+    assert all(table.generation(hashed - 1) is None for hashed in crowd)
+
+
+def test_what_does_not_fit_changes_nothing() -> None:
+    """No hash, no mark, a generation that is gone or too far from the oldest, or fewer marks than hashes."""
+    table = IdTable()
+    table.oldest = 5
+    table.put(7, 3, 6)
+    for hashed, mark, generation in (
+        *((0, 1, 5), (2**64, 1, 5), (-1, 1, 5), (7, 256, 5), (7, -1, 5)),
+        *((7, 1, 4), (7, 1, 2**32), (7, 1, 5 + 65_536)),
+    ):
+        with pytest.raises((ValueError, OverflowError)):
+            table.put(hashed, mark, generation)
+    refused(lambda: table.put_many(np.array([3, 4], np.uint64), b"a", 5), ValueError, "as many marks as hashes")
+    assert [table.generation(hashed) for hashed in (7, 8, 3)] == [6, None, None]
+
+
+def test_hashes() -> None:
+    """Ids of every type have hashes; equal ones are equal, and text is not the number that it spells."""
+    ids = ["", "a", "b", "aaaaaaaa", "aaaaaaab", "aaaaaaaaa", "\ud800", 0, 1, -1, 2**63, 2**64, 1.5, b"a", "1"]
+    hashes = [id_hash(key) for key in ids]
+
+    assert len(set(hashes)) == len(ids)
+    assert all(0 < each < 2**64 for each in hashes)
+    assert id_hash(True) == id_hash(1)
+    assert len({id_hash(f"id-{at}") for at in range(50_000)} | {id_hash(at) for at in range(50_000)}) == 100_000
+
+
+@given(st.integers(1, 40), st.lists(st.integers(0, 50).map(float), max_size=120), st.integers(0, 120))
+def test_votes(most: int, times: list[float], read_at: int) -> None:
+    """The time is the largest that a quarter of the last events had reached, also if it is stored and read between."""
+    votes, last, expected = Votes(most), list[float](), -np.inf
+    for at, time in enumerate(times):
+        if at == read_at:
+            again = Votes(most)
+            again.load(votes.content(), votes.time)
+            votes = again
+        last = [*last, time][-most:]
+        if len(last) >= min(8, most):
+            expected = max(expected, sorted(last, reverse=True)[len(last) // 4])
+        assert votes.see(time) == expected
+        assert votes.content() == last
+
+
+def test_the_number_of_votes_is_bounded() -> None:
+    """The error says how."""
+    for most in (0, -1, 2**16 + 1):
+        refused(lambda most=most: Votes(most), ValueError, "`votes` to be from 1 to 65536")
