@@ -1,226 +1,215 @@
-"""Snapshots are frozen and lazy, and convert to plain data."""
+"""Snapshots are frozen, lazy and mappings, and convert to plain data, JSON and frames."""
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
+import sys
+from typing import Any
 
 import numpy as np
 import pytest
+from support.refusals import all_refused, refused
+from support.values import snapshot
 
 import stream_metrics as sm
-from stream_metrics.evaluation import evaluation as module
-from stream_metrics.snapshots.snapshot import Snapshot
 
+pytestmark = pytest.mark.quick
 MATRIX = [[24, 2, 1], [3, 30, 4], [0, 5, 31]]
+ABC = ("a", "b", "c")
+OTHER_ZEROS: list[Any] = [0.5, -1, "warn", math.inf]
+PARTS = "n weight abstained labels confusion_matrix metrics per_class matrices undefined omitted warnings"
 
 
-def snap(matrix=MATRIX, labels=("a", "b", "c"), **options):
+def snap(matrix: Any = MATRIX, labels: Any = ABC, **options: Any) -> sm.Snapshot:
     """Return a snapshot of a matrix."""
-    return Snapshot(sm.ConfusionMatrix.from_matrix(matrix, labels), **options)
+    return snapshot(matrix, labels, **options)
 
 
-def test_values_of_whole_keys_are_floats():
-    """A whole-matrix key gives a plain float."""
-    value = snap()["accuracy"]
-
-    assert type(value) is float
-    assert value == 0.85
-
-
-def test_later_updates_do_not_move_a_snapshot():
-    """A snapshot keeps the values of its moment, also those read for the first time later."""
+def test_a_snapshot_does_not_move() -> None:
+    """It keeps the values of its moment, also those read later; a pickled one is the same, with its choice of keys."""
     state = sm.ConfusionMatrix()
     state.update("a", "a")
     taken = state.snapshot()
     state.update("a", "b")
+    chosen = snap(keys=["macro_f1", "recall", "macro_f1"], zero_division=1.0)
+    again = pickle.loads(pickle.dumps(chosen))
 
-    assert taken["accuracy"] == 1.0
+    assert (taken["accuracy"], taken.n, taken.labels) == (1.0, 1, ("a",))
     assert taken.confusion_matrix.tolist() == [[1]]
-    assert (taken.n, taken.labels) == (1, ("a",))
+    assert again == chosen
+    assert again.to_dict() == chosen.to_dict()
+    assert list(again) == ["macro_f1", "recall"] == list(dict(again))
+    assert list(again.per_class) == ["recall"]
+    data = again.to_dict()
+    assert (list(data["metrics"]), list(data["per_class"]), data["matrices"]) == (["macro_f1"], ["recall"], {})
+    assert again["accuracy"] == 0.85  # what is not listed can still be read
 
 
-def test_values_are_computed_once_and_only_on_demand(monkeypatch):
-    """Taking a snapshot computes nothing, reading a key computes it once."""
-    computed = []
-    real = module.compute
-
-    def counting(row, *arguments, **options):
-        computed.append(row.key)
-        return real(row, *arguments, **options)
-
-    monkeypatch.setattr(module, "compute", counting)
+def test_nothing_of_it_can_be_written() -> None:
+    """Attributes, arrays and values per class are read-only."""
     taken = snap()
-    assert computed == []
-    assert taken["cohen_kappa"] == taken["cohen_kappa"]
-    assert taken.per_class["recall"]["a"] == taken.per_class["recall"]["a"]
-
-    assert computed == ["cohen_kappa", "recall"]
-
-
-@pytest.mark.parametrize("name", ["n", "labels", "weight", "confusion_matrix", "undefined", "per_class", "anything"])
-def test_attributes_cannot_be_assigned(name):
-    """No attribute of a snapshot can be set."""
-    with pytest.raises(AttributeError):
-        setattr(snap(), name, 1)
-
-
-def test_arrays_are_read_only():
-    """The confusion matrix and the matrix-valued metrics cannot be written to."""
-    taken = snap()
+    for name in ("n", "labels", "weight", "confusion_matrix", "undefined", "per_class", "anything"):
+        refused(lambda name=name: setattr(taken, name, 1), AttributeError)  # type: ignore[misc]
     for array in (taken.confusion_matrix, taken["expected_matrix"]):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0, 0] = 7
+        refused(lambda array=array: array.__setitem__((0, 0), 7), ValueError, "read-only")  # type: ignore[misc]
+    refused(lambda: taken.per_class["recall"].__setitem__("c", 1.0), (TypeError, AttributeError))  # type: ignore[attr-defined, arg-type]
 
 
-def test_per_class_values_are_a_read_only_mapping():
-    """`per_class` maps keys to labels to floats, and refuses assignment."""
+def test_a_key_gives_a_number_all_classes_or_one() -> None:
+    """A whole key is a float, a per-class key a dict, with a label a number; `get`, `in` and `len` agree."""
     taken = snap()
+    recalls = dict(taken.per_class["recall"])
 
-    assert taken.per_class["recall"]["c"] == 31 / 36
-    assert list(taken.per_class["recall"]) == ["a", "b", "c"]
-    assert set(taken.per_class) >= {"precision", "recall", "f1", "support"}
-    assert len(taken.per_class) == len(list(taken.per_class))
-    with pytest.raises(TypeError):
-        taken.per_class["recall"]["c"] = 1.0
-
-
-def test_a_per_class_key_gives_all_classes_or_one():
-    """A per-class key is a dict, with a label a number; a class that is none and a label too many are errors."""
-    recalls = dict(snap().per_class["recall"])
-    assert snap()["recall"] == snap().value("recall") == recalls
-    assert [snap()["recall", label] for label in recalls] == list(recalls.values())
-    assert snap().value("recall", label="c") == snap()["tpr", "c"] == recalls["c"]
-    with pytest.raises(KeyError, match="one of the classes"):
-        snap()["recall", "z"]
-    with pytest.raises(KeyError, match="per-class key and one label"):
-        snap()["accuracy", "a"]
-    with pytest.raises(KeyError, match=r"snapshot\['accuracy'\]"):
-        snap().per_class["accuracy"]
-
-
-def test_an_unknown_key_suggests_a_known_one():
-    """A misspelt key is answered with its neighbours."""
-    with pytest.raises(KeyError, match="accuracy"):
-        snap()["acuracy"]
-
-
-def test_iteration_membership_and_length_agree():
-    """Iteration, `in`, `get` and `len` describe the same keys, by default the whole-matrix ones."""
-    taken = snap()
-    keys = list(taken)
-
-    assert len(taken) == len(keys) == len(set(keys))
-    assert all(key in taken for key in keys)
-    assert "accuracy" in taken
+    assert type(taken["accuracy"]) is float
+    assert taken["accuracy"] == 0.85
+    assert recalls["c"] == 31 / 36
+    assert taken["recall"] == taken.value("recall") == recalls == {label: taken["recall", label] for label in ABC}
+    assert taken.value("recall", label="c") == taken["tpr", "c"] == recalls["c"]
+    assert len(taken) == len(list(taken)) == len(set(taken))
+    assert all(key in taken for key in taken)
     assert "mcc" in taken
     assert taken.get("mcc") == taken["matthews_corrcoef"]
     assert taken.get("log_loss", 0) == 0
     assert "recall" not in taken
     assert 7 not in taken
-
-
-def test_chosen_keys_limit_what_is_listed_but_not_what_can_be_read():
-    """`keys` decides iteration and data; any other row can still be read."""
-    taken = snap(keys=["macro_f1", "recall", "macro_f1"])
-    data = taken.to_dict()
-
-    assert list(taken) == ["macro_f1", "recall"]
-    assert dict(taken) == {"macro_f1": taken["macro_f1"], "recall": dict(taken.per_class["recall"])}
-    assert list(taken.per_class) == ["recall"]
-    assert (list(data["metrics"]), list(data["per_class"]), data["matrices"]) == (["macro_f1"], ["recall"], {})
-    assert taken["accuracy"] == 0.85
-
-
-def test_an_unknown_chosen_key_is_refused_at_once():
-    """A snapshot with a misspelt key is never made."""
-    with pytest.raises(KeyError):
-        snap(keys=["macro_f11"])
-
-
-@pytest.mark.parametrize("zero_division", [0.5, -1, "warn", math.inf])
-def test_other_zero_divisions_are_refused(zero_division):
-    """Only 0.0, 1.0 and nan may stand for 0/0."""
-    with pytest.raises(ValueError, match="zero_division"):
-        snap(zero_division=zero_division)
-
-
-def test_value_takes_the_options_of_the_formula():
-    """`value` passes options on: whole keys give a float, per-class keys a dict."""
-    taken = snap()
-    equal = {"a": 1.0, "b": 1.0, "c": 1.0}
-
-    assert taken.value("weighted_balanced_accuracy", weights=equal) == pytest.approx(taken["balanced_accuracy"])
+    assert set(taken.per_class) >= {"precision", "recall", "f1", "support"}
+    assert len(taken.per_class) == len(list(taken.per_class))
+    assert taken.value("weighted_balanced_accuracy", weights=dict.fromkeys(ABC, 1.0)) == pytest.approx(
+        taken["balanced_accuracy"]
+    )
     assert taken.value("fbeta", beta=1.0) == pytest.approx(dict(taken.per_class["f1"]))
-    with pytest.raises((TypeError, ValueError), match="gamma"):
-        taken.value("fbeta", gamma=1.0)
+    assert taken.estimate("accuracy") == (0.85, 0.85, 0.85, 0.0, "exact")
+    all_refused(
+        [
+            (lambda: taken["recall", "z"], KeyError, "'z'"),
+            (lambda: taken["accuracy", "a"], KeyError, "per-class key"),
+            (lambda: taken.per_class["accuracy"], KeyError, "snapshot['accuracy']"),
+            (lambda: taken["acuracy"], KeyError, "'accuracy'"),
+            (lambda: taken.value("fbeta", gamma=1.0), (TypeError, ValueError), "gamma"),  # type: ignore[list-item]
+            (lambda: taken.estimate("recall"), KeyError, "'recall'"),
+            (lambda: taken.estimate("expected_matrix"), KeyError, "a matrix"),
+            (lambda: taken.to_frame("metric"), ValueError, "`rows`"),  # type: ignore[arg-type]
+            (lambda: sm.Snapshot(), ValueError, "at least one state"),
+            (lambda: snap(keys=["macro_f11"]), KeyError, "'macro_f1'"),
+            *((lambda zero=zero: snap(zero_division=zero), ValueError, "zero_division") for zero in OTHER_ZEROS),
+        ]
+    )
 
 
-def test_estimates_of_exact_values_are_points():
-    """Every label metric has an exact estimate: low == value == high, no standard error."""
-    assert snap().estimate("accuracy") == (0.85, 0.85, 0.85, 0.0, "exact")
-    with pytest.raises(KeyError):
-        snap().estimate("recall")
-    with pytest.raises(KeyError):
-        snap().estimate("expected_matrix")
-
-
-def test_undefined_lists_what_was_replaced():
-    """Values that are 0/0 are listed by key, or by key and label."""
-    taken = snap([[40, 0], [10, 0]], ("no", "yes"))
+def test_undefined_lists_what_was_replaced() -> None:
+    """Values that are 0/0 are listed by key, or by key and label, whatever replaces them; a loss has nan by default."""
+    taken, empty = snap([[40, 0], [10, 0]], ("no", "yes")), sm.ConfusionMatrix()
+    matrix = [[40, 0, 0], [10, 0, 0], [0, 0, 0]]
+    classes = []
+    for zero in (None, 0.0, 1.0, math.nan):
+        one = snap(matrix, zero_division=zero)
+        classes.append([entry for entry in one.undefined if isinstance(entry, tuple)])
+        assert repr(one.per_class["recall"]["c"]) == repr(zero or 0.0 if zero is None else zero)
 
     assert taken["matthews_corrcoef"] == taken.per_class["precision"]["yes"] == 0.0
     assert {"matthews_corrcoef", ("precision", "yes")} <= set(taken.undefined)
-    assert "accuracy" not in taken.undefined
-    assert ("recall", "yes") not in taken.undefined
+    assert not {"accuracy", ("recall", "yes")} & set(taken.undefined)
+    assert taken.estimate("precision", "yes").kind == "undefined"
     assert snap().undefined == ()
-
-
-@pytest.mark.parametrize("zero_division", [0.0, 1.0, math.nan])
-def test_undefined_classes_do_not_depend_on_the_replacement(zero_division):
-    """Which classes are 0/0 follows from the counts; the replacement only fills them."""
-    matrix = [[40, 0, 0], [10, 0, 0], [0, 0, 0]]
-    taken = snap(matrix, zero_division=zero_division)
-    classes = [entry for entry in taken.undefined if isinstance(entry, tuple)]
-
-    assert classes == [entry for entry in snap(matrix).undefined if isinstance(entry, tuple)]
-    assert np.array_equal(taken.per_class["recall"]["c"], zero_division, equal_nan=True)
-
-
-def test_the_replacement_depends_on_the_metric_unless_it_is_chosen():
-    """Without `zero_division` a metric has 0.0 for 0/0 and a loss nan; a chosen number holds for all."""
-    empty = sm.ConfusionMatrix()
-
+    assert classes[0] == classes[1] == classes[2] == classes[3]
     assert empty.snapshot()["accuracy"] == 0.0
     assert math.isnan(empty.snapshot()["zero_one_loss"])
-    assert Snapshot(empty, zero_division=1.0)["accuracy"] == Snapshot(empty, zero_division=1.0)["zero_one_loss"] == 1.0
+    assert sm.Snapshot(empty, zero_division=1.0)["zero_one_loss"] == 1.0
 
 
-def test_repr_is_one_line():
-    """`repr` gives the size and the accuracy."""
+def test_data_holds_everything_in_plain_types() -> None:
+    """`to_dict` survives a JSON round trip unchanged; nan is null; a chosen matrix is nested lists."""
+    taken, lost = snap(), snap([[40, 0], [10, 0]], ("no", "yes"), zero_division=math.nan)
+    data, holes = taken.to_dict(), json.loads(lost.to_json(indent=1))
+    chosen = snap([[40, 0], [10, 0]], ("no", "yes"), keys=["expected_matrix"]).to_dict()
+    ones = snap([[1, 0], [0, 2]], (0, 1)).to_dict()["metrics"]
+
+    assert json.loads(json.dumps(data)) == data == json.loads(taken.to_json())
+    assert " ".join(data) == PARTS
+    assert {*data["metrics"], *data["per_class"], *data["matrices"]} == {*taken.default_keys()}
+    assert data["metrics"]["majority_class"] == "b"
+    assert data["confusion_matrix"] == MATRIX
+    assert (data["n"], data["weight"], data["abstained"], data["omitted"]) == (100, 100, 0, {})
+    assert chosen["matrices"] == {"expected_matrix": [[40.0, 0.0], [10.0, 0.0]]}
+    assert holes["metrics"]["matthews_corrcoef"] is None
+    assert holes["per_class"]["precision"] == {"no": 0.8, "yes": None}
+    assert ["precision", "yes"] in holes["undefined"]
+    assert type(ones["accuracy"]) is float  # which is not the class 1
+    assert ones["majority_class"] == "1"
+
+
+def test_json_names_of_labels_never_collide() -> None:
+    """A text label is its own name; any other gets its repr, wrapped in its type while that is taken."""
+    for labels, names in (
+        (("a", "", "日本"), ["a", "", "日本"]),
+        ((False, True), ["False", "True"]),
+        ((-1, 0.5, 2), ["-1", "0.5", "2"]),
+        ((1, "1", "int(1)"), ["int(int(1))", "1", "int(1)"]),
+        ((b"x", "x", "b'x'"), ["bytes(b'x')", "x", "b'x'"]),
+        (((1, "a"), "(1, 'a')"), ["tuple((1, 'a'))", "(1, 'a')"]),
+    ):
+        assert list(snap(np.eye(len(labels), dtype=int), labels).to_dict()["per_class"]["recall"]) == names
+
+
+def test_samples_are_counted_apart() -> None:
+    """`n` counts samples, `weight` sums their weights, abstentions are in neither metric nor matrix."""
+    state, empty = sm.ConfusionMatrix(), sm.ConfusionMatrix().snapshot()
+    state.update("a", "a", 2.5)
+    state.update("a", None)
+    taken, data = state.snapshot(), json.loads(empty.to_json())
+
+    assert (taken.weight, taken.abstained, taken["accuracy"]) == (2.5, 1, 1.0)
+    assert taken.n == state.n
+    assert (data["n"], data["labels"], data["confusion_matrix"]) == (0, [], [])
+    assert "accuracy" in empty.undefined
     assert repr(snap()) == "<Snapshot n=100, classes=3, accuracy=0.85>"
-    assert repr(sm.ConfusionMatrix().snapshot()) == "<Snapshot n=0, classes=0>"
+    assert repr(empty) == "<Snapshot n=0, classes=0>"
 
 
-def test_a_snapshot_can_be_pickled():
-    """A snapshot survives pickling, with its choice of keys."""
-    taken = snap(keys=["macro_f1"], zero_division=1.0)
-    again = pickle.loads(pickle.dumps(taken))
+def test_very_many_classes_are_written_by_cell() -> None:
+    """Above 4096 classes the matrix is sparse, and rows that need a square table are refused and listed."""
+    state = sm.ConfusionMatrix()
+    state.update_many(np.arange(5000), np.arange(5000) // 2 * 2)
+    taken = state.snapshot()
+    data = taken.to_dict()
 
-    assert again.to_dict() == taken.to_dict()
-    assert list(again) == ["macro_f1"]
-
-
-def test_an_undefined_value_of_a_class_is_announced() -> None:
-    """An estimate of 0/0 is of the kind undefined, also for counts."""
-    metrics = sm.MetricSet()
-    metrics.update_many(["a", "a", "b"], ["a", "a", "a"])
-
-    assert metrics.snapshot().estimate("precision", "b").kind == "undefined"
-    assert metrics.snapshot().estimate("precision", "a").kind == "exact"
+    assert set(data["confusion_matrix"]) == {"rows", "columns", "values"}
+    assert data["confusion_matrix"]["columns"][:4] == [0, 0, 2, 2]
+    assert "generalized_mcc" in data["omitted"]
+    assert not data["metrics"].keys() & set(data["omitted"])
+    assert data["metrics"]["accuracy"] == 0.5
+    refused(lambda: taken.confusion_matrix, ValueError, "4096")
+    refused(lambda: taken["expected_matrix"], ValueError, "4096")
 
 
-def test_a_snapshot_of_nothing_is_refused() -> None:
-    """There must be a state."""
-    with pytest.raises(ValueError, match="at least one state"):
-        sm.Snapshot()
+def test_frames() -> None:
+    """One row per class, tuple labels too, or one for each number, as the report starts; 0/0 is marked."""
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    taken = snap()
+    frame, metrics = snap(labels=("a", ("b", 1), 3)).to_frame(), taken.to_frame("metrics")
+    binary = sm.evaluate([0, 1, 1, 0], scores=[0.2, 0.9, 0.4, 0.6])
+
+    assert list(frame.index) == ["a", ("b", 1), 3]
+    assert not isinstance(frame.index, pandas.MultiIndex)
+    assert frame.loc["a", "recall"] == 24 / 27
+    assert sorted(frame.columns) == sorted(taken.per_class)
+    assert list(frame.columns)[:4] == ["precision", "recall", "f1", "support"]
+    assert all(key.startswith("baseline_") for key in frame.columns[-9:])
+    assert list(snap(keys=["recall", "precision"]).to_frame().columns) == ["recall", "precision"]
+    assert list(metrics.columns) == ["title", "value", "low", "high", "undefined"]
+    assert list(metrics.index)[:3] == ["accuracy", "balanced_accuracy", "macro_f1"]
+    assert metrics["value"].to_dict() == {key: taken[key] for key in set(taken) - {"majority_class"}}
+    assert metrics["low"].isna().all()
+    shown = taken.with_intervals().to_frame("metrics")
+    assert tuple(shown.loc["accuracy", ["low", "high"]]) == tuple(taken.interval("accuracy"))
+    assert snap([[3, 0], [0, 0]], ["a", "b"]).to_frame("metrics").loc["cohen_kappa", "undefined"]
+    assert not metrics.loc[["accuracy", "macro_f1"], "undefined"].any()
+    assert binary.to_frame("metrics").loc["roc_auc", "value"] == binary["roc_auc"] == 0.75
+
+
+def test_without_pandas_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing pandas is named, with the command that installs it."""
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    refused(lambda: snap().to_frame(), ImportError, "pip install pandas")
