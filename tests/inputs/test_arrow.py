@@ -5,53 +5,21 @@ from __future__ import annotations
 import datetime
 import decimal
 import math
+import tracemalloc
+from itertools import product
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.arrow_columns import INDICES, TYPES, columns, listed, pa, pairs
+from support.input_forms import in_batch
+from support.refusals import refused
 
 import stream_metrics as sm
-from stream_metrics.inputs import chunked
-from stream_metrics.inputs import columns as reading
-from stream_metrics.inputs.columns import as_column
 
-
-def in_batch(*given: Any, **configuration: Any) -> sm.ConfusionMatrix:
-    """Return a state that counted the columns."""
-    state = sm.ConfusionMatrix(**configuration)
-    state.update_many(*given)
-    return state
-
-
-@given(pairs())
-def test_columns_are_counted_as_lists(batch: tuple[Any, Any, Any]) -> None:
-    """Any type, encoded or not, with nulls, in chunks, from the middle of a buffer: the bytes of the same lists."""
-    assert in_batch(*batch).to_bytes() == in_batch(*map(listed, batch)).to_bytes()
-
-
-@given(pairs(), st.integers(1, 9), st.sampled_from([100, 2**12, 2**14]))
-def test_the_length_of_pieces_does_not_matter(batch: tuple[Any, Any, Any], length: int, largest: int) -> None:
-    """However short the pieces in which columns are copied and counted, the bytes are those of the lists."""
-    with (
-        patch.multiple(chunked, BLOCK=length, LENGTH=length + 1),
-        patch.multiple(reading, SHORTEST=0, LARGEST=largest),
-    ):
-        state = in_batch(*batch)
-
-    assert state.to_bytes() == in_batch(*map(listed, batch)).to_bytes()
-
-
-@given(pairs(), st.sampled_from([["cat"], [0, 1, 0.5], [b"ab", "dog", 127], [True]]))
-def test_columns_meet_fixed_labels(batch: tuple[Any, Any, Any], labels: list[Any]) -> None:
-    """With fixed labels the same is counted as `other`, and the same row is refused with the same words."""
-    other = {"labels": labels, "other": "rest"}
-
-    assert in_batch(*batch, **other).to_bytes() == in_batch(*map(listed, batch), **other).to_bytes()
-    assert outcome(batch, labels) == outcome(tuple(map(listed, batch)), labels)
+LABELS: list[list[Any]] = [["cat"], [0, 1, 0.5], [b"ab", "dog", 127], [True]]
 
 
 def outcome(batch: tuple[Any, ...], labels: list[Any]) -> Any:
@@ -63,34 +31,83 @@ def outcome(batch: tuple[Any, ...], labels: list[Any]) -> Any:
 
 
 @given(pairs(), st.data())
-def test_groups_are_read_as_lists(batch: tuple[Any, Any, Any], data: Any) -> None:
-    """A column of groups, and every column that is dealt out to groups, is counted as its rows."""
+def test_columns_are_counted_as_lists(batch: tuple[Any, Any, Any], data: Any) -> None:
+    """Any type, encoded or not, with nulls, in chunks, from the middle of a buffer: the bytes of the same lists."""
+    lists = tuple(map(listed, batch))
+    assert in_batch(*batch).to_bytes() == in_batch(*lists).to_bytes()
+
+    for labels in LABELS:
+        other = {"labels": labels, "other": "rest"}
+        assert in_batch(*batch, **other).to_bytes() == in_batch(*lists, **other).to_bytes()
+        assert outcome(batch, labels) == outcome(lists, labels)
     group = data.draw(columns(len(batch[0]), False))
-    state, expected = sm.ByGroup(sm.MetricSet()), sm.ByGroup(sm.MetricSet())
-    state.update_many(*batch, group=group)
-    expected.update_many(*map(listed, batch), group=listed(group))
+    makes = [lambda: (sm.ByGroup(sm.MetricSet()), group)]
+    if not pa.types.is_floating(getattr(batch[1].type, "value_type", batch[1].type)):  # which would be scores
+        makes.append(lambda: (sm.MetricSet(scores=True), None))
+    for make in makes:
+        (state, column), (expected, _) = make(), make()
+        state.update_many(*batch, **({} if column is None else {"group": column}))
+        expected.update_many(*lists, **({} if column is None else {"group": listed(column)}))
+        assert state.to_bytes() == expected.to_bytes()
 
-    assert state.to_bytes() == expected.to_bytes()
+
+def repeated(column: Any, times: int) -> Any:
+    """Return a column whose every chunk is repeated."""
+    chunks = getattr(column, "chunks", [column])
+    return pa.chunked_array([pa.concat_arrays([chunk] * times) for chunk in chunks], column.type)
 
 
-@pytest.mark.parametrize("cut", [None, 1, 4])
-@pytest.mark.parametrize("kind", [name for name in TYPES if name != "null"])
-@pytest.mark.parametrize("encoded", [False, True])
-def test_a_null_truth_is_named_by_its_position(kind: str, cut: int | None, encoded: bool) -> None:
+@given(pairs())
+def test_long_columns_are_counted_as_lists(batch: tuple[Any, Any, Any]) -> None:
+    """Columns and chunks that are longer than the pieces in which they are copied and counted."""
+    truth, predicted, _ = batch
+    t, p = (repeated(column, 70_000 // max(len(truth), 1)) for column in (truth, predicted))
+
+    assert in_batch(t, p).to_bytes() == in_batch(listed(t), listed(p)).to_bytes()
+
+
+def test_long_columns_with_nulls() -> None:
+    """Columns longer than a piece, with nulls at odd places, count as lists."""
+    rng = np.random.default_rng(2)
+    rows, missing = rng.integers(-3, 9, 200_003), rng.random(200_003) < 0.1
+    predicted = pa.array(rows, mask=missing).slice(3)
+    named = pa.DictionaryArray.from_arrays(pa.array(rows + 3, mask=missing), pa.array(range(-3, 9))).slice(3)
+    truth = pa.array(rows).slice(3)
+    chunks = pa.chunked_array([truth.slice(0, 70_001), truth.slice(70_001)])
+    expected = in_batch(truth.to_pylist(), predicted.to_pylist())
+
+    assert in_batch(truth, predicted) == in_batch(chunks, named) == expected
+
+
+def test_long_chunks_are_counted_where_they_lie() -> None:
+    """Chunks of two columns with ends of their own, few labels and many, near zero and far, in order and not."""
+    for classes, low in product([5, 40, 300, 3000], [0, -7, 10**15]):
+        truth = low + np.sort(np.random.default_rng(3).integers(0, classes, 600_000))
+        predicted = np.where(np.random.default_rng(4).random(600_000) < 0.2, low, truth)
+        t = pa.chunked_array([truth[:150_000], truth[150_000:150_001], truth[150_001:]])
+        p = pa.chunked_array([predicted[:270_000], predicted[270_000:]])
+
+        assert in_batch(t, p) == in_batch(truth, predicted), (classes, low)
+        assert in_batch(t, p.dictionary_encode()) == in_batch(truth, predicted), (classes, low)
+
+
+@pytest.mark.quick
+def test_a_null_truth_is_named_by_its_position() -> None:
     """A truth that is null raises, and the position is that in the whole column."""
-    kind, pool = TYPES[kind]
-    truth = pa.array([pool[0]] * 4 + [None, pool[1]], kind)
-    if encoded:
-        indices = pa.array([0, 0, 0, 0, 1, 2]) if cut else pa.array([0, 0, 0, 0, None, 2])
-        truth = pa.DictionaryArray.from_arrays(indices, pa.array([pool[0], None, pool[1]], kind))
-    if cut:
-        truth = pa.chunked_array([truth.slice(0, cut), truth.slice(cut)])
-    state = in_batch(["a"], ["a"])
-    before = state.to_bytes()
-    with pytest.raises(sm.LabelError, match="`y_true` at position 4 "):
-        state.update_many(truth, ["a"] * 6)
+    for name, encoded, cut in product([name for name in TYPES if name != "null"], [False, True], [None, 1, 4]):
+        kind, pool = TYPES[name]
+        truth = pa.array([pool[0]] * 4 + [None, pool[1]], kind)
+        if encoded:
+            indices = pa.array([0, 0, 0, 0, 1, 2]) if cut else pa.array([0, 0, 0, 0, None, 2])
+            truth = pa.DictionaryArray.from_arrays(indices, pa.array([pool[0], None, pool[1]], kind))
+        if cut:
+            truth = pa.chunked_array([truth.slice(0, cut), truth.slice(cut)])
+        state = in_batch(["a"], ["a"])
+        before = state.to_bytes()
+        error: Any = refused(lambda: state.update_many(truth, ["a"] * 6), sm.LabelError)  # noqa: B023
 
-    assert state.to_bytes() == before
+        assert (error.argument, error.position) == ("y_true", 4), name
+        assert state.to_bytes() == before
 
 
 NO_LABELS: dict[str, tuple[Any, list[Any]]] = {
@@ -106,43 +123,47 @@ NO_LABELS: dict[str, tuple[Any, list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("argument", ["y_true", "y_pred"])
-@pytest.mark.parametrize("form", ["array", "chunks", "dictionary", "dictionaries", "nulls"])
-@pytest.mark.parametrize("kind", NO_LABELS)
-def test_what_is_no_label_is_named(kind: str, form: str, argument: str) -> None:
-    """Times, decimals, lists, infinities and NaN as truth raise, naming argument and position; nothing is counted.
-
-    NaN as a prediction is an abstention.
-    """
-    missing = argument == "y_pred" and "NaN" in kind
-    kind, bad = NO_LABELS[kind]
+def placed(kind: Any, bad: list[Any], form: str) -> tuple[Any, int]:
+    """Return a column with what is no label in a form, and its position."""
     fine = pa.array([1.0, 2.0], kind) if pa.types.is_floating(kind) else pa.array(bad * 2, kind)
     at = 2 if pa.types.is_floating(kind) else 0
     values = pa.concat_arrays([fine, pa.array(bad, kind)])
     if form == "nulls":
-        values, at = pa.chunked_array([pa.nulls(1, kind), values, pa.nulls(2, kind)]), at + 1
+        return pa.chunked_array([pa.nulls(1, kind), values, pa.nulls(2, kind)]), at + 1
     if form == "chunks":
-        values = pa.chunked_array([values.slice(0, 1), values.slice(1)])
+        return pa.chunked_array([values.slice(0, 1), values.slice(1)]), at
     if form == "dictionary":
-        values = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.int8()), values)
+        return pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.int8()), values), at
     if form == "dictionaries":
         one = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int8()), fine)
-        values = pa.chunked_array([one, pa.DictionaryArray.from_arrays(pa.array([2, 0], pa.int8()), values)])
-    if argument == "y_true" and form == "nulls":
-        values = values.chunk(1)
-        at -= 1
-    state = sm.ConfusionMatrix()
-    rest = ["a"] * len(values)
-    if missing:
-        state.update_many(rest, values)
-        assert state.abstained == sum(value is None or math.isnan(value) for value in values.to_pylist()) > 0
-        return
-    with pytest.raises(sm.LabelError, match=f"`{argument}` at position {at} "):
-        state.update_many(*((values, rest) if argument == "y_true" else (rest, values)))
-
-    assert state == sm.ConfusionMatrix()
+        return pa.chunked_array([one, pa.DictionaryArray.from_arrays(pa.array([2, 0], pa.int8()), values)]), at
+    return values, at
 
 
+@pytest.mark.quick
+def test_what_is_no_label_is_named() -> None:
+    """Times, decimals, lists, infinities and NaN as truth raise, naming argument and position; nothing is counted.
+
+    NaN as a prediction is an abstention.
+    """
+    forms = ["array", "chunks", "dictionary", "dictionaries", "nulls"]
+    for (name, (kind, bad)), form, argument in product(NO_LABELS.items(), forms, ["y_true", "y_pred"]):
+        values, at = placed(kind, bad, form)
+        if argument == "y_true" and form == "nulls":
+            values, at = values.chunk(1), at - 1
+        state, rest = sm.ConfusionMatrix(), ["a"] * len(values)
+        columns = (values, rest) if argument == "y_true" else (rest, values)
+        if argument == "y_pred" and "NaN" in name:
+            state.update_many(*columns)
+            assert state.abstained == sum(value is None or math.isnan(value) for value in values.to_pylist()) > 0
+            continue
+        error: Any = refused(lambda: state.update_many(*columns), sm.LabelError)  # noqa: B023
+
+        assert (error.argument, error.position) == (argument, at), (name, form)
+        assert state == sm.ConfusionMatrix()
+
+
+@pytest.mark.quick
 def test_what_is_no_label_may_stay_unused_in_a_dictionary() -> None:
     """Of a dictionary only what is used must be a label."""
     values = pa.array([math.nan, 2.0, math.inf, -0.0, None])
@@ -155,43 +176,55 @@ def test_what_is_no_label_may_stay_unused_in_a_dictionary() -> None:
 
 
 def test_codes_are_used_where_they_lie() -> None:
-    """One piece without nulls is not copied, regardless of the type of its codes, nor are integers."""
+    """Pieces without nulls are not copied, regardless of the type of their codes; copied codes take a byte a row."""
+    n = 300_000
+    codes = pa.array(np.arange(n) % 3)
     for kind in INDICES:
-        codes = pa.array([0, 1, 1, 0, 2], kind)
-        encoded = pa.DictionaryArray.from_arrays(codes, pa.array(["a", "b", "c"])).slice(1)
-        for values in (encoded, pa.chunked_array([encoded]), codes):
-            assert np.shares_memory(as_column(values, "y_true", False).values, codes.to_numpy())
+        numbers = codes.cast(kind)
+        encoded = pa.DictionaryArray.from_arrays(numbers, pa.array(["a", "b", "c"])).slice(1)
+        for values in (encoded, pa.chunked_array([encoded, encoded]), numbers):
+            assert memory_of(values, values) < n / 4, values.type
+    missing = pa.DictionaryArray.from_arrays(pa.array(np.arange(n) % 128, mask=np.arange(n) == 5), pa.array(range(128)))
+    assert memory_of(np.zeros(n, np.int8), missing) < 7 * n
 
 
-def test_codes_are_no_wider_than_needed() -> None:
-    """Copied codes have room for the names and for -1."""
-    for count, width in ((1, 1), (128, 1), (129, 2), (2**15, 2), (2**15 + 1, 4)):
-        codes = pa.array([*range(count), None], pa.uint64())
-        read = as_column(pa.DictionaryArray.from_arrays(codes, pa.array(range(count))), "y_pred", True)
+def memory_of(truth: Any, predicted: Any) -> int:
+    """Return how many bytes counting takes at most, of those that Python and NumPy allocate."""
+    in_batch(truth[:4], predicted[:4])
+    tracemalloc.start()
+    try:
+        in_batch(truth, predicted)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
-        assert read.values.itemsize == width
-        assert read.values.tolist() == [*range(count), -1]
+
+def test_any_number_of_names() -> None:
+    """Codes of any number of names, which are copied because one is missing, have room for the names."""
+    for count in (1, 127, 128, 129, 2**15 - 1, 2**15, 2**15 + 1):
+        codes = pa.array([*range(count), None, count - 1], pa.uint64())
+        truth, rows = [0] * (count + 2), [*range(count), None, count - 1]
+
+        assert in_batch(truth, pa.DictionaryArray.from_arrays(codes, pa.array(range(count)))) == in_batch(truth, rows)
 
 
 def test_many_names_in_many_chunks() -> None:
     """A hundred thousand names, shared by chunks, growing from chunk to chunk, or hardly used."""
     names = [f"name {i}" for i in range(100_000)]
     rows = np.random.default_rng(1).integers(0, 100_000, 200_000)
-    expected = [names[i] for i in rows.tolist()]
+    labels = [names[i] for i in rows.tolist()]
     truth = pa.DictionaryArray.from_arrays(pa.array(rows), pa.array(names))
     shared = pa.chunked_array([truth.slice(start, 10_000) for start in range(0, 200_000, 10_000)])
     growing = pa.chunked_array(
-        [pa.array(expected[at : at + 50_000]).dictionary_encode() for at in range(0, 200_000, 50_000)]
+        [pa.array(labels[at : at + 50_000]).dictionary_encode() for at in (0, 50_000, 100_000, 150_000)]
     )
+    expected = in_batch(labels, labels)
     for values in (truth, shared, growing):
-        read = as_column(values, "y_true", False)
-
-        assert read.objects() == expected
-    few = as_column(truth.slice(0, 10), "y_true", False)
-    assert few.names is not None
-    assert len(few.names) == 10
+        assert in_batch(values, labels) == expected
+    assert in_batch(truth.slice(0, 10), labels[:10]).labels == tuple(sorted(labels[:10]))
 
 
+@pytest.mark.quick
 def test_dictionaries_that_together_exceed_their_indices() -> None:
     """Chunks whose names together have no room in their type of index are counted all the same."""
     parts = [[f"{part}-{i}" for i in range(120)] for part in range(4)]
@@ -201,19 +234,7 @@ def test_dictionaries_that_together_exceed_their_indices() -> None:
     assert in_batch(pa.chunked_array(chunks), rows) == in_batch(rows, rows)
 
 
-def test_long_columns_are_read_in_pieces() -> None:
-    """Columns longer than a piece, with nulls at odd places, count as lists."""
-    rng = np.random.default_rng(2)
-    rows, missing = rng.integers(-3, 9, 200_003), rng.random(200_003) < 0.1
-    predicted = pa.array(rows, mask=missing).slice(3)
-    named = pa.DictionaryArray.from_arrays(pa.array(rows + 3, mask=missing), pa.array(range(-3, 9))).slice(3)
-    truth = pa.array(rows).slice(3)
-    chunks = pa.chunked_array([truth.slice(0, 70_001), truth.slice(70_001)])
-    expected = in_batch(truth.to_pylist(), predicted.to_pylist())
-
-    assert in_batch(truth, predicted) == in_batch(chunks, named) == expected
-
-
+@pytest.mark.quick
 def test_chunks_of_integers_that_do_not_fit_a_byte() -> None:
     """An integer that is large, wherever it is, is counted as itself."""
     for kind, large in ((pa.int64(), 2**40), (pa.uint16(), 200), (pa.uint8(), 200), (pa.int32(), -129)):
@@ -224,41 +245,29 @@ def test_chunks_of_integers_that_do_not_fit_a_byte() -> None:
         assert in_batch(chunks, np.array(chunks.to_pylist())) == expected
 
 
-@pytest.mark.parametrize("classes", [5, 40, 300, 3000])
-@pytest.mark.parametrize("low", [0, -7, 10**15])
-def test_long_chunks_are_counted_where_they_lie(classes: int, low: int) -> None:
-    """Chunks of two columns with ends of their own, few labels and many, near zero and far, in order and not."""
-    truth = low + np.sort(np.random.default_rng(3).integers(0, classes, 200_000))
-    predicted = np.where(np.random.default_rng(4).random(200_000) < 0.2, low, truth)
-    t = pa.chunked_array([truth[:50_000], truth[50_000:50_001], truth[50_001:]])
-    p = pa.chunked_array([predicted[:90_000], predicted[90_000:]])
-
-    assert in_batch(t, p) == in_batch(truth, predicted)
-    assert in_batch(t, p.dictionary_encode()) == in_batch(truth, predicted)
-
-
 class Foreign:
     """What another library gives out: nothing but the interface."""
 
-    def __init__(self, held: Any) -> None:
-        self.held = held
+    def __init__(self, inside: Any) -> None:
+        self.inside = inside
 
 
 class ForeignArray(Foreign):
     """One array."""
 
     def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
-        return self.held.__arrow_c_array__(requested_schema)
+        return self.inside.__arrow_c_array__(requested_schema)
 
 
 class ForeignStream(Foreign):
     """A stream of arrays, that can be read once."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        held, self.held = self.held, None
-        return held.__arrow_c_stream__(requested_schema)
+        array, self.inside = self.inside, None
+        return array.__arrow_c_stream__(requested_schema)
 
 
+@pytest.mark.quick
 def test_objects_with_the_capsule_interface() -> None:
     """What another library gives out as Arrow is read as Arrow: labels, weights, and tables of scores with names."""
     truth, table = pa.array(["cat", "dog", "cat"]), pa.record_batch({"cat": [0.5, 0.25, 1.0], "dog": [0.5, 0.75, 0.0]})
@@ -275,17 +284,17 @@ def test_objects_with_the_capsule_interface() -> None:
     )
 
 
-@pytest.mark.parametrize("dtype", ["string[pyarrow]", "pyarrow string", "pyarrow int64", "pyarrow dictionary"])
-def test_columns_of_pandas_that_are_arrow_inside(dtype: str) -> None:
+@pytest.mark.quick
+def test_columns_of_pandas_that_are_arrow_inside() -> None:
     """They are read as Arrow, and what is missing in predictions is an abstention."""
     pd = pytest.importorskip("pandas", reason="needs pandas")
-    inside = {"pyarrow string": pa.string(), "pyarrow int64": pa.int64()}
-    kind = pa.dictionary(pa.int32(), pa.string()) if "dictionary" in dtype else inside.get(dtype)
-    rows = [5, None, 7, 5] if dtype.endswith("int64") else ["a", None, "b", "a"]
-    series = pd.Series(rows, index=[4, 5, 6, 7], dtype=dtype if kind is None else pd.ArrowDtype(kind))
+    kinds = [pa.string(), pa.int64(), pa.dictionary(pa.int32(), pa.string())]
+    for dtype in ("string[pyarrow]", *map(pd.ArrowDtype, kinds)):
+        rows = [5, None, 7, 5] if "int64" in str(dtype) else ["a", None, "b", "a"]
+        series = pd.Series(rows, index=[4, 5, 6, 7], dtype=dtype)
 
-    assert in_batch(rows[2:] * 2, series) == in_batch(rows[2:] * 2, rows)
-    assert in_batch(rows[2:] * 2, series.array) == in_batch(rows[2:] * 2, rows)
+        assert in_batch(rows[2:] * 2, series) == in_batch(rows[2:] * 2, rows), dtype
+        assert in_batch(rows[2:] * 2, series.array) == in_batch(rows[2:] * 2, rows), dtype
 
 
 EXACT: dict[str, tuple[Any, list[Any], list[Any]]] = {
@@ -300,47 +309,103 @@ EXACT: dict[str, tuple[Any, list[Any], list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("form", ["array", "chunks", "dictionary", "dictionaries"])
-@pytest.mark.parametrize("nulls", [False, True])
-@pytest.mark.parametrize("kind", EXACT)
-def test_dates_and_decimals_that_are_exact(kind: str, nulls: bool, form: str) -> None:
+@pytest.mark.quick
+def test_dates_and_decimals_that_are_exact() -> None:
     """A date is its ISO text, a whole decimal an int, in every form of a column, as in a list of Python objects."""
-    arrow_type, objects, plain = EXACT[kind]
-    objects, plain = objects + [None] * nulls, plain + [None] * nulls
-    values = pa.array(objects, arrow_type)
-    if form == "chunks":
-        values = pa.chunked_array([values.slice(1), values.slice(0, 1)])
-        objects, plain = objects[1:] + objects[:1], plain[1:] + plain[:1]
-    if form == "dictionary":
-        values = values.dictionary_encode()
-    if form == "dictionaries":
-        values = pa.chunked_array([values.slice(0, 1).dictionary_encode(), values.slice(1).dictionary_encode()])
-    truth = ["a"] * len(plain)
-
-    assert in_batch(truth, values) == in_batch(truth, plain) == in_batch(truth, objects)
-    assert in_batch(truth, values).abstained == nulls
-    by = sm.ByGroup(sm.ConfusionMatrix())
-    if not nulls:
-        by.update_many(truth, truth, group=values)
-        assert set(by.groups) == set(plain)
+    for (arrow_type, *rows), nulls in product(EXACT.values(), [[], [None]]):
+        objects, plain = rows[0] + nulls, rows[1] + nulls
+        whole = pa.array(objects, arrow_type)
+        parts = [whole.slice(0, 1), whole.slice(1)]
+        truth = list("ab" * len(plain))[: len(plain)]
+        encoded = [part.dictionary_encode() for part in parts]
+        for values in (whole, pa.chunked_array(parts), whole.dictionary_encode(), pa.chunked_array(encoded)):
+            assert in_batch(truth, values) == in_batch(truth, plain) == in_batch(truth, objects), arrow_type
+            assert in_batch(truth, values).abstained == len(nulls)
+            if not nulls:
+                by = sm.ByGroup(sm.ConfusionMatrix())
+                by.update_many(truth, truth, group=values)
+                assert set(by.groups) == set(plain), arrow_type
 
 
-@pytest.mark.parametrize("kind", [pa.date32(), pa.date64()])
-def test_dates_as_times(kind: Any) -> None:
+@pytest.mark.quick
+def test_dates_as_times() -> None:
     """A date is its first instant in UTC, alone, in a list, in a column and in a dictionary; so is ISO text."""
     days = [datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)]
-    states = []
-    column = pa.array(days, kind)
-    for t in (days, column, pa.chunked_array([column]), column.dictionary_encode(), ["2024-01-01", "2024-01-02"]):
-        state = sm.TimeWindow(sm.ConfusionMatrix(), "30d")
-        state.update_many(["a", "b"], ["a", "b"], t=t)
-        states.append(state)
     single = sm.TimeWindow(sm.ConfusionMatrix(), "30d")
     for label, day in zip("ab", days, strict=True):
         single.update(label, label, t=day)
+    for kind in (pa.date32(), pa.date64()):
+        column = pa.array(days, kind)
+        for t in (days, column, pa.chunked_array([column]), column.dictionary_encode(), ["2024-01-01", "2024-01-02"]):
+            state = sm.TimeWindow(sm.ConfusionMatrix(), "30d")
+            state.update_many(["a", "b"], ["a", "b"], t=t)
+            assert state == single
+        missing = pa.array([days[0], None], kind)
+        error: Any = refused(lambda: state.update_many(["a", "b"], ["a", "b"], t=missing), sm.TimeError)  # noqa: B023
+        assert (error.argument, error.position) == ("t", 1)
 
-    assert all(state == single for state in states)
-    with pytest.raises(sm.TimeError, match="`t` at position 1 "):
-        state.update_many(["a", "b"], ["a", "b"], t=pa.array([days[0], None], kind))
-    with pytest.raises(sm.TimeError, match="9999"):
-        state.update("a", "a", t=datetime.date(9999, 1, 1))
+
+KINDS = ["string", "large_string", "string_view", "binary", "large_binary", "binary_view"]
+MOST, LONGEST = 256, 64  # texts and bytes of one that are numbered without Arrow
+
+
+def texts(rows: list[Any], kind: str) -> Any:
+    """Return rows of text as a column of a type of text or of bytes."""
+    encoded = [row if row is None or "binary" not in kind else row.encode() for row in rows]
+    return pa.array(encoded, getattr(pa, kind)())
+
+
+def check_texts(values: Any) -> None:
+    """Assert that texts are counted as the same list, as predictions and, where none is missing, as truths."""
+    rows = values.to_pylist()
+    truth = [at % 3 for at in range(len(rows))]
+    assert in_batch(truth, values).to_bytes() == in_batch(truth, rows).to_bytes(), values.type
+    if not values.null_count:
+        assert in_batch(values, truth).to_bytes() == in_batch(rows, truth).to_bytes(), values.type
+
+
+@given(st.data(), st.sampled_from(KINDS))
+def test_short_texts_of_every_length(data: Any, kind: str) -> None:
+    """Texts that lie in their view or not, with equal starts or ends, with nulls, in slices and in chunks."""
+    sizes = st.one_of(st.integers(0, 20), st.sampled_from([12, 13, LONGEST]))
+    ends = st.sampled_from(["a", "b", "\0"])
+    words = st.builds(lambda size, end: ("x" * size + end)[-size:] if size else "", sizes, ends)
+    pool = data.draw(st.lists(words | st.text(st.characters(codec="utf-8"), max_size=16), min_size=1, max_size=12))
+    rows = data.draw(st.lists(st.sampled_from([*pool, None]), max_size=40))
+    start, cut = data.draw(st.integers(0, len(rows))), data.draw(st.integers(0, len(rows)))
+    values = texts([*rows, *rows], kind).slice(start)
+
+    check_texts(values)
+    check_texts(pa.chunked_array([values.slice(0, cut), values.slice(cut)]))
+
+
+def test_as_many_and_as_long_texts_as_are_short() -> None:
+    """256 texts of 64 bytes, in three chunks, one more, and one that is longer by a byte are counted as lists."""
+    names = [f"{at:0{LONGEST}}" for at in range(MOST)]
+    for kind, nulls in product(KINDS, [[], [None]]):
+        rows = [names[at] for at in np.random.default_rng(1).integers(0, MOST, 5000).tolist()] + names + nulls
+        whole = texts([*rows, "one more"], kind)
+        for values in (
+            whole,
+            whole.slice(0, len(rows)),
+            pa.chunked_array([whole[:7], whole[7:3000], whole[3000 : len(rows)]]),
+            pa.chunked_array([whole[:-1], whole[-1:]]),
+            texts([*rows[:9], "x" * (LONGEST + 1), "é" * LONGEST], kind),
+        ):
+            check_texts(values)
+
+
+@pytest.mark.quick
+def test_no_text_at_all() -> None:
+    """Columns without rows, of nulls alone, and of empty texts, whose buffer of data may be missing."""
+    for kind, rows in product(KINDS, ([], [None] * 9, [""] * 9, ["", None, ""])):
+        check_texts(texts(rows, kind))
+
+
+@pytest.mark.quick
+def test_what_is_no_utf_8_is_refused() -> None:
+    """Bytes that a column has as text, but that are none, raise when they are named."""
+    offsets = pa.py_buffer(np.array([0, 2, 3], np.int32))
+    values = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"\xff\xfea")])
+    with pytest.raises(UnicodeDecodeError):
+        in_batch(values, ["a", "b"])
