@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -18,13 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from stream_metrics.cli import monitor as command
-from stream_metrics.cli import monitor_watch
-from stream_metrics.cli.logs import Lines
-from stream_metrics.cli.main import _parser
-from stream_metrics.monitor.config import Config, keys
-from stream_metrics.monitor.config.reading import configured
+from support.command_line import COMMAND, start_command, until
 
 EVENTS = [
     {"id": at, "time": 1_700_000_000 + at, "truth": "ab"[at % 2], "prediction": "a", "group": "xy"[at % 3 == 0]}
@@ -84,132 +79,110 @@ def test_a_report_has_whole_trend_lines(cli, folder) -> None:
     assert line["accuracy"][60:] == [0.5] * len(line["n"][60:])
 
 
-def test_flags_win_over_the_file(cli, folder) -> None:
-    """Each key is a flag of its table and name; what neither says has its default."""
-    (folder / "m.toml").write_text('[counting]\ntitle = "toml"\nwindows = ["5m"]\n[join]\ndue = "1m"\n')
-
-    flags = ("--counting-title", "flag", "--serve-port", "0", "--counting-labels", '["a", "b"]')
-    view = json.loads(cli("monitor", "events.jsonl", "--config", "m.toml", *flags, "--format", "json").out)
-
-    assert (view["title"], view["windows"]) == ("flag", ["total", "5m"])
-
-
-def test_every_key_is_a_flag() -> None:
-    """Written as a flag, every default is read back as itself."""
-    texts: list[str] = ["monitor"]
-    for key in keys():
-        flag, value = f"--{key.table}-{key.name}".replace("_", "-"), key.default
-        if key.type is bool:
-            texts.append(flag if value else flag.replace("--", "--no-", 1))
-        elif isinstance(value, tuple | dict):
-            texts += [flag, ",".join(value)] if value else []
-        else:
-            texts += [flag, str(value).lower() if isinstance(value, bool) else str(value)]
-
-    config, keeps = command._configured(_parser().parse_args([*texts, "-"]))
-
-    assert config == configured({"source": {"kind": "stdin", "path": "-"}})
-    assert keeps
-
-
-def test_other_values_of_flags() -> None:
-    """Lists, repeated rules with commas, pairs, classes that are numbers, and --follow."""
-    texts = ["f.jsonl", "--follow", "--counting-windows", "5m, 1h", "--counting-pos-label", "1"]
-    texts += ["--alerts-rules", "max_gap(recall, x) > 1", "--alerts-rules", "lag > 1"]
-    texts += ["--counting-scores=any", "--no-alerts-log"]
-    texts += ["--source-options", "a.b=c=d", "--source-options", "e=", "--counting-labels", "[0, 1]"]
-
-    config, _ = command._configured(_parser().parse_args(["monitor", *texts]))
-
-    assert config.source.follow
-    assert config.counting.windows == ("5m", "1h")
-    assert (config.counting.pos_label, config.counting.scores, config.counting.labels) == (1, "any", (0, 1))
-    assert config.alerts.rules == ("max_gap(recall, x) > 1", "lag > 1")
-    assert not config.alerts.log
-    assert config.source.options == {"a.b": "c=d", "e": ""}
-
-
-def test_the_example_is_a_configuration(cli) -> None:
-    """--print-config writes TOML that reads back as the defaults."""
-    result = cli("monitor", "--print-config")
-
+def printed(cli, *arguments: str) -> dict[str, Any]:
+    """Return the configuration that a command line means."""
+    result = cli("monitor", *arguments, "--print-config")
     assert (result.status, result.err) == (0, "")
-    assert configured(tomllib.loads(result.out)) == Config()
+    return tomllib.loads(result.out)
 
 
-def test_the_configuration_that_is_printed_is_the_one_given(cli, tmp_path) -> None:
-    """--print-config writes what file and flags say, and defaults for the rest."""
-    path = tmp_path / "monitor.toml"
-    path.write_text('[counting]\ntitle = "a\\"b"\nlabels = [0, 1.5, "c"]\n[join]\nttl = "1h"\n')
+def test_every_key_is_a_flag(cli, folder) -> None:
+    """Written as a flag, every default is read back as itself; so is the TOML that is printed."""
+    defaults, texts = printed(cli), []
+    for table, values in defaults.items():
+        for name, value in values.items():
+            flag = f"--{table}-{name}".replace("_", "-")
+            if name in ("scores", "pos_label") and table == "counting":
+                texts += [flag, str(value).lower()]
+            elif isinstance(value, bool):
+                texts.append(flag if value else flag.replace("--", "--no-", 1))
+            elif isinstance(value, list):
+                texts += [flag, ",".join(value)] if value else []
+            elif value != "" and not isinstance(value, dict):
+                texts += [flag, str(value)]
 
-    result = cli("monitor", "events.jsonl", "--config", str(path), "--join-ttl", "2h", "--print-config")
-
-    assert (result.status, result.err) == (0, "")
-    config = configured(tomllib.loads(result.out))
-    assert (config.source.path, config.join.ttl, config.counting.title) == ("events.jsonl", "2h", 'a"b')
-    assert repr(config.counting.labels) == "(0, 1.5, 'c')"
+    assert len(texts) > 60
+    assert printed(cli, *texts) == defaults
+    (folder / "m.toml").write_text(cli("monitor", "--print-config").out)
+    assert printed(cli, "--config", "m.toml") == defaults
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        ((), 2, "Expected FILE"),
-        (("none.jsonl",), 1, "none.jsonl: No such file"),
-        (("events.csv",), 2, "a monitor reads JSON Lines: 'stream-metrics run' counts it"),
-        (("events.jsonl.gz",), 2, "decompress it to 'stream-metrics monitor -'"),
-        (("events.jsonl", "--join-ttl", "soon"), 2, "Expected `ttl` in [join] to be a length of time"),
-        (("events.jsonl", "--counting-windows", "1y"), 2, "'1y'"),
-        (("events.jsonl", "--counting-metrics", "acuracy"), 2, "accuracy"),
-        (("events.jsonl", "--counting-labels", "[" * 5000), 2, "is no JSON list"),
-        (("events.jsonl", "--counting-pos-label", "[" * 5000, "--counting-scores", "5"), 2, "False, True, 'any'"),
-        (("events.jsonl", "--serve-port", "x"), 2, "expected a whole number, but got 'x'"),
-        (("events.jsonl", "--serve-port", "99999"), 2, "Expected `port`"),
-        (("events.jsonl", "--serve-host", "0.0.0.0"), 2, "token"),
-        (("--source-kind", "files"), 2, "'files'"),
-        (("events.jsonl", "--source-kind", "kafka"), 2, "but got both"),
-        (("events.jsonl", "--source-options", "x"), 2, "expected KEY=VALUE"),
-        (("events.jsonl", "--config", "none.toml"), 1, ": none.toml: No such file"),
-        (("events.jsonl", "--serve-socket", "none/page"), 1, ": Expected to serve on `socket` 'none/page', but got"),
-        (("--export-dashboards", "events.jsonl"), 1, "events.jsonl/grafana/dashboards: Not a directory"),
-        (("events.jsonl", "--serve-max-classes", "-1"), 2, "`max_classes` in [serve] to be a whole number >= 0"),
-        (("events.jsonl", "--store-path", ""), 2, "Expected `path` in [store] to name a file"),
-        (("events.jsonl", "--config", "events.jsonl"), 2, "events.jsonl: no TOML"),
-        (("events.jsonl", "--alerts-webhook", "ftp://hunter2"), 2, "Expected `webhook` from --alerts-webhook-file"),
-        (("events.jsonl", "--serve-token", "hunter2"), 2, "Expected `token` from --serve-token-file"),
-        (
-            ("events.jsonl", "--serve-token-file", "events.jsonl/x"),
-            2,
-            "Expected `token_file` in [serve] to name a file",
-        ),
-        (("events.jsonl", "--serve-token", "${NO_SUCH}"), 2, "the environment variable 'NO_SUCH'"),
-        (("--source-options", "sasl.password=hunter2"), 2, "'sasl.password' as sasl.password_file=FILE"),
-        (("events.jsonl", "--stay", "--once"), 2, "one of them"),
-        (("--source-kind", "memory"), 2, "Expected `kind`"),
-        (("--source-kind", "kafka"), 2, "predictions"),
-    ],
-)
-def test_what_is_refused(cli, folder, arguments, status, message) -> None:
+def test_other_values_of_flags(cli, folder) -> None:
+    """Flags win over TOML and TOML over defaults; lists, rules with commas, pairs, and classes that are numbers."""
+    (folder / "m.toml").write_text(
+        '[counting]\ntitle = "a\\"b"\nlabels = [0, 1.5, "c"]\n[join]\nttl = "1h"\ndue = "1m"\n'
+    )
+    texts = ["f.jsonl", "--config", "m.toml", "--join-ttl", "2h", "--follow", "--counting-windows", "5m, 1h"]
+    texts += ["--alerts-rules", "max_gap(recall, x) > 1", "--alerts-rules", "lag > 1", "--counting-pos-label", "1"]
+    texts += ["--counting-scores=any", "--no-alerts-log", "--source-options", "a.b=c=d", "--source-options", "e="]
+
+    config = printed(cli, *texts)
+
+    assert (config["source"]["path"], config["source"]["follow"]) == ("f.jsonl", True)
+    assert config["source"]["options"] == {"a.b": "c=d", "e": ""}
+    assert (config["join"]["ttl"], config["join"]["due"]) == ("2h", "1m")
+    counting = config["counting"]
+    assert (counting["title"], counting["windows"], counting["pos_label"]) == ('a"b', ["5m", "1h"], 1)
+    assert (counting["scores"], repr(counting["labels"])) == ("any", "[0, 1.5, 'c']")
+    assert config["alerts"]["rules"] == ["max_gap(recall, x) > 1", "lag > 1"]
+    assert not config["alerts"]["log"]
+    assert printed(cli, "-", "--counting-labels", "[0, 1]")["counting"]["labels"] == [0, 1]
+
+
+REFUSED = [
+    ((), 2, "Expected FILE"),
+    (("none.jsonl",), 1, "none.jsonl: No such file"),
+    (("events.csv",), 2, "a monitor reads JSON Lines: 'stream-metrics run' counts it"),
+    (("events.jsonl.gz",), 2, "decompress it to 'stream-metrics monitor -'"),
+    (("events.jsonl", "--join-ttl", "soon"), 2, "Expected `ttl` in [join] to be a length of time"),
+    (("events.jsonl", "--counting-windows", "1y"), 2, "'1y'"),
+    (("events.jsonl", "--counting-metrics", "acuracy"), 2, "accuracy"),
+    (("events.jsonl", "--counting-labels", "[" * 5000), 2, "is no JSON list"),
+    (("events.jsonl", "--counting-pos-label", "[" * 5000, "--counting-scores", "5"), 2, "False, True, 'any'"),
+    (("events.jsonl", "--serve-port", "x"), 2, "expected a whole number, but got 'x'"),
+    (("events.jsonl", "--serve-port", "99999"), 2, "Expected `port`"),
+    (("events.jsonl", "--serve-host", "0.0.0.0"), 2, "token"),
+    (("--source-kind", "files"), 2, "'files'"),
+    (("events.jsonl", "--source-kind", "kafka"), 2, "but got both"),
+    (("events.jsonl", "--source-options", "x"), 2, "expected KEY=VALUE"),
+    (("events.jsonl", "--config", "none.toml"), 1, ": none.toml: No such file"),
+    (("events.jsonl", "--serve-socket", "none/page"), 1, ": Expected to serve on `socket` 'none/page', but got"),
+    (("--export-dashboards", "events.jsonl"), 1, "events.jsonl/grafana/dashboards: Not a directory"),
+    (("events.jsonl", "--serve-max-classes", "-1"), 2, "`max_classes` in [serve] to be a whole number >= 0"),
+    (("events.jsonl", "--store-path", ""), 2, "Expected `path` in [store] to name a file"),
+    (("events.jsonl", "--config", "events.jsonl"), 2, "events.jsonl: no TOML"),
+    (("events.jsonl", "--alerts-webhook", "ftp://hunter2"), 2, "Expected `webhook` from --alerts-webhook-file"),
+    (("events.jsonl", "--serve-token", "hunter2"), 2, "Expected `token` from --serve-token-file"),
+    (
+        ("events.jsonl", "--serve-token-file", "events.jsonl/x"),
+        2,
+        "Expected `token_file` in [serve] to name a file",
+    ),
+    (("events.jsonl", "--serve-token", "${NO_SUCH}"), 2, "the environment variable 'NO_SUCH'"),
+    (("--source-options", "sasl.password=hunter2"), 2, "'sasl.password' as sasl.password_file=FILE"),
+    (("events.jsonl", "--stay", "--once"), 2, "one of them"),
+    (("--source-kind", "memory"), 2, "Expected `kind`"),
+]
+
+
+def test_what_is_refused(cli, folder) -> None:
     """Wrong arguments are one line and exit status 2, bad files one line and 1, and no state file is left."""
-    if arguments[:1] == ("--source-kind",) and "kafka" in arguments:
-        pytest.importorskip("confluent_kafka", reason="without it, that it is missing is said first")
+    for arguments, status, message in REFUSED:
+        result = cli("monitor", *arguments)
 
-    result = cli("monitor", *arguments)
-
-    assert (result.status, result.out) == (status, "")
-    assert message in result.err
-    assert result.err.count("\n") == 1
-    assert "hunter2" not in result.err
-    assert os.listdir(folder) == ["events.jsonl"]
+        assert (result.status, result.out, result.err.count("\n")) == (status, "", 1), (arguments, result)
+        assert message in result.err
+        assert "hunter2" not in result.err
+        assert os.listdir(folder) == ["events.jsonl"]
 
 
-@pytest.mark.parametrize("suffix", [(), ("--counting-scores", "true")])
-def test_files_of_run_are_read(cli, folder, suffix) -> None:
+def test_files_of_run_are_read(cli, folder) -> None:
     """Records with y_true and y_pred need neither id nor time, and give the numbers of ``run``; so do events in it."""
     lines = [{"y_true": "ab"[at % 2], "y_pred": "a", "scores": {"a": 0.75, "b": 0.25}} for at in range(40)]
     (folder / "run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (folder / "old.jsonl").write_text("".join(json.dumps(event) + "\n" for event in EVENTS))
 
-    for name in ("run.jsonl", "old.jsonl"):
+    for name, suffix in (("run.jsonl", ()), ("old.jsonl", ("--counting-scores", "true"))):
         counted = json.loads(cli("run", name, "--format", "json").out)
         result = cli("monitor", name, "--format", "json", *suffix)
         view = json.loads(result.out)
@@ -220,30 +193,22 @@ def test_files_of_run_are_read(cli, folder, suffix) -> None:
         assert view["by_window"]["total"]["metrics"]["accuracy"] == counted["metrics"]["accuracy"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "page"),
-    [
-        (("events.jsonl",), False),
-        (("events.jsonl", "--store-path", "kept"), False),
-        (("-",), True),
-        (("events.jsonl", "--serve-port", "0"), True),
-        (("events.jsonl", "--serve-port", "0", "--no-page"), False),
-        (("events.jsonl", "--once"), False),
-    ],
-)
-def test_a_file_that_is_read_once_needs_no_port(cli, monkeypatch, arguments, page) -> None:
+def test_a_file_that_is_read_once_needs_no_port(cli, folder) -> None:
     """There is a page of input without an end, or if a flag asks for it; else no port is bound."""
-    asked: list[str] = []
-
-    def server(*_: Any, **__: Any) -> Any:
-        asked.append("page")
-        raise OSError(98, "Address already in use")
-
-    monkeypatch.setattr(monitor_watch, "_server", lambda *_: server)
-
-    result = cli("monitor", *arguments, stdin=(json.dumps(EVENTS[0]) + "\n").encode())
-
-    assert (asked, result.status) == ((["page"], 1) if page else ([], 0))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        (folder / "m.toml").write_text(f"[serve]\nport = {port}\n")
+        pages = {
+            ("events.jsonl",): False,
+            ("-",): True,
+            ("events.jsonl", "--serve-port", port): True,
+            ("events.jsonl", "--serve-port", port, "--no-page"): False,
+            ("events.jsonl", "--once"): False,
+        }
+        for at, (arguments, page) in enumerate(pages.items()):
+            event = (json.dumps(EVENTS[0]) + "\n").encode()
+            result = cli("monitor", *arguments, "--config", "m.toml", "--store-path", f"s{at}", stdin=event)
+            assert (result.status, port in result.err) == (int(page), page), arguments
 
 
 def test_bad_rules_show_where(cli) -> None:
@@ -254,43 +219,14 @@ def test_bad_rules_show_where(cli) -> None:
     assert result.err.splitlines()[1:] == ["  accuracy < much", "             ^"]
 
 
-@pytest.mark.parametrize(("missing", "flags"), [("confluent_kafka", ["--source-kind", "kafka"]), ("rich", ["--tui"])])
-def test_missing_extras(cli, monkeypatch, missing, flags) -> None:
-    """An optional package that is not there is one line with the extra to install, and exit status 2."""
-    for name in [name for name in sys.modules if name.split(".")[0] == missing]:
-        monkeypatch.delitem(sys.modules, name)
-    for name in ("stream_metrics.monitor.sources.kafka", "stream_metrics.monitor.view.terminal"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.setitem(sys.modules, missing, None)
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-
-    result = cli("monitor", "--source-path", "events.jsonl", "--no-page", "--source-predictions", "p", *flags)
-
-    assert (result.status, result.out) == (2, "")
-    extra = "kafka" if missing == "confluent_kafka" else "monitor"
-    assert result.err.endswith(f'pip install "stream-metrics[{extra}]"\n')
-    assert result.err.count("\n") == 1
-
-
 def test_dashboards_are_exported(cli, folder) -> None:
     """--export-dashboards writes files and prints their paths, with no source given."""
-    pytest.importorskip("stream_metrics.monitor.serve.dashboards", reason="it is part of the server")
-
     result = cli("monitor", "--export-dashboards", "boards")
 
     assert (result.status, result.err) == (0, "")
     paths = result.out.split()
     assert paths
     assert all((folder / path).stat().st_size for path in paths)
-
-
-def test_a_file_that_was_not_read_to_its_end_was_interrupted(cli, monkeypatch) -> None:
-    """Stopped before the end of a file the status is 130; of a source without end it is 0."""
-    monkeypatch.setattr("stream_metrics.monitor.runner.Runner._loop", lambda self: None)
-
-    assert cli("monitor", "events.jsonl", "--no-page").status == 130
-    assert cli("monitor", "events.jsonl", "--once", "--follow").status == 130
-    assert cli("monitor", "events.jsonl", "--no-page", "--follow").status == 0
 
 
 def test_a_file_without_events_is_another_than_was_meant(cli, folder) -> None:
@@ -309,9 +245,11 @@ def test_stderr_that_nobody_reads_ends_nothing(folder) -> None:
     """An alert that cannot be said on stderr neither fails the run nor stops what it counts."""
     reading, writing = os.pipe()
     os.close(reading)
-    with process("events.jsonl", "--once", "--alerts-rules", "lag < 9", stdout=subprocess.PIPE, stderr=writing) as run:
+    with start_command(
+        "monitor", "events.jsonl", "--once", "--alerts-rules", "lag < 9", stderr=writing, text=True
+    ) as run:
         os.close(writing)
-        out, _ = run.communicate(timeout=20)
+        out, _ = run.communicate(timeout=60)
 
     assert run.returncode == 0
     assert "100 samples" in out
@@ -335,88 +273,86 @@ def test_the_log_as_json(cli, folder) -> None:
     assert quiet.err == ""
 
 
-def test_the_reason_of_a_logged_error(capsys) -> None:
-    """A line of the log that has an exception has its type and text; libraries log there too, what is important."""
-    with Lines().logged():
-        try:
-            raise ValueError("out of range")
-        except ValueError:
-            logging.getLogger("stream_metrics.monitor").exception("no view can be made")
-        logging.getLogger("library").warning("of %s", "a library")
-        logging.getLogger("library").info("not said")
-    logging.getLogger("stream_metrics.monitor").info("not ours any more")
-
-    lines = [line.partition(" ")[2] for line in capsys.readouterr().err.splitlines()]
-    assert lines == ["ERROR no view can be made: ValueError('out of range')", "WARNING of a library"]
-
-
 def test_standard_input_leaves_nothing(folder) -> None:
     """What is piped in is counted, and kept only if a state file is named."""
     lines = (folder / "events.jsonl").read_text()
-    with process("-", "--no-page", "--format", "json", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
-        out, err = running.communicate(lines, timeout=20)
+    with start_command("monitor", "-", "--no-page", "--format", "json", text=True) as running:
+        out, err = running.communicate(lines, timeout=60)
 
     assert (running.returncode, err) == (0, "")
     assert json.loads(out)["by_window"]["total"]["n"] == 100
     assert os.listdir(folder) == ["events.jsonl"]
 
 
-def test_logging_is_as_before(cli) -> None:
-    """The handler that says what is logged is gone afterwards."""
-    log = logging.getLogger("stream_metrics.monitor")
-    before = log.level, log.propagate, list(log.handlers)
+def test_what_others_log_is_said_with_its_reason(cli) -> None:
+    """An exception is a text in its line; libraries log there what is important; the handler is gone afterwards."""
+    log, library = logging.getLogger("stream_metrics.monitor"), logging.getLogger("library")
+    alerts = logging.getLogger("stream_metrics.monitor.alerts")
+    before = log.level, log.propagate, list(log.handlers), list(logging.getLogger().handlers)
 
-    cli("monitor", "events.jsonl", "--no-page")
+    def more(_: logging.LogRecord) -> bool:
+        alerts.removeFilter(more)
+        try:
+            raise ValueError("out of range")
+        except ValueError:
+            log.exception("no view can be made")
+        library.warning("of %s", "a library")
+        library.info("not said")
+        return True
 
-    assert (log.level, log.propagate, list(log.handlers)) == before
+    alerts.addFilter(more)
+    result = cli("monitor", "events.jsonl", "--no-page", "--alerts-rules", "accuracy < 0.9")
 
-
-def process(*arguments: str, **more: Any) -> subprocess.Popen[str]:
-    """Start the command in a process of its own."""
-    code = "import sys; from stream_metrics.cli.main import main; sys.exit(main())"
-    line = [sys.executable, "-c", code, "monitor", *arguments]
-    return subprocess.Popen(line, text=True, **{"stderr": subprocess.PIPE, **more})
-
-
-def wait_for_samples(url: str, n: int) -> None:
-    """Return once the page shows so many samples; fail after twenty seconds."""
-    end = time.monotonic() + 20
-    while time.monotonic() < end:
-        with urllib.request.urlopen(f"{url}api/snapshot", timeout=10) as answer:
-            if json.load(answer)["by_window"]["total"]["n"] == n:
-                return
-        time.sleep(0.01)
-    raise AssertionError(f"Expected {n} samples within twenty seconds")
+    lines = [line.partition(" ")[2] for line in result.err.splitlines()]
+    assert lines[:2] == ["ERROR no view can be made: ValueError('out of range')", "WARNING of a library"]
+    assert lines[2:] == ["WARNING firing: accuracy < 0.9 (now 0.5)"]
+    assert (log.level, log.propagate, list(log.handlers), list(logging.getLogger().handlers)) == before
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_a_real_process_serves_and_is_stopped(folder, number: int) -> None:
     """It serves the view until Ctrl-C or SIGHUP, writes a last checkpoint, reports if asked to, ends with status 0."""
     more = ("--format", "table") if number == signal.SIGINT else ()
-    with process("events.jsonl", "--follow", "--serve-port", "0", *more, stdout=subprocess.PIPE) as running:
+    with start_command("monitor", "events.jsonl", "--follow", "--serve-port", 0, *more, text=True) as running:
         try:
-            assert running.stderr is not None
             url = running.stderr.readline().split()[-1]
-            with urllib.request.urlopen(f"{url}readyz", timeout=10) as answer:
+            with urllib.request.urlopen(f"{url}readyz", timeout=30) as answer:
                 assert answer.status == 200
-            wait_for_samples(url, 100)
+
+            def samples() -> int:
+                with urllib.request.urlopen(f"{url}api/snapshot", timeout=30) as answer:
+                    return int(json.load(answer)["by_window"]["total"]["n"])
+
+            until(lambda: samples() == 100)
             running.send_signal(number)
-            out, err = running.communicate(timeout=20)
+            out, err = running.communicate(timeout=60)
         finally:
             running.kill()
 
     assert (running.returncode, err) == (0, "")
-    assert ("100 samples, 2 classes" in out) == bool(more)
-    assert bool(out) == bool(more)
+    assert ("100 samples, 2 classes" in out, bool(out)) == (bool(more), bool(more))
     assert "monitor.sqlite" in os.listdir(folder)
 
 
-def test_the_terminal_view_in_a_terminal(folder) -> None:
-    """With --tui in a terminal the view is drawn in the alternate screen, and the report comes after it."""
-    pytest.importorskip("rich", reason="the terminal view needs rich")
+def test_a_file_that_was_not_read_to_its_end_was_interrupted(folder) -> None:
+    """Its status is 130, and what was read until then is reported; --once makes an end of a file that is followed."""
+    (folder / "many.jsonl").write_text((json.dumps(EVENTS[0] | {"id": 1}) + "\n") * 300_000)
+    for flags in (("--no-page",), ("--once", "--follow")):
+        order = ("monitor", "many.jsonl", *flags, "--alerts-rules", "n < 1000000", "--format", "json")
+        with start_command(*order, text=True) as running:
+            assert "firing" in running.stderr.readline()  # while it reads
+            running.send_signal(signal.SIGINT)
+            out, _ = running.communicate(timeout=60)
+
+        assert running.returncode == 130
+        assert json.loads(out)["records"]["read"] < 300_000
+
+
+def in_terminal(folder: Path, order: list[str]) -> tuple[int, bytes, bytes]:
+    """Run a command whose output is a terminal; return its status, what it draws, and what it says on stderr."""
     ours, theirs = pty.openpty()
     environment = os.environ | {"TERM": "xterm", "COLUMNS": "100", "LINES": "40"}
-    with process("events.jsonl", "--no-page", "--tui", stdout=theirs, env=environment) as running:
+    with subprocess.Popen(order, cwd=folder, stdout=theirs, stderr=subprocess.PIPE, env=environment) as running:
         os.close(theirs)
         drawn = b""
         try:
@@ -424,10 +360,17 @@ def test_the_terminal_view_in_a_terminal(folder) -> None:
                 drawn += block
         except OSError:  # the other side has ended
             pass
-        running.communicate(timeout=20)
+        _, err = running.communicate(timeout=60)
     os.close(ours)
+    return running.returncode, drawn, err
 
-    assert running.returncode == 0
+
+def test_the_terminal_view_in_a_terminal(folder) -> None:
+    """With --tui in a terminal the view is drawn in the alternate screen, and the report comes after it."""
+    pytest.importorskip("rich", reason="the terminal view needs rich")
+    status, drawn, _ = in_terminal(folder, [*COMMAND, "monitor", "events.jsonl", "--no-page", "--tui"])
+
+    assert status == 0
     begins, ends = drawn.index(b"\x1b[?1049h"), drawn.index(b"\x1b[?1049l")
     assert b"classes (" in drawn[begins:ends]
     assert b"100 samples, 2 classes" in drawn[ends:]
@@ -435,30 +378,37 @@ def test_the_terminal_view_in_a_terminal(folder) -> None:
 
 WITHOUT = """
 import sys
-for name in ("starlette", "uvicorn", "prometheus_client"):
+for name in ("starlette", "uvicorn", "prometheus_client", "rich", "confluent_kafka"):
     sys.modules[name] = None
 from stream_metrics.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
+PAGE = r'.*needs Starlette and uvicorn: pip install "stream-metrics\[monitor\]".*\n'
+KAFKA = ("--source-kind", "kafka", "--source-predictions", "p")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "counts"),
-    [
-        (("monitor", "events.jsonl", "--serve-port", "0"), 0, True),
-        (("monitor", "events.jsonl"), 0, True),
-        (("monitor", "events.jsonl", "--stay"), 2, False),
-        (("collect", "--store", "agg.sqlite"), 2, False),
-    ],
-)
-def test_without_the_extra_only_the_page_is_missing(folder, arguments, status, counts) -> None:
-    """What is counted is printed all the same, and one line says what the page needs; a collector is nothing else."""
-    command = [sys.executable, "-c", WITHOUT, *arguments]
-    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+def test_without_the_extras(folder) -> None:
+    """What is counted is printed without the page; one line says what page, terminal, Kafka and collector need."""
+    failures = []
+    for arguments, status, counts, message in (
+        (("monitor", "events.jsonl"), 0, True, ""),
+        (("monitor", "events.jsonl", "--serve-port", "0"), 0, True, PAGE),
+        (("monitor", "events.jsonl", "--stay"), 2, False, PAGE),
+        (("collect", "--store", "agg.sqlite"), 2, False, PAGE),
+        (("monitor", "--no-page", *KAFKA), 2, False, r'.*pip install "stream-metrics\[kafka\]"\n'),
+        (("monitor", "events.jsonl", "--no-page", "--tui"), 2, False, r'.*--tui needs rich: .*\[monitor\]"\n'),
+    ):
+        code, out, err = in_terminal(folder, [sys.executable, "-c", WITHOUT, *arguments])
+        if (code, b"joined" in out, bool(out)) != (status, counts, counts) or not re.fullmatch(message, err.decode()):
+            failures.append((arguments, code, out, err))
 
-    assert result.returncode == status
-    assert ("joined" in result.stdout) == counts
-    if arguments != ("monitor", "events.jsonl"):
-        assert re.fullmatch(
-            r'.*needs Starlette and uvicorn: pip install "stream-metrics\[monitor\]".*\n', result.stderr
-        )
+    assert not failures
+
+
+def test_kafka_needs_a_topic(cli) -> None:
+    """With its package, what is missing of the configuration is said."""
+    pytest.importorskip("confluent_kafka", reason="without it, that it is missing is said first")
+    result = cli("monitor", "--source-kind", "kafka")
+
+    assert (result.status, result.out, result.err.count("\n")) == (2, "", 1)
+    assert "predictions" in result.err
