@@ -17,16 +17,17 @@ import resource
 import sys
 import time
 import warnings
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import stream_metrics as sm
-from stream_metrics import wire
-from stream_metrics.errors import DecodeError, StreamMetricsError
-from stream_metrics.wire import decoded
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from support.wire_reader import framed, packed, unpacked
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 SLOWEST = 5.0  # seconds for one mutant: far above what any takes, far below what one without a bound would
@@ -35,11 +36,6 @@ INTERESTING: list[Any] = [
     *(2**64, 2**70, -(2**63), -(2**70), 2**2047, 2**4000, True, False, None, 0.0, -0.0, 1.0, 0.5, 1e300, 5e-324),
     *(float("inf"), float("nan"), "", "a", "z", "accuracy", "roc_auc", b"", b"\0", b"\x01\x01", (), (None,), ((),), {}),
 ]
-
-
-def signed(body: bytes) -> bytes:
-    """Return a body with the header and checksum that belong to it."""
-    return b"SMET\x01" + zlib.crc32(body).to_bytes(4, "little") + body
 
 
 def corpus() -> dict[str, Any]:
@@ -117,7 +113,7 @@ class Mutator:
 
     def __init__(self, body: bytes, rng: random.Random) -> None:
         self.body, self.rng = body, rng
-        self.content = decoded(body)
+        self.content = unpacked(body)
         self.paths = list(_paths(self.content))
         self.values = [_at(self.content, path) for path in self.paths]
 
@@ -136,7 +132,7 @@ class Mutator:
             except (IndexError, KeyError, TypeError):  # an earlier change has removed the place
                 continue
         try:
-            return wire.encoded(content)
+            return packed(content)
         except (ValueError, OverflowError, TypeError, RecursionError):
             return None
 
@@ -218,7 +214,7 @@ def unchanged(state: Any, act: Callable[[], Any]) -> bool:
     before = state.to_bytes()
     try:
         act()
-    except (StreamMetricsError, ValueError, KeyError, TypeError) as error:
+    except (sm.StreamMetricsError, ValueError, KeyError, TypeError) as error:
         if state.to_bytes() != before:
             raise AssertionError(f"refused with {error!r:.200}, and changed") from error
         if isinstance(error, TypeError) or type(error) is OverflowError:
@@ -275,18 +271,18 @@ def use(state: Any, data: bytes) -> None:
 def fuzz(name: str, state: Any, mutations: int, seed: int) -> Counter[str]:
     """Try so many mutants of a state; return how many were refused and read, or raise with the bytes of a violation."""
     rng = random.Random(f"{name} {seed}")
-    mutator = Mutator(state.to_bytes()[wire.HEADER :], rng)
+    mutator = Mutator(state.to_bytes()[9:], rng)
     outcomes: Counter[str] = Counter()
     for _ in range(mutations):
         body = mutator.mutant()
         if body is None or body == mutator.body:
             outcomes["not written"] += 1
             continue
-        data, start = signed(body), time.perf_counter()
+        data, start = framed(body), time.perf_counter()
         try:
             try:
                 twin = sm.from_bytes(data)
-            except DecodeError:
+            except sm.DecodeError:
                 outcomes["refused"] += 1
             else:
                 outcomes["read"] += 1
