@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.values import html, snapshot
+from support.widths import columns, widest
 
 import stream_metrics as sm
-from stream_metrics.report.layout import display_width
-from stream_metrics.report.text import report
-from stream_metrics.snapshots.snapshot import Snapshot
 
 BLEIK_GAUHER = [[24, 2, 1], [3, 30, 4], [0, 5, 31]]
+ABC = ["a", "b", "c"]
 AT_80 = """\
 100 samples, 3 classes
 
@@ -44,249 +46,224 @@ total           27   37   36 |   100
 [ ] correct, ( ) largest error of the row"""
 
 
-ABC = ["a", "b", "c"]
+def report(matrix: Any, labels: Any = None, width: int = 80, **options: Any) -> str:
+    """Return the report of a matrix."""
+    return snapshot(matrix, labels, **options).report(width)
 
 
-def snap(matrix, labels=None, **options):
-    """Return a snapshot of a matrix."""
-    return Snapshot(sm.ConfusionMatrix.from_matrix(matrix, labels), **options)
-
-
-def many(count, seed=0):
+def many(count: int) -> sm.Snapshot:
     """Return a snapshot of `count` classes with errors all over."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     truth = rng.integers(0, count, 60 * count)
     predicted = np.where(rng.random(len(truth)) < 0.8, truth, rng.integers(0, count, len(truth)))
-    state = sm.ConfusionMatrix(labels=[f"class_{k:03d}" for k in range(count)])
-    state.update_many([f"class_{k:03d}" for k in truth], [f"class_{k:03d}" for k in predicted])
+    names = np.array([f"class_{k:03d}" for k in range(count)])
+    state = sm.ConfusionMatrix(labels=names.tolist())
+    state.update_many(names[truth].tolist(), names[predicted].tolist())
     return state.snapshot()
 
 
-def widest(text):
-    """Return the width of the longest line."""
-    return max(map(display_width, text.split("\n")))
-
-
-def test_the_report_at_80_columns():
-    """Scores beside baselines, classes, matrix with marks: the whole report of a published example."""
-    assert report(snap(BLEIK_GAUHER, ABC), 80) == AT_80
-
-
-def test_the_width_of_the_terminal_is_used(monkeypatch):
-    """Without a width, the report is as wide as the terminal."""
+@pytest.mark.quick
+def test_the_report_at_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole report of a published example; without a width it is as wide as the terminal."""
     monkeypatch.setenv("COLUMNS", "80")
+    taken = snapshot(BLEIK_GAUHER, ABC)
 
-    assert str(snap(BLEIK_GAUHER, ABC)) == snap(BLEIK_GAUHER, ["a", "b", "c"]).report() == AT_80
-
-
-@pytest.mark.parametrize("width", [1, 40, 60, 80, 100, 140, 200])
-@pytest.mark.parametrize("classes", [2, 10, 60, 200])
-def test_no_line_is_wider_than_asked(width, classes):
-    """Every line fits, from 40 columns on."""
-    assert widest(many(classes).report(width)) <= max(width, 40)
+    assert taken.report(80) == str(taken) == taken.report() == AT_80
 
 
-@settings(deadline=None, max_examples=60)
+def test_no_line_is_wider_than_asked() -> None:
+    """Every line fits, from 40 columns on, for any number of classes."""
+    for classes in (2, 10, 60, 200):
+        taken = many(classes)
+        for width in (1, 40, 60, 80, 100, 140, 200):
+            assert widest(taken.report(width)) <= max(width, 40), (classes, width)
+
+
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=6, unique=True), st.integers(40, 150), st.integers(0, 10**9))
-def test_no_label_breaks_the_tables(labels, width, scale):
+def test_no_label_breaks_the_tables(labels: list[str], width: int, scale: int) -> None:
     """Whatever is in a label, lines fit and their number does not depend on it."""
-    matrix = scale * (np.arange(len(labels) ** 2).reshape(len(labels), -1) % 7)
-    text = report(snap(matrix, labels), width)
+    text = report(scale * (np.arange(len(labels) ** 2).reshape(len(labels), -1) % 7), labels, width)
 
     assert widest(text) <= width
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\ud800-\udfff]", text)
     assert text.splitlines() == text.split("\n")
 
 
-def test_wide_characters_keep_the_columns_aligned():
-    """A Chinese or Japanese name takes two columns a character, so figures stay below each other."""
-    lines = report(snap(BLEIK_GAUHER, ("日本語", "b", "cafe\u0301")), 80).split("\n")
+@pytest.mark.quick
+def test_labels_are_visible_and_aligned() -> None:
+    """Control characters are escaped, blanks at the ends quoted; wide characters take two columns."""
+    names = {
+        "plain": "plain", "a\tb\nc\x1b[31m": "a\\tb\\nc\\x1b[31m", "\u202eabc": "\\u202eabc", "": "''", " a": "' a'",
+        "日本 語": "日本 語", "cafe\u0301": "cafe\u0301", "\ud800": "\\ud800",
+    }  # fmt: skip
+    lines = report(20 * np.eye(8, dtype=int) + 1, list(names), 120).split("\n")
     at = next(index for index, line in enumerate(lines) if line.startswith("Class"))
-    ends = {display_width(line) for line in lines[at : at + 4]}
 
-    assert len(ends) == 1
+    for line, name in zip(lines[at + 1 : at + 9], names.values(), strict=True):
+        assert line.startswith(f"{name} ")
+    assert len({columns(line) for line in lines[at : at + 9]}) == 1
 
 
-def test_a_model_that_does_not_beat_a_baseline_is_marked():
-    """A score that is not above every baseline is marked once, and a note says what the mark means."""
-    text = report(snap([[40, 0], [10, 0]], ("no", "yes")), 80)
+@pytest.mark.quick
+def test_long_names_are_shortened_in_the_middle() -> None:
+    """Both ends survive, no character is cut in two, and names that become equal are numbered."""
+    for part, middles in (("x", "abc"), ("日", "本語人"), ("e\u0301", "aou")):
+        labels = [f"A{part * 40}{middle}{part * 40}Z" for middle in middles]
+        shown = re.findall(r"^(A\S+…\S+?)(#\d)", report(BLEIK_GAUHER, labels, 60), re.M)
+        assert [number for _, number in shown[:3]] == ["#1", "#2", "#3"]
+        assert all(re.fullmatch(f"A({part})*…({part})*Z?", name) for name, _ in shown), shown
+    single = report([[5, 1], [1, 5]], ["abcdefghij" * 8, "b"], 60)
+    assert re.search(r"^abcde\w*…\w*fghij ", single, re.M)
+
+
+@pytest.mark.quick
+def test_only_exact_values_look_exact() -> None:
+    """A score is 0, 1 or -1 in print only if it is, and a share 0 or 100 %; all others show on which side they are."""
+    for matrix, recall, mcc in (
+        ([[99996, 4], [4, 99996]], ">.999", ">.999"),
+        ([[4, 99996], [99996, 4]], "<.001", "<-.999"),
+        ([[0, 9], [9, 0]], "0.000", "-1.000"),
+        ([[9, 0], [0, 9]], "1.000", "1.000"),
+        ([[99996, 100004], [100000, 100000]], "0.500", ">-.001"),
+        ([[100004, 99996], [100000, 100000]], "0.500", "<.001"),
+        ([[3, 5], [5, 3]], "0.375", "-0.250"),
+    ):
+        (line,) = re.findall(r"^0 +\d.*", report(matrix, width=140).split("\n\n")[2], re.M)
+        assert (line.split()[-4], line.split()[-1]) == (recall, mcc), line
+    shares = np.eye(50, dtype=int) * 3000
+    shares[3, 4:6], shares[7, 1], shares[8, :9], shares[9, 2] = (1, 0), 3000, [2999] + [0] * 7 + [1], 1
+    shares[9, 9] = 3
+    text = report(shares)
+    for place, share in (("7 +-> 1", "50"), ("8 +-> 0", ">99"), ("3 +-> 4", "<1"), ("9 +-> 2", "25")):
+        assert re.search(rf"^{place} .* {share} %$", text, re.M), place
+
+
+@pytest.mark.quick
+def test_intervals_in_the_report_hold_those_that_were_computed() -> None:
+    """For values of both signs, and no bound is written as minus zero."""
+    rng = np.random.default_rng(0)
+    titles = {"Accuracy": "accuracy", r"MCC \(Matthews\)": "matthews_corrcoef", "Cohen's kappa": "cohen_kappa"}
+    for _ in range(60):
+        taken = snapshot(rng.integers(5, 10.0 ** rng.uniform(1.5, 5), (2, 2)))
+        text = taken.with_intervals().report(120)
+        for title, key in titles.items():
+            (ends,) = re.findall(rf"^{title} +\S+ +\[(\S+), (\S+)\]", text, re.M)
+            interval: Any = taken.interval(key)
+            assert Decimal(ends[0]) <= Decimal(interval.low) < Decimal(interval.high) <= Decimal(ends[1])
+            assert not any(re.fullmatch(r"-0\.0+", end) for end in ends)
+
+
+@pytest.mark.quick
+def test_marks_and_their_notes() -> None:
+    """What is not above every baseline, what is 0/0, and classes without samples are marked, with a note for each."""
+    text = report([[40, 0], [10, 0]], ("no", "yes"))
+    rare = report([[30, 2, 0], [1, 30, 0], [0, 0, 0]], ABC)
+    few = snapshot([[3, 0], [2, 0]], ["a", "b"]).with_intervals(0.9)
 
     assert re.search(r"Accuracy +0\.8000! +0\.8000 +0\.5000 +0\.6800$", text, re.M)
     assert "! the model is not above every baseline" in text
-    assert "!" not in AT_80
-
-
-def test_undefined_values_are_marked():
-    """A value that is 0/0 carries a star, and a note says so."""
-    text = report(snap([[40, 0], [10, 0]], ("no", "yes")), 80)
-
     assert re.search(r"MCC \(Matthews\) +0\.0000\*", text)
     assert re.search(r"yes +10 +0 +0\.000\* +0\.000 ", text)
     assert "* undefined (0/0), replaced by zero_division" in text
-    assert "nan*" in report(snap([[40, 0], [10, 0]], zero_division=math.nan), 80)
-    assert "*" not in AT_80
+    assert "nan*" in report([[40, 0], [10, 0]], zero_division=math.nan)
+    assert re.search(r"^c +0 +0 +- +- +- +1\.000 +-$", rare, re.M)
+    assert "- undefined (0/0)" in rare
+    assert "*" not in rare
+    assert few.report(140).count("\n* undefined (0/0)") == 2
+    assert few.report(40).count("\n* undefined (0/0)") == 1
+    assert "Left out at this width: support, predicted, precision" in " ".join(few.report(40).split())
 
 
-def test_many_classes_show_the_worst_and_say_what_is_missing():
+def test_a_row_has_fewer_than_three_marks() -> None:
+    """However few samples there are, no row of a table is full of marks; baselines come with 30 samples."""
+    for n, classes in ((1, 2), (3, 3), (29, 3), (30, 3), (40, 12), (400, 4)):
+        rng = np.random.default_rng(n)
+        truth = rng.integers(0, classes, n)
+        metrics = sm.MetricSet(labels=list(range(classes + 1)))
+        metrics.update_many(truth, np.where(rng.random(n) < 0.4, truth, 0))
+        for taken in (metrics.snapshot(), metrics.snapshot().with_intervals()):
+            for width in (60, 80, 140):
+                text = taken.report(width)
+                assert all(len(re.findall(r"\d[*!]|nan\*|\]\?", line)) < 3 for line in text.split("\n"))
+                assert ("most frequent" in text) == ("McNemar" in text) == (n >= 30), (n, width)
+                assert widest(text) <= width
+
+
+def test_many_classes_show_the_worst_and_say_what_is_missing() -> None:
     """With 200 classes the report stays short, lists the lowest F1 first, and says how to get the rest."""
-    taken = many(200)
-    text = report(taken, 80)
+    taken, state = many(200), sm.ConfusionMatrix()
+    text, f1 = taken.report(80), taken.per_class["f1"]
     shown = re.findall(r"^(class_\d+) .*\d$", text.split("The 25 classes")[1].split("\n\n")[0], re.M)
-    f1 = taken.per_class["f1"]
+    state.update_many(np.arange(5000), np.arange(5000) // 2 * 2)
 
     assert [f1[label] for label in shown] == sorted(f1.values())[:25]
     assert "175 classes left out: JSON has all of them" in text
     assert "most frequent of" in text
     assert "The 200 x 200 matrix does not fit here: JSON has it" in text
     assert text.count("\n") < 80
+    assert "matrix does not fit here: JSON has its cells" in state.snapshot().report(100)
+    assert "No confusions: every prediction is right." in report(np.eye(50, dtype=int))
 
 
-def test_confusions_are_listed_by_frequency():
+@pytest.mark.quick
+def test_confusions_are_listed_by_frequency() -> None:
     """The most frequent confusion comes first, with its share of the true class."""
     matrix = np.eye(50, dtype=int) * 90
     matrix[3, 4], matrix[7, 1] = 10, 30
-    text = report(snap(matrix), 80)
 
-    assert re.search(r"All confusions\n.*\n7 +-> 1 +30 +25 %\n3 +-> 4 +10 +10 %\n", text)
-
-
-def test_a_perfect_model_of_many_classes_has_no_confusions():
-    """Where nothing is wrong, the report says so instead of an empty list."""
-    assert "No confusions: every prediction is right." in report(snap(np.eye(50, dtype=int)), 80)
+    assert re.search(r"All confusions\n.*\n7 +-> 1 +30 +25 %\n3 +-> 4 +10 +10 %\n", report(matrix))
 
 
-def test_above_4096_classes_the_report_points_to_the_cells():
-    """Where no square matrix can be had, the report names the sparse one and stays quick."""
-    state = sm.ConfusionMatrix()
-    state.update_many(np.arange(5000), np.arange(5000) // 2 * 2)
+@pytest.mark.quick
+def test_what_does_not_fit_is_named() -> None:
+    """At 40 columns the least important columns go; a matrix too wide in counts is shown in per cent of the rows."""
+    narrow = report(BLEIK_GAUHER, ABC, 40)
+    large = report(np.full((8, 8), 12_345_678) + np.eye(8, dtype=int))
 
-    assert "matrix does not fit here: JSON has its cells" in report(state.snapshot(), 100)
-
-
-def test_columns_that_do_not_fit_are_named():
-    """At 40 columns the least important columns go, and a note names them."""
-    text = report(snap(BLEIK_GAUHER, ABC), 40)
-
-    assert "Left out at this width: specificity, MCC" in text
-    assert "frequent" in text
-    assert "stratified" not in text
+    assert "Left out at this width: specificity, MCC" in narrow
+    assert "frequent" in narrow
+    assert "stratified" not in narrow
+    assert "percent of the row" in large
+    assert "98 765 425" in large
 
 
-def test_large_counts_become_percent_where_they_do_not_fit():
-    """A matrix that is too wide in counts is shown in per cent of the rows, which is said."""
-    text = report(snap(np.full((8, 8), 12_345_678) + np.eye(8, dtype=int)), 80)
+@pytest.mark.quick
+def test_amounts() -> None:
+    """Without samples there are no tables; thousands are grouped; one weight with a fraction gives all decimals."""
+    absent, weighted = sm.ConfusionMatrix(labels=["a", "b"]), sm.ConfusionMatrix()
+    absent.update("a", None)
+    weighted.update_many(["a", "b", "b"], ["a", "a", "b"], [2.0, 1e-9, 1234.5])
+    text = weighted.snapshot().report(80)
 
-    assert "percent of the row" in text
-    assert "98 765 425" in text
-
-
-def test_names_that_look_alike_when_shortened_are_numbered():
-    """Two long names that differ only in the middle stay apart."""
-    labels = ["x" * 40 + middle + "y" * 40 for middle in "abc"]
-    text = report(snap(BLEIK_GAUHER, labels), 60)
-
-    assert "#1" in text
-    assert "#3" in text
-
-
-def test_without_samples_the_report_is_short():
-    """Zero samples give a report without tables, also where only abstentions were seen."""
-    assert report(sm.ConfusionMatrix().snapshot(), 80) == "0 samples, 0 classes\n\nNothing counted yet. Classes: none"
-    state = sm.ConfusionMatrix(labels=["a", "b"])
-    state.update("a", None)
-
-    assert "1 abstained" in report(state.snapshot(), 80)
-    assert "Classes: a, b" in report(state.snapshot(), 80)
+    assert sm.ConfusionMatrix().snapshot().report(80) == "0 samples, 0 classes\n\nNothing counted yet. Classes: none"
+    assert "1 abstained" in absent.snapshot().report(80)
+    assert "Classes: a, b" in absent.snapshot().report(80)
+    assert "3 samples, 2 classes, weight 1 236.50 (figures are weighted)" in text
+    assert re.search(r"^a +\[2\.00\] ", text, re.M)
+    assert re.search(r"^b +\(<\.01\) +\[1 234\.50\]", text, re.M)
+    assert report([[1234000, 567], [0, 0]]).startswith("1 234 567 samples")
 
 
-def test_weights_are_announced():
-    """Where weights were given, the header says that figures are weighted, and cells have decimals."""
-    state = sm.ConfusionMatrix()
-    state.update("a", "a", 2.5)
-    state.update("b", "a", 0.001)
-    text = report(state.snapshot(), 80)
-
-    assert "2 samples, 2 classes, weight 2.50 (figures are weighted)" in text
-    assert "(<.01)" in text
-
-
-def test_a_footnote_is_printed_only_for_marks_that_are_shown():
-    """At 40 columns the table of classes has no undefined value left, and so no note on them; the scores have one."""
-    taken = snap([[3, 0], [2, 0]], ["a", "b"]).with_intervals(0.9)
-
-    assert report(taken, 140).count("\n* undefined (0/0)") == 2
-    assert report(taken, 40).count("\n* undefined (0/0)") == 1
-    assert "Left out at this width: support, predicted, precision" in " ".join(report(taken, 40).split())
-
-
-def test_chosen_keys_are_what_the_report_shows():
-    """A snapshot of chosen keys reports those, amounts without decimals."""
-    text = report(snap(BLEIK_GAUHER, ABC, keys=["macro_precision", "cov_true_pred", "recall"]), 80)
+@pytest.mark.quick
+def test_chosen_keys_are_what_the_report_shows() -> None:
+    """Those and no others, amounts without decimals; a rough test is called one, and the valid one is named."""
+    text = report(BLEIK_GAUHER, ABC, keys=["macro_precision", "cov_true_pred", "recall"])
+    asked, caution = snapshot(BLEIK_GAUHER, ABC, keys=["nir_p_value", "accuracy"]), "nir_p_value is no valid test"
 
     assert re.search(r"Macro precision +0\.8536 +0\.1233 +0\.3333 +0\.3333$", text, re.M)
     assert re.search(r"^Covariance.* 5 106$", text, re.M)
     assert re.search(r"Class +recall$", text, re.M)
     assert "F1" not in text
+    assert caution in asked.report(80)
+    assert caution in html(asked)
+    assert "majority_p_value tests the same question" in " ".join(asked.report(80).split())
 
 
-def test_a_rough_test_is_called_one():
-    """Who asks for the binomial test reads that it is not valid, in text and HTML, and which one is."""
-    caution = "nir_p_value is no valid test"
-    asked = snap(BLEIK_GAUHER, ABC, keys=["nir_p_value", "accuracy"])
-
-    assert caution in report(asked, 80)
-    assert caution in asked._repr_html_()
-    assert caution not in report(snap(BLEIK_GAUHER, ABC), 80)
-    assert "majority_p_value tests the same question" in " ".join(report(asked, 80).split())
-
-
-@pytest.mark.parametrize("width", [60, 80, 140])
-@pytest.mark.parametrize("intervals", [False, True])
-@pytest.mark.parametrize(("n", "classes"), [(1, 2), (3, 3), (29, 3), (30, 3), (40, 12), (400, 4)])
-def test_a_row_has_fewer_than_three_marks(n, classes, width, intervals):
-    """However few samples there are, no row of a table is full of marks."""
-    rng = np.random.default_rng(n)
-    truth = rng.integers(0, classes, n)
-    predicted = np.where(rng.random(n) < 0.4, truth, 0)
-    metrics = sm.MetricSet(labels=list(range(classes + 1)))
-    metrics.update_many(truth, predicted)
-    taken = metrics.snapshot().with_intervals() if intervals else metrics.snapshot()
-    text = taken.report(width)
-
-    assert all(len(re.findall(r"\d[*!]|nan\*|\]\?", line)) < 3 for line in text.split("\n"))
-    assert ("most frequent" in text) == (n >= 30)
-    assert ("McNemar" in text) == (n >= 30)
-    assert max(map(display_width, text.split("\n"))) <= width
-
-
-def test_a_row_without_values_has_hyphens():
-    """A class that never occurs has nothing to show, and the report says what the hyphens mean."""
-    text = report(snap([[30, 2, 0], [1, 30, 0], [0, 0, 0]], ABC), 80)
-
-    assert re.search(r"^c +0 +0 +- +- +- +1\.000 +-$", text, re.M)
-    assert "- undefined (0/0)" in text
-    assert "*" not in text
-
-
-def test_intervals_that_are_not_to_be_trusted_are_left_out_of_crowded_rows():
+@pytest.mark.quick
+def test_intervals_that_are_not_to_be_trusted_are_left_out_of_crowded_rows() -> None:
     """Where a row would have three intervals in doubt, they are left out with the reason."""
     groups = sm.evaluate([0, 1] * 20, [0, 1, 1, 1] * 10, group=["x"] * 36 + ["y"] * 4).with_intervals()
     lines = groups.report(140).split("\n")
-    small = next(line for line in lines if line.startswith("y "))
 
-    assert "?" not in small
+    assert "?" not in next(line for line in lines if line.startswith("y "))
     assert any("Intervals that are not to be trusted are left out: " in line for line in lines)
-
-
-def test_certified_bounds_and_confidence_have_headings_of_their_own():
-    """Bounds of the sketch are called certified, intervals of the population by their level, never both just low."""
-    truth, scores = [0, 1] * 2000, np.random.default_rng(0).random(4000)
-    taken = sm.evaluate(truth, scores=scores)
-    plain, confident = report(taken, 80), report(taken.with_intervals(), 80)
-
-    assert "certified low  certified high" in plain
-    assert "95 %" not in plain
-    assert "certified" not in confident.lower()
-    assert re.search(r"^Scores +value +95 % interval$", confident, re.M)
-    for text in (plain, confident):
-        assert not re.search(r"^Scores.* {2}(low|high)\b", text, re.M)
