@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from support.input_states import LABELS, alone, together
 from support.refusals import refused
 
 import stream_metrics as sm
@@ -31,43 +32,23 @@ FORMS: dict[str, Any] = {
     "categorical": pd.Categorical([1, 0, None]),
     "text": pd.Series(["1", "0", None]),
 }
-MAKERS: list[Callable[[], Any]] = [
-    sm.ConfusionMatrix,
-    sm.MetricSet,
-    sm.Recall,
-    lambda: sm.Rolling(sm.Accuracy(), 10),
-    lambda: sm.Rolling(sm.Accuracy(), 1),
-    lambda: sm.TimeWindow(sm.Accuracy(), 60),
-    lambda: sm.Fading(sm.Accuracy(), 10),
-]
 
 
 @pytest.mark.quick
 def test_a_missing_prediction_is_an_abstention() -> None:
-    """One by one, in a batch and after bytes, in every state and window; the two others are counted."""
-    failures = []
-    for make in MAKERS:
-        for form, column in FORMS.items():
-            batch, single, bytes_between = make(), make(), make()
-            if form == "text" and isinstance(batch, sm.Recall):
-                continue  # text is no binary label
-            timed = {"t": 0.0} if isinstance(batch, sm.TimeWindow) else {}
-            batch.update_many(TRUTH, column, **timed)
-            rows = column.astype(object).tolist() if isinstance(column, pd.Series) else list(column)
+    """One by one, in a batch and taken back, in every state and window; the two others are counted."""
+    for (name, make), (form, column) in product(LABELS.items(), FORMS.items()):
+        rows = column.astype(object).tolist() if isinstance(column, pd.Series) else list(column)
+        batch = together(make, 3, y_true=TRUTH, y_pred=column)
+        assert batch == alone(make, y_true=TRUTH, y_pred=rows), (name, form)
+        state = sm.from_bytes(batch)
+        if isinstance(state, sm.ByGroup):
+            continue
+        assert (state.n, state.abstained) == (0 if name == "full window" else 2, 1), (name, form)
+        if isinstance(state, sm.ConfusionMatrix | sm.MetricSet | sm.Metric):
             for row in zip(TRUTH, rows, strict=True):
-                single.update(*row, **timed)
-                bytes_between = sm.from_bytes(bytes_between.to_bytes())
-                bytes_between.update(*row, **timed)
-            alike = batch.abstained == single.abstained == 1 and single == bytes_between
-            counted = batch.n == single.n == (0 if getattr(batch, "window", None) == 1 else 2)
-            if hasattr(single, "revert") and not timed:
-                for row in zip(TRUTH, rows, strict=True):
-                    single.revert(*row)
-                alike = alike and single == make()
-            if not (alike and counted):
-                failures.append((make(), form))
-
-    assert not failures
+                state.revert(*row)
+            assert state == make(), (name, form)
 
 
 @pytest.mark.quick

@@ -123,84 +123,71 @@ def test_a_column_may_have_every_sort_of_prediction() -> None:
             assert (batch.n, batch.abstained) == (8, 2)
 
 
-@pytest.mark.quick
-def test_a_categorical_truth_beside_mixed_predictions() -> None:
-    """The codes of a truth are taken row by row as well."""
-    samples = [("a", {"a": 0.5}), ("b", "a"), ("a", None), ("b", {"b": 0.25, "a": 0.5})]
-    whole, batches = sm.MetricSet(scores=True), [sm.MetricSet(scores=True) for _ in range(2)]
-    for sample in samples:
-        whole.update(*sample)
-    batches[0].update_many(pd.Categorical(["a", "b", "a", "b"]), [p for _, p in samples])
-    batches[1].update_many(sm.Categorical([0, 1, 0, 1], ["a", "b"]), [p for _, p in samples])
-
-    assert batches == [whole, whole]
-
-
-@pytest.mark.quick
-def test_a_prediction_may_stand_beside_its_scores() -> None:
-    """A label that is given counts, also where it is not that of the largest score; None leaves it to the scores."""
-    row = {"a": 0.9, "b": 0.1}
-    single, batch, table = (sm.MetricSet(scores=True) for _ in range(3))
-    single.update("b", "b", scores=row)
-    single.update("b", None, scores=row)
-    batch.update_many(["b", "b"], ["b", None], scores=[row, row])
-    table.update_many(["b", "b"], np.array(["b", None], object), scores=np.array([[0.9, 0.1]] * 2), classes=["a", "b"])
-    rows = sm.MetricSet(scores=True)
-    rows.update_many(["b", "b"], ["b", None], scores=[[0.9, 0.1]] * 2, classes=["a", "b"])
-
-    assert single == batch == table == rows
-    assert (single.n, single.abstained, single.snapshot()["accuracy"]) == (2, 0, 0.5)
-
-
-@pytest.mark.quick
-def test_scores_may_be_missing_in_a_batch_of_scores() -> None:
-    """A row without scores counts with its label, or as an abstention; masked scores are missing ones."""
-    single, batch, masked = (sm.MetricSet(scores=True) for _ in range(3))
-    single.update("b", "a")
-    single.update("b", None)
-    single.update("a", None, scores={"a": 0.5})
-    batch.update_many(["b", "b", "a"], ["a", None, None], scores=[None, {}, {"a": 0.5}])
-    masked.update_many([True, False], np.ma.array([0.25, 0.75], mask=[False, True]))
-
-    assert single == batch
-    assert (batch.n, batch.abstained, batch.snapshot().scored) == (2, 1, 1)
-    assert (masked.n, masked.abstained, masked.snapshot().scored) == (1, 1, 1)
+ROW, TABLE = {"a": 0.9, "b": 0.1}, np.array([[0.9, 0.1]] * 2)
+SAMPLES: list[tuple[list[Any], list[dict[str, Any]], tuple[int, int, int]]] = [
+    (  # codes of a truth beside mixed predictions
+        [("a", {"a": 0.5}), ("b", "a"), ("a", None), ("b", {"b": 0.25, "a": 0.5})],
+        [
+            {"y_true": pd.Categorical(list("abab"))},
+            {"y_true": sm.Categorical([0, 1, 0, 1], ["a", "b"])},
+            {"y_pred": pd.Series([{"a": 0.5}, "a", None, {"b": 0.25, "a": 0.5}], index=[1, 0, 3, 2], dtype=object)},
+        ],
+        (3, 2, 1),
+    ),
+    (  # a label that is given counts, None leaves it to the scores
+        [("b", "b", ROW), ("b", None, ROW)],
+        [
+            {},
+            {"y_pred": np.array(["b", None], object), "scores": TABLE, "classes": ["a", "b"]},
+            {"scores": TABLE.tolist(), "classes": ["a", "b"]},
+        ],
+        (2, 2, 0),
+    ),
+    (  # a row without scores counts with its label, or as an abstention
+        [("b", "a", None), ("b", None, {}), ("a", None, {"a": 0.5})],
+        [{}],
+        (2, 1, 1),
+    ),
+    (  # masked scores are missing
+        [(True, 0.25), (False, None)],
+        [{}, {"y_pred": np.ma.array([0.25, 0.75], mask=[False, True])}],
+        (1, 1, 1),
+    ),
+    (  # `classes` name the places of sequences; what names its own is taken as it is
+        [(True, None, x) for x in ([0.25, 0.75], {True: 0.5, False: 0.5}, 0.125, None)],
+        [{"classes": [False, True]}],
+        (3, 3, 1),
+    ),
+]
 
 
 @pytest.mark.quick
-def test_a_row_may_be_a_mapping_or_a_number_where_classes_are_named() -> None:
-    """`classes` name the places of sequences; what names its own is taken as it is, one by one and in a batch."""
-    samples = [(True, [0.25, 0.75]), (True, {True: 0.5, False: 0.5}), (False, 0.125), (False, None)]
-    single, batch = sm.MetricSet(scores=True), sm.MetricSet(scores=True)
-    for y_true, scores in samples:
-        single.update(y_true, scores=scores, classes=[False, True])
-    batch.update_many([y for y, _ in samples], scores=[s for _, s in samples], classes=[False, True])
-
-    assert single == batch
-    assert (single.n, single.abstained) == (3, 1)
+def test_labels_beside_scores() -> None:
+    """Labels, scores and what is missing count alike in every form of a batch and one by one."""
+    for samples, forms, expected in SAMPLES:
+        names = ("y_true", "y_pred", "scores")[: len(samples[0])]
+        columns = {name: list(column) for name, column in zip(names, zip(*samples, strict=True), strict=True)}
+        single = sm.MetricSet(scores=True)
+        for sample in samples:
+            classes = forms[0].get("classes")
+            single.update(**dict(zip(names, sample, strict=True)), **({"classes": classes} if classes else {}))
+        assert (single.n, single.snapshot().scored, single.abstained) == expected
+        for form in forms:
+            batch = sm.MetricSet(scores=True)
+            batch.update_many(**columns | form)
+            assert batch == single, form
 
 
 @pytest.mark.quick
 def test_batches_may_be_empty() -> None:
     """No rows change nothing, in any form."""
-    metrics = sm.MetricSet(scores=True)
-    metrics.update_many([], [])
-    metrics.update_many([], np.zeros(0))
-    metrics.update_many([], scores=np.zeros((0, 3)), classes=list("abc"))
-    metrics.update_many([], scores=[], classes=list("abc"))
+    state = sm.MetricSet(scores=True)
+    state.update_many([], [])
+    state.update_many([], np.zeros(0))
+    state.update_many([], scores=np.zeros((0, 3)), classes=list("abc"))
+    state.update_many([], scores=[], classes=list("abc"))
 
-    assert metrics == sm.MetricSet(scores=True)
-
-
-@pytest.mark.quick
-def test_a_series_is_read_by_position() -> None:
-    """Rows of labels and scores in a pandas column are taken in order, regardless of its index."""
-    column = [{"a": 0.1, "b": 0.9}, {"a": 0.8, "b": 0.2}, "a"]
-    metrics, expected = sm.MetricSet(scores=True), sm.MetricSet(scores=True)
-    metrics.update_many(["a", "b", "a"], pd.Series(column, index=[1, 0, 2], dtype=object))
-    expected.update_many(["a", "b", "a"], column)
-
-    assert metrics == expected
+    assert state == sm.MetricSet(scores=True)
 
 
 @pytest.mark.quick

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.command_line import run_command
+from support.input_states import LABELS, SCORED, alone, together
 from support.pair_streams import HARD, SOFT, empty
 from support.refusals import refused
 
@@ -23,34 +24,6 @@ Sample = tuple[Any, Any]  # truth, scores
 
 KEYS = [("0", "1"), ("10", "9"), ("1.0", "2"), ("true", "0"), ("01", "1"), ("a", "1"), ("a", "b"), (0, 1), (0, "1"), ()]
 TRUTHS = [0, 1, 2, True, 1.0, "0", "1", "a", np.int64(1), np.bool_(False)]
-MAKERS: dict[str, Callable[[], Any]] = {
-    "matrix": sm.ConfusionMatrix,
-    "set of labels": sm.MetricSet,
-    "set": lambda: sm.MetricSet(scores=True),
-    "set of any scores": lambda: sm.MetricSet(scores="any"),
-    "fixed set": lambda: sm.MetricSet(scores=True, labels=["a", "b", 2, 0, 1, 9, "10", "0", "01"]),
-    "fixed matrix": lambda: sm.ConfusionMatrix([2, 0, "1", 9], other="rest"),
-    "fixed window": lambda: sm.Rolling(sm.MetricSet(scores=True, labels=[0, 1, 2, 9, 10, "a", "b", "01"]), 3),
-    "sketch": sm.RankSketch,
-    "losses": sm.ProbabilityLosses,
-    "metric": sm.LogLoss,
-    "rolling": lambda: sm.Rolling(sm.MetricSet(scores=True), 3),
-    "rolling labels": lambda: sm.Rolling(sm.MetricSet(), 3),
-    "rolling losses": lambda: sm.Rolling(sm.ProbabilityLosses(), 3),
-    "window": lambda: sm.TimeWindow(sm.MetricSet(scores=True), 60),
-    "window of labels": lambda: sm.TimeWindow(sm.MacroF1(), 60),
-    "fading": lambda: sm.Fading(sm.MetricSet(scores=True), 4),
-    "fading labels": lambda: sm.Fading(sm.MetricSet(), 4),
-    "groups": lambda: sm.ByGroup(sm.MetricSet(scores=True)),
-    "groups of labels": lambda: sm.ByGroup(sm.MetricSet()),
-    "groups of windows": lambda: sm.ByGroup(sm.Rolling(sm.MetricSet(scores=True), 3)),
-    "folds": lambda: sm.MetricSet(scores=True),
-    "folds of labels": lambda: sm.MetricSet(),
-    "comparison": lambda: sm.Comparison(scores=True),
-    "comparison of labels": lambda: sm.Comparison(),
-}
-
-
 FIXED: dict[str, list[Any]] = {
     "fixed set": ["a", "b", 2, 0, 1, 9, "10", "0", "01"],
     "fixed matrix": [2, 0, "1", 9],
@@ -69,41 +42,29 @@ def converted(truth: Any, scores: Any, name: str = "") -> Any:
     return {spelled.get(key, key): score for key, score in scores.items()}
 
 
-def beside(name: str, at: Any) -> dict[str, Any]:
-    """Return the arguments that a state needs beside a sample, or beside a batch of positions."""
-    several = isinstance(at, list)
-    if name.startswith("window"):
-        return {"t": [float(i) for i in at] if several else float(at)}
-    if name.startswith("groups"):
-        return {"group": [i % 2 for i in at] if several else at % 2}
-    if name.startswith("folds"):
-        return {"unit": [i % 3 for i in at] if several else at % 3}
-    return {}
+STATES: dict[str, Callable[[], Any]] = {name: make for name, make in (SCORED | LABELS).items() if "area" not in name}
+STATES |= {
+    "fixed set": lambda: sm.MetricSet(scores=True, labels=FIXED["fixed set"]),
+    "fixed matrix": lambda: sm.ConfusionMatrix(FIXED["fixed matrix"], other="rest"),
+    "fixed window": lambda: sm.Rolling(sm.MetricSet(scores=True, labels=FIXED["fixed window"]), 3),
+    "units": lambda: sm.MetricSet(scores=True),
+    "units of labels": sm.MetricSet,
+    "comparison": lambda: sm.Comparison(scores=True),
+    "comparison of labels": sm.Comparison,
+}
+
+
+def columns_of(name: str, samples: list[Sample]) -> dict[str, list[Any]]:
+    """Return samples as the columns that a state takes."""
+    truths, scores = [truth for truth, _ in samples], [row for _, row in samples]
+    columns = {"y_true": truths}
+    columns |= {"pred_a": scores, "pred_b": list(scores)} if name.startswith("comparison") else {"y_pred": scores}
+    return columns | ({"unit": [at % 3 for at in range(len(samples))]} if name.startswith("units") else {})
 
 
 def one_by_one(name: str, samples: list[Sample]) -> Any:
-    """Return the bytes of a state that was fed sample by sample, or the type of its error."""
-    state = MAKERS[name]()
-    try:
-        for at, (truth, scores) in enumerate(samples):
-            twice = (scores, scores) if name.startswith("comparison") else (scores,)
-            state.update(truth, *twice, **beside(name, at))
-    except sm.StreamMetricsError as error:
-        return type(error)
-    return state.to_bytes()
-
-
-def in_batches(name: str, samples: list[Sample], cut: int) -> Any:
-    """Return the bytes of a state that was fed two batches, or the type of its error."""
-    state = MAKERS[name]()
-    try:
-        for part in (range(cut), range(cut, len(samples))):
-            truth, scores = [samples[at][0] for at in part], [samples[at][1] for at in part]
-            twice = (scores, list(scores)) if name.startswith("comparison") else (scores,)
-            state.update_many(truth, *twice, **beside(name, list(part)))
-    except sm.StreamMetricsError as error:
-        return type(error)
-    return state.to_bytes()
+    """Return what samples leave one by one."""
+    return alone(STATES[name], **columns_of(name, samples))
 
 
 def rows(choice: Sequence[Any] = KEYS) -> st.SearchStrategy[Sample]:
@@ -117,13 +78,11 @@ def rows(choice: Sequence[Any] = KEYS) -> st.SearchStrategy[Sample]:
 def test_every_state_counts_keys_alike(samples: list[Sample], cut: int) -> None:
     """Text keys alone and in batches, in any split, give the bytes of the numbers that they name."""
     failures = []
-    for name in MAKERS:
+    for name, make in STATES.items():
         expected = one_by_one(name, [(truth, converted(truth, scores, name)) for truth, scores in samples])
-        in_two = in_batches(name, samples, min(cut, len(samples)))
-        if one_by_one(name, samples) != expected:
+        split = together(make, len(samples), cut % len(samples), **columns_of(name, samples))
+        if not one_by_one(name, samples) == split == expected:
             failures.append(name)
-        if in_two != expected and not (isinstance(in_two, type) and isinstance(expected, type)):
-            failures.append(f"{name} in batches")
 
     assert not failures
 
@@ -145,42 +104,29 @@ def test_order_merges_and_reverts(samples: list[Sample], last: Sample, random: A
 
 
 def test_tables_and_frames() -> None:
-    """A table with `classes`, a data frame, a list of rows and a column of dicts count as the mappings of each row."""
+    """A table with `classes`, a data frame, rows and a column of dicts count as the mappings of each row."""
     truths = [0, 1, 1, 0], [True, False, True, True], ["0", "1", "1", "0"], [1, "1", 0, "a"]
     names: list[list[Any]] = [["0", "1"], ["1", "0"], ["10", "9"], ["a", "1"], ["01", "1"], [0, 1]]
-    for batch in product(truths, names):
-        check_tables(*batch)
-
-
-def check_tables(truths: Any, names: list[Any]) -> None:
-    """Assert that tables of one batch count as its mappings."""
     table = np.array([[0.5, 0.5], [0.25, 0.75], [1.0, 0.0], [0.5, 0.25]])
-    mappings = [dict(zip(names, row, strict=True)) for row in table.tolist()]
-    forms: dict[str, dict[str, Any]] = {
-        "table": {"scores": table, "classes": names},
-        "float32": {"scores": table.astype(np.float32), "classes": names},
-        "rows": {"scores": table.tolist(), "classes": names},
-        "frame": {"scores": pd.DataFrame(table, columns=names)},
-        "objects": {"scores": pd.Series(mappings)},
-    }
-    for name in ("set", "sketch", "losses", "metric", "rolling", "fading"):
-        expected = one_by_one(name, [(t, converted(t, m)) for t, m in zip(truths, mappings, strict=True)])
-        for form, arguments in forms.items():
-            for truth in (truths, pd.Series(truths, dtype=object), pd.Categorical(truths)):
-                state = MAKERS[name]()
-                state.update_many(truth, **arguments)
-                assert state.to_bytes() == expected, (name, form)
-    single = MAKERS["set"]()
-    for truth, row in zip(truths, table.tolist(), strict=True):
-        single.update(truth, scores=row, classes=tuple(names))
-    assert single.to_bytes() == one_by_one("set", list(zip(truths, mappings, strict=True)))
-    configured = [sm.ProbabilityLosses(classes=names) for _ in range(3)]
-    configured[0].update_many(truths, table)
-    configured[1].update_many(truths, table.tolist())
-    for truth, row in zip(truths, table.tolist(), strict=True):
-        configured[2].update(truth, row)
-    plain = sm.ProbabilityLosses.from_bytes(one_by_one("losses", list(zip(truths, mappings, strict=True))))
-    assert [state.numbers() for state in configured] == [plain.numbers()] * 3
+    for y_true, classes in product(truths, names):
+        samples = [(t, dict(zip(classes, row, strict=True))) for t, row in zip(y_true, table.tolist(), strict=True)]
+        forms: list[dict[str, Any]] = [
+            {"y_pred": table, "classes": classes},
+            {"y_pred": table.astype(np.float32), "classes": classes},
+            {"y_pred": table.tolist(), "classes": classes},
+            {"y_pred": pd.DataFrame(table, columns=classes)},
+            {"y_pred": pd.Series([row for _, row in samples])},
+        ]
+        for name in ("set", "sketch", "losses", "log loss", "rolling set", "fading"):
+            expected = one_by_one(name, [(truth, converted(truth, row)) for truth, row in samples])
+            assert alone(STATES[name], y_true=y_true, y_pred=table.tolist(), classes=[tuple(classes)] * 4) == expected
+            for form, truth in product(forms, (y_true, pd.Series(y_true, dtype=object), pd.Categorical(y_true))):
+                assert together(STATES[name], 4, y_true=truth, **form) == expected, (name, form)
+        with_classes = lambda classes=classes: sm.ProbabilityLosses(classes=classes)  # noqa: E731
+        plain = sm.from_bytes(one_by_one("losses", samples)).numbers()
+        assert sm.from_bytes(alone(with_classes, y_true=y_true, y_pred=table.tolist())).numbers() == plain
+        for scores in (table, table.tolist()):
+            assert sm.from_bytes(together(with_classes, 4, y_true=y_true, y_pred=scores)).numbers() == plain
 
 
 @pytest.mark.quick
@@ -190,13 +136,10 @@ def test_arrow_maps_and_structs() -> None:
     truths = [0, 1, 1, 0]
     mappings = [{"0": 0.75, "1": 0.25}, {"0": 0.25, "1": 0.75}, {"0": 0.0, "1": 1.0}, {"0": 1.0, "1": 0.0}]
     expected = one_by_one("set", [(t, converted(t, m)) for t, m in zip(truths, mappings, strict=True)])
-    for kind in (pa.map_(pa.string(), pa.float64()), pa.struct([("0", pa.float64()), ("1", pa.float64())])):
-        scores = pa.array([list(m.items()) for m in mappings] if pa.types.is_map(kind) else mappings, kind)
-        for truth in (truths, pa.array(truths), pa.array(truths).dictionary_encode()):
-            state = sm.MetricSet(scores=True)
-            state.update_many(truth, scores=scores)
-            assert state.to_bytes() == expected
-    assert sm.MetricSet.from_bytes(expected).snapshot()["accuracy"] == 1.0
+    maps = pa.array([list(m.items()) for m in mappings], pa.map_(pa.string(), pa.float64()))
+    for scores, truth in product((maps, pa.array(mappings)), (truths, pa.array(truths).dictionary_encode())):
+        assert together(STATES["set"], 4, y_true=truth, scores=scores) == expected
+    assert sm.from_bytes(expected).snapshot()["accuracy"] == 1.0
 
 
 JSON_KEYS = [("0", "1"), ("10", "9"), ("1.0", "2"), ("true", "0"), ("9", "2")]
@@ -214,17 +157,19 @@ def test_the_command_line(tmp_path_factory: pytest.TempPathFactory, samples: lis
     result = run_command("run", folder / "in.jsonl", "--scores", "scores", "--state", folder / "out")
 
     assert result.status == 0
-    assert sm.from_bytes((folder / "out").read_bytes()).to_bytes() == one_by_one("set", samples)
+    assert sm.from_bytes((folder / "out").read_bytes()).to_bytes() == alone(
+        lambda: sm.MetricSet(scores=True), **columns_of("set", samples)
+    )
 
 
 @given(JSON_ROWS, st.integers(0, 8))
 def test_events_of_the_monitor(samples: list[Sample], cut: int) -> None:
     """Events in JSON, the truth with the scores or later, are counted by the truth, with scores and as labels."""
-    for together, config in product([True, False], [SOFT, HARD]):
+    for at_once, config in product([True, False], [SOFT, HARD]):
         events: list[dict[str, Any]] = []
         expected = empty(config)
         for at, (truth, scores) in enumerate(samples):
-            parts = [{"scores": scores, "truth": truth}] if together else [{"scores": scores}, {"truth": truth}]
+            parts = [{"scores": scores, "truth": truth}] if at_once else [{"scores": scores}, {"truth": truth}]
             events += [{"id": at, "time": 100.0, **part} for part in parts]
             expected.update(truth, converted(truth, scores))
         monitor = Monitor(Config(counting=config), clock=lambda: 200.0)
