@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.states.ranks import RankSketch
+
+STRESS = Path(__file__).parent / "support" / "thread_stress.py"
+RNG = np.random.default_rng(1)
+NAMES = ["a", "b", "c"]
 
 
 @pytest.fixture(autouse=True)
@@ -45,201 +50,132 @@ def run(*tasks: Callable[[], Any]) -> None:
         raise errors[0]
 
 
-def updates(state: Any, name: str, n: int, w: Any = 1) -> Callable[[], None]:
-    """Return a task that counts fresh labels one by one."""
+def while_counting(count: Callable[[], Any], read: Callable[[], Any]) -> None:
+    """Let two threads read until others have counted, and once after that."""
+    done = threading.Event()
 
-    def task() -> None:
-        for i in range(n):
-            state.update(f"{name} {i % 300}", f"{name} {i % 7}", w)
+    def reading() -> None:
+        last = False
+        while not last:
+            last = done.is_set()
+            read()
 
-    return task
+    def counting() -> None:
+        try:
+            count()
+        finally:
+            done.set()
 
-
-def batches(state: Any, n: int) -> Callable[[], None]:
-    """Return a task that counts batches."""
-    rng = np.random.default_rng(0)
-    columns = rng.integers(0, 50, (2, 1000))
-
-    def task() -> None:
-        for _ in range(n):
-            state.update_many(*columns)
-
-    return task
+    run(counting, reading, reading)
 
 
-@pytest.mark.parametrize("make", [sm.ConfusionMatrix, sm.MetricSet])
-def test_nothing_is_lost(make: Any) -> None:
-    """What several threads count, one by one and in batches, is all there."""
-    state = make()
-    run(updates(state, "a", 20_000), updates(state, "b", 20_000, 0.5), updates(state, "a", 20_000), batches(state, 30))
-    counts = getattr(state, "state", state)
+def test_rounds_of_everything_at_once() -> None:
+    """Threads that do everything at once to every accumulator lose nothing; in a process of their own."""
+    command = [sys.executable, "-X", "faulthandler", str(STRESS), "--rounds", "4"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
 
-    assert counts.n == 90_000
-    assert counts.total == 80_000 - 10_000 * Fraction(0)
-    assert counts.k == 300 + 300 + 50
-    assert counts.true_totals.sum() == counts.total
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_weights_that_run_python_code_may_change_threads() -> None:
-    """While a weight is turned into a number another thread may count, and forget what this one had looked up."""
-    state = sm.ConfusionMatrix()
-    run(*(updates(state, name, 5_000, Fraction(1, 2)) for name in "abc"))
+LABELS = [(f"{name} {i % 300}", f"{name} {i % 7}") for name in NAMES for i in range(4_000)]
+TABLE = np.round(RNG.dirichlet(np.ones(3), 1000), 2) / 2
+SOFT = [(NAMES[i % 3], dict(zip(NAMES, row, strict=True))) for i, row in enumerate(TABLE.tolist() * 2)]
+KINDS: dict[str, tuple[Callable[[], Any], list[Any], tuple[Any, Any], dict[str, Any]]] = {
+    "matrix": (sm.ConfusionMatrix, LABELS, (RNG.integers(0, 50, 1000), RNG.integers(0, 50, 1000)), {}),
+    "set": (sm.MetricSet, LABELS, (RNG.integers(0, 50, 1000), RNG.integers(0, 50, 1000)), {}),
+    "ranks": (sm.RankSketch, SOFT, (NAMES * 333 + ["a"], TABLE), {"classes": NAMES}),
+    "coarse ranks": (
+        lambda: sm.RankSketch(64, 16, pairs=False), SOFT, (NAMES * 333 + ["a"], TABLE), {"classes": NAMES},
+    ),
+    "losses": (lambda: sm.ProbabilityLosses(classes=NAMES), SOFT, (NAMES * 333 + ["none"], TABLE), {}),
+}  # fmt: skip
 
-    assert state.total == 7_500
-    assert state.k == 900
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_lost(kind: str) -> None:
+    """What threads count, one by one and in batches, take back, merge and read gives the bytes of one thread."""
+    make, samples, columns, named = KINDS[kind]
+    state, part, whole = make(), make(), make()
+    part.update_many(*columns, **named)
+    reverts = kind != "coarse ranks"
+
+    def one_by_one(into: Any, w: Any) -> None:
+        for at, (truth, predicted) in enumerate(samples):
+            into.update(truth, predicted, w)
+            into.update(truth, None)
+            if reverts:
+                into.update(f"gone {at % 10}", predicted)
+                into.revert(f"gone {at % 10}", predicted)
+
+    def batches(into: Any) -> None:
+        for _ in range(25):
+            into.update_many(*columns, **named)
+            into.merge(part)
+
+    def read() -> None:
+        twin = sm.from_bytes(state.to_bytes())
+        counts = getattr(twin, "state", twin)
+        if isinstance(counts, sm.ConfusionMatrix):
+            assert counts.true_totals.sum() == counts.total
+        elif isinstance(counts, sm.RankSketch):
+            column = state.column("a")
+            assert twin.weight == sum(twin.column(label).weight(1) for label in twin.labels)
+            assert (column.counts.sum(axis=0) <= column.totals).all()
+            assert (np.diff(column.cells.astype(object)) > 0).all()
+        else:
+            assert sum(twin.rank_units) == twin.weight_units
+        state.snapshot().to_dict()
+
+    def count() -> None:
+        run(lambda: one_by_one(state, 1), lambda: one_by_one(state, Fraction(1, 2)), lambda: batches(state))
+
+    while_counting(count, read)
+    one_by_one(whole, 1)
+    one_by_one(whole, 0.5)
+    batches(whole)
+    assert state == whole
+    assert (state.n, state.abstained) == (2 * len(samples) + 50_000, 2 * len(samples))
+    assert sm.merge([part, make(), part]).n == 2_000
 
 
 def test_readings_are_of_one_moment() -> None:
     """Snapshots, copies and bytes taken while others count are whole: their parts fit together."""
-    state, done = sm.MetricSet(), threading.Event()
-    seen = []
+    state, seen = sm.MetricSet(), list[int]()
 
     def read() -> None:
-        last = False
-        while not last:
-            last = done.is_set()
-            twin, snapshot = sm.from_bytes(state.to_bytes()), state.snapshot()
-            assert twin.state.true_totals.sum() == twin.state.total == twin.n
-            assert snapshot.n == snapshot.weight == snapshot.confusion_matrix.sum()
-            seen.append(snapshot.n)
+        twin, snapshot = sm.from_bytes(state.to_bytes()), state.snapshot()
+        assert twin.state.true_totals.sum() == twin.state.total == twin.n
+        assert snapshot.n == snapshot.weight == snapshot.confusion_matrix.sum()
+        seen.append(snapshot.n)
 
     def count() -> None:
-        run(updates(state, "a", 10_000), updates(state, "b", 10_000), batches(state, 20))
-        done.set()
+        for truth, predicted in LABELS:
+            state.update(truth, predicted)
+            state.update_many([truth], [predicted])
 
-    run(count, read, read)
-
-    assert state.n == 40_000
-    assert seen.count(40_000) >= 2  # each thread has read the last moment
-    assert len(state.state.labels) == 650
-
-
-def test_a_label_that_comes_while_labels_are_sorted_is_not_forgotten() -> None:
-    """A reading of the live state that is interrupted by new labels does not hide them from the next one."""
-    state, done = sm.ConfusionMatrix(), threading.Event()
-
-    def read() -> None:
-        while not done.is_set():
-            state.labels  # noqa: B018
-
-    def count() -> None:
-        for i in range(3_000):
-            state.update((i, "x"), (i, "y"))
-        done.set()
-
-    run(count, read, read)
-
-    assert state.k == len(state.labels) == 6_000
-    assert state.true_totals.sum() == 3_000
+    while_counting(lambda: run(count, count), read)
+    assert state.n == 4 * len(LABELS)
+    assert seen.count(state.n) >= 2  # each thread has read the last moment
+    assert len(state.state.labels) == 900
 
 
 def test_labels_may_come_and_go_in_several_threads() -> None:
-    """Updates and reverts of many labels from several threads leave nothing behind."""
-    state = sm.ConfusionMatrix()
+    """Labels that come while labels are sorted are not forgotten; those that are all reverted leave nothing."""
+    state, growing = sm.ConfusionMatrix(), sm.ConfusionMatrix()
 
-    def window(name: str) -> Callable[[], None]:
-        def task() -> None:
-            for i in range(5_000):
+    def window(name: str) -> None:
+        for i in range(5_010):
+            if i < 5_000:
                 state.update(f"{name} {i}", name)
-                if i >= 10:
-                    state.revert(f"{name} {i - 10}", name)
-            for i in range(4_990, 5_000):
-                state.revert(f"{name} {i}", name)
+            if i >= 10:
+                state.revert(f"{name} {i - 10}", name)
 
-        return task
+    def grow() -> None:
+        for i in range(3_000):
+            growing.update((i, "x"), (i, "y"))
 
-    run(*(window(name) for name in "abc"))
-
+    run(*(lambda name=name: window(name) for name in NAMES))
+    while_counting(grow, lambda: growing.labels)
     assert state == sm.ConfusionMatrix()
-
-
-def test_shards_of_threads_merge() -> None:
-    """The way to use many threads: one state each, then a merge."""
-    shards = [sm.ConfusionMatrix() for _ in range(4)]
-    whole = sm.ConfusionMatrix()
-    run(*(batches(shard, 10) for shard in shards))
-    batches(whole, 40)()
-
-    assert sm.merge(shards) == whole
-
-
-@pytest.mark.parametrize(("make", "reverts"), [(RankSketch, True), (lambda: RankSketch(64, 16, pairs=False), False)])
-def test_no_score_is_lost(make: Any, reverts: bool) -> None:
-    """What several threads count in a rank sketch, take back, merge, copy and read gives the bytes of one thread."""
-    state, part, done = make(), make(), threading.Event()
-    rng = np.random.default_rng(1)
-    truth, table = rng.integers(0, 3, 1000), np.round(rng.random((1000, 3)), 2)
-    part.update_many(truth, table[::-1], classes=range(3))
-
-    def one_by_one(into: Any, w: Any) -> None:
-        for t, row in zip(truth.tolist(), table.tolist(), strict=True):
-            into.update(t, {0: row[0], 1: row[1], f"new {t}": row[2]}, w)
-            if reverts:
-                into.update(t, {2: 0.125, "gone": row[0]})
-                into.revert(t, {2: 0.125, "gone": row[0]})
-
-    def batches(into: Any) -> None:
-        for some in np.array_split(np.arange(1000), 25):
-            into.update_many(truth[some], table[some], classes=range(3))
-            into.merge(part)
-
-    def read() -> None:
-        while not done.is_set():
-            twin, column = RankSketch.from_bytes(state.to_bytes()), state.column(1)
-            assert twin.weight == sum(twin.column(label).weight(1) for label in twin.labels)
-            assert (column.counts.sum(axis=0) <= column.totals).all()
-            assert (np.diff(column.cells.astype(object)) > 0).all()
-
-    def count() -> None:
-        try:
-            run(lambda: one_by_one(state, 1), lambda: one_by_one(state, Fraction(1, 2)), lambda: batches(state))
-        finally:
-            done.set()
-
-    run(count, read)
-    whole = make()
-    one_by_one(whole, 1)
-    one_by_one(whole, 0.5)
-    batches(whole)
-
-    assert state == whole
-    assert state.n == 3_000 + 25 * 1000
-
-
-def test_no_loss_is_lost() -> None:
-    """What several threads add to sums of losses gives the bytes of one thread."""
-    state, done = sm.ProbabilityLosses(classes=("a", "b", "c")), threading.Event()
-    table = np.random.default_rng(2).dirichlet(np.ones(3), 500)
-    truth = ["a", "b", "c", "none", "a"] * 100
-
-    def one_by_one(into: Any, w: Any) -> None:
-        for t, row in zip(truth * 8, table.tolist() * 8, strict=True):
-            into.update(t, row, w)
-            into.update(t, None)
-            into.update(t, {t: 0.5}, w)
-            into.revert(t, {t: 0.5}, w)
-
-    def batches(into: Any) -> None:
-        for _ in range(40):
-            into.update_many(truth, table)
-
-    def read() -> None:
-        while not done.is_set():
-            twin = sm.from_bytes(state.to_bytes())
-            assert sum(twin.rank_units) == twin.weight_units
-            state.snapshot().to_dict()
-
-    def count() -> None:
-        try:
-            run(lambda: one_by_one(state, 1), lambda: one_by_one(state, Fraction(1, 2)), lambda: batches(state))
-        finally:
-            done.set()
-
-    run(count, read)
-    whole = sm.ProbabilityLosses(classes=("a", "b", "c"))
-    one_by_one(whole, 1)
-    one_by_one(whole, 0.5)
-    batches(whole)
-
-    assert state == whole
-    assert state.abstained == 8_000
+    assert growing.k == len(growing.labels) == 6_000
+    assert growing.true_totals.sum() == 3_000
