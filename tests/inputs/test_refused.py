@@ -3,82 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from support.input_states import LABELS, SCORED, SETS, beside
 from support.refusals import all_refused, refused
 
 import stream_metrics as sm
 
 Call = tuple[Callable[[], Any], type[Exception], str]
-WIDE = np.arange(65)  # more classes than pairs are kept of
+AB = ["a", "b"]
 
 # A state, the columns, the type of the error, and its text, or its argument, position and value.
 REFUSED: list[tuple[Callable[[], Any], dict[str, Any], type[Exception], Any]] = [
-    (
-        sm.HandTillAUC,
-        {"y_true": WIDE, "scores": np.zeros((65, 2)), "classes": [0, 1]},
-        sm.ScoreError,
-        "at most 64 classes for a metric that compares pairs of classes, but got 64 beyond them",
-    ),
-    (
-        sm.ConfusionMatrix,
-        {"y_true": sm.Categorical(np.array([0, 7], np.uint8), ["a", "b"]), "y_pred": ["a", "b"]},
-        sm.LabelError,
-        ("y_true", 1, 7),
-    ),
-    (
-        lambda: sm.MetricSet(scores=True, labels=["a", "b"]),
-        {"y_true": ["a"], "scores": np.array([[0.5, 0.5]]), "classes": ["a", "c"]},
-        sm.LabelError,
-        "the columns of `scores` to be of ['a', 'b'], but got ['a', 'c']",
-    ),
-    (
-        lambda: sm.ChangeDetector(0.2, arl=100),
-        {"x": [0, 1], "y_pred": [0, 1]},
-        ValueError,
-        "no `y_pred` for a detector of losses",
-    ),
-    (
-        lambda: sm.ChangeDetector(0.2, arl=100, of=sm.outcome("accuracy")),
-        {"x": ["a", "b"], "y_pred": ["a"]},
-        ValueError,
-        "as many predictions as truths, 2, but got 1",
-    ),
+    (sm.ConfusionMatrix, {"y_true": sm.Categorical(np.array([0, 7], np.uint8), AB), "y_pred": AB}, sm.LabelError,
+     ("y_true", 1, 7)),
+    (lambda: sm.MetricSet(scores=True, labels=AB),
+     {"y_true": ["a"], "scores": np.ones((1, 2)) / 2, "classes": ["a", "c"]}, sm.LabelError, "the columns of `scores` to be of ['a', 'b'], but got ['a', 'c']"),
+    (lambda: sm.ChangeDetector(0.2, arl=100), {"x": [0, 1], "y_pred": [0, 1]}, ValueError,
+     "no `y_pred` for a detector of losses"),
+    (lambda: sm.ChangeDetector(0.2, arl=100, of=sm.outcome("accuracy")), {"x": AB, "y_pred": ["a"]}, ValueError,
+     "as many predictions as truths, 2, but got 1"),
     (lambda: sm.ChangeDetector(0.2, arl=100), {"x": [0, 1, 1.5]}, ValueError, "1.5 at position 2"),
-    (
-        lambda: sm.Comparison(scores=True),
-        {"y_true": [True, False], "pred_a": [0.5, 0.5], "pred_b": [0.5]},
-        sm.ScoreError,
-        ("pred_b", None, 1),
-    ),
-    (
-        sm.MetricSet,
-        {"y_true": ["a", "b"], "y_pred": ["a", "b"], "unit": ["u"]},
-        sm.LabelError,
-        "`unit` to have as many rows as `y_true`, 2, but got 1",
-    ),
-    (
-        sm.Comparison,
-        {"y_true": ["a", "b"], "pred_a": ["a", "b"], "pred_b": ["a", "b"], "unit": ["u"]},
-        sm.LabelError,
-        ("unit", None, 1),
-    ),
-    (
-        lambda: sm.ProbabilityLosses("a"),
-        {"y_true": ["a", "b", 3], "scores": np.array([0.5, 0.5, 0.5])},
-        sm.LabelError,
-        ("y_true", 2, 3),
-    ),
-    (
-        lambda: sm.Comparison(labels=["a", "b"]),
-        {"y_true": ["a", "b"], "pred_a": ["a", "z"], "pred_b": ["a", "b"]},
-        sm.LabelError,
-        ("pred_a", 1, "z"),
-    ),
+    (lambda: sm.Comparison(scores=True), {"y_true": [True, False], "pred_a": [0.5, 0.5], "pred_b": [0.5]},
+     sm.ScoreError, ("pred_b", None, 1)),
+    (sm.MetricSet, {"y_true": AB, "y_pred": AB, "unit": ["u"]}, sm.LabelError,
+     "`unit` to have as many rows as `y_true`, 2, but got 1"),
+    (sm.Comparison, {"y_true": AB, "pred_a": AB, "pred_b": AB, "unit": ["u"]}, sm.LabelError, ("unit", None, 1)),
+    (lambda: sm.ProbabilityLosses("a"), {"y_true": ["a", "b", 3], "scores": np.array([0.5] * 3)}, sm.LabelError,
+     ("y_true", 2, 3)),
+    (lambda: sm.Comparison(labels=AB), {"y_true": AB, "pred_a": ["a", "z"], "pred_b": AB}, sm.LabelError,
+     ("pred_a", 1, "z")),
     (sm.ConfusionMatrix, {"y_true": [[10**5000]], "y_pred": ["a"]}, sm.LabelError, "`y_true` at position 0"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.quick
@@ -99,40 +58,31 @@ def test_nothing_is_counted() -> None:
 @pytest.mark.quick
 def test_sets_and_mappings_are_no_columns() -> None:
     """Which of their items belongs to which row is not said, in every argument that is a column."""
-    y, p, s, w = ["a", "b"], ["a", "a"], [0.25, 0.75], [1, 2]
-    labels = (sm.ConfusionMatrix, sm.MetricSet, sm.MacroF1, lambda: sm.Rolling(sm.MetricSet(), 5))
-    with_scores = (lambda: sm.MetricSet(scores=True), lambda: sm.Rolling(sm.MetricSet(scores=True), 5))
-    several = (sm.RankSketch, sm.ProbabilityLosses, sm.ROCAUC, sm.LogLoss, lambda: sm.Fading(sm.ROCAUC(), 4))
-    calls: list[tuple[Callable[[], Any], dict[str, Any]]] = []
-    for bad in ({"a", "b"}, frozenset("ab"), {"a": 1, "b": 2}, {"a": 1, "b": 2}.keys(), {"a": 1, "b": 2}.items()):
-        numbers = {0.25, 0.75} if isinstance(bad, set) else {0.25: 0.5, 0.75: 0.5}
-        for make in labels:
-            for columns in ((bad, p, None), (y, bad, None), (y, p, bad), ({1, 2}, p, None), (y, p, {1, 2})):
-                calls.append((make, dict(zip(("y_true", "y_pred", "w"), columns, strict=True))))
-        for make in with_scores:
-            for columns in ((bad, None, w, s), (y, bad, w, s), (y, None, bad, s), (y, None, w, bad), (y, bad, w, None)):
-                calls.append((make, dict(zip(("y_true", "y_pred", "w", "scores"), columns, strict=True))))
-        for make in (*with_scores, *several):
-            calls.append((make, {"y_true": [True, False], "y_pred": numbers}))
-            calls.append((make, {"y_true": [True, False], "y_pred": s, "w": {1: 1, 2: 1}}))
-        for scores in (False, True):
-            make = lambda scores=scores: sm.Comparison(scores=scores)  # noqa: E731
-            calls.append((make, {"y_true": [True, False], "pred_a": bad, "pred_b": s}))
-            calls.append((make, {"y_true": [True, False], "pred_a": s, "pred_b": s, "unit": bad}))
-        calls.append((sm.MetricSet, {"y_true": y, "y_pred": p, "unit": bad}))
-        calls.append((lambda: sm.ByGroup(sm.MetricSet()), {"y_true": y, "y_pred": p, "group": bad}))
-        calls.append((lambda: sm.TimeWindow(sm.MetricSet(), 60), {"y_true": y, "y_pred": p, "t": bad}))
-        refused(lambda: sm.evaluate(bad, y), sm.LabelError, "`y_true` to be a column")  # noqa: B023
-        refused(lambda: sm.evaluate(y, bad), sm.LabelError, "`y_pred` to be a column")  # noqa: B023
+    good: list[tuple[dict[str, Callable[[], Any]], dict[str, Any]]] = [
+        (LABELS, {"y_true": AB, "y_pred": AB, "w": [1, 2]}),
+        (SCORED, {"y_true": [True, False], "y_pred": [0.25, 0.75], "w": [1, 2]}),
+        (SETS, {"y_true": [True, False], "scores": [0.25, 0.75], "w": [1, 2]}),
+        ({"units": sm.MetricSet}, {"y_true": AB, "y_pred": AB, "unit": [1, 2]}),
+        ({"models": sm.Comparison}, {"y_true": AB, "pred_a": AB, "pred_b": AB, "unit": [1, 2]}),
+        ({"models": lambda: sm.Comparison(scores=True)}, {"y_true": [1, 0], "pred_a": [0.5, 1], "pred_b": [0.5, 1]}),
+        ({"groups": lambda: sm.ByGroup(sm.MetricSet())}, {"y_true": AB, "y_pred": AB, "group": AB}),
+        ({"times": lambda: sm.TimeWindow(sm.MetricSet(), 60)}, {"y_true": AB, "y_pred": AB, "t": [1, 2]}),
+    ]
     failures = []
-    for make, given in calls:
-        state = make()
-        try:
-            state.update_many(**given)
-            failures.append((state, given))
-        except sm.StreamMetricsError as error:
-            if "to be a column" not in str(error) or state != make():
-                failures.append((state, given, error))
+    numbers = {0.25: 0.5, 0.75: 0.5}
+    for bad in ({"a", "b"}, frozenset("ab"), {1, 2}, {"a": 1, "b": 2}, numbers, numbers.keys(), numbers.items()):
+        for makes, columns in good:
+            for (name, make), argument in product(makes.items(), columns):
+                state = make()
+                before = state.to_bytes()
+                try:
+                    state.update_many(**beside(state, range(2)) | columns | {argument: bad})
+                    failures.append((name, argument, bad))
+                except sm.StreamMetricsError as error:
+                    if "to be a column" not in str(error) or state.to_bytes() != before:
+                        failures.append((name, argument, bad, error))
+        for arguments in ((bad, AB), (AB, bad)):
+            refused(lambda: sm.evaluate(*arguments), sm.LabelError, "to be a column")  # noqa: B023
 
     assert not failures
 
