@@ -1,152 +1,111 @@
-"""Windows, groups and aggregates of states that count the same merge regardless of their views."""
+"""Containers of states that count or show different things merge, in any order, and change their options."""
 
 from __future__ import annotations
 
-import functools
 import itertools
+import pickle
+from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.refusals import all_refused, refused
 
 import stream_metrics as sm
-from stream_metrics.containers.inner import merge_unordered
-from stream_metrics.errors import OptionError
 
 SOFT = [("a", {"a": 0.9, "b": 0.1}), ("b", {"a": 0.4, "b": 0.5}), ("b", None), ("b", "a"), ("a", {"b": 1.0})] * 2
 OLD: dict[str, Any] = {"metrics": ["accuracy"], "labels": ["a", "b"]}
 NEW: dict[str, Any] = {"metrics": ["accuracy", "macro_f1"], "labels": ["b", "a"], "zero_division": 1.0}
-CONTAINERS: dict[str, Any] = {
-    "groups": lambda state: sm.ByGroup(state),
+CONTAINERS: dict[str, Callable[[Any], Any]] = {
+    "groups": sm.ByGroup,
     "few groups": lambda state: sm.ByGroup(state, 2),
     "window": lambda state: sm.TimeWindow(state, 60, 6),
     "fading": lambda state: sm.Fading(state, "20s"),
-    "fading by count": lambda state: sm.ByGroup(sm.Fading(state, 8)),
+    "fading by count in groups": lambda state: sm.ByGroup(sm.Fading(state, 8)),
     "groups of windows": lambda state: sm.ByGroup(sm.TimeWindow(state, 60, 6)),
 }
 
 
-LIKE = [lambda options, make=make: fed(make(sm.MetricSet(**options))) for make in CONTAINERS.values()]
-
-
-def fed(container: Any, rows: list[Any] = SOFT, first: int = 0) -> Any:
+def fed(container: Any, rows: Any = tuple(SOFT), first: int = 0) -> Any:
     """Return a container after some samples, one every four seconds, in five groups."""
-    names = {each.KIND for each in sm.containers.inner.walk_inner(container)}
-    for at, (truth, predicted) in enumerate(rows, first):
-        group = {"group": f"g{at % 5}"} if "groups" in names else {}
-        time = {"t": 4 * at} if "timed" in names or getattr(container, "half_life", 0) == "20s" else {}
-        container.update(truth, predicted, **group, **time)
+    kinds, inside = [], container
+    while inside is not None:
+        kinds.append(inside)
+        inside = getattr(inside, "inner", None)
+    grouped = any(isinstance(each, sm.ByGroup) for each in kinds)
+    timed = any(isinstance(each, sm.TimeWindow) or getattr(each, "half_life", 0) == "20s" for each in kinds)
+    for at, row in enumerate(rows, first):
+        container.update(*row, **({"group": f"g{at % 5}"} if grouped else {}), **({"t": 4 * at} if timed else {}))
     return container
 
 
-@pytest.mark.parametrize("container", CONTAINERS)
-def test_what_only_the_other_shard_has_is_shown_as_by_this_one(container: str) -> None:
-    """Groups, panes and stretches that came with the other shard have the options of the left one, also in bytes."""
-    make = CONTAINERS[container]
-    old, new = fed(make(sm.MetricSet(**OLD)), SOFT[:3]), fed(make(sm.MetricSet(**NEW)), SOFT[3:], 3)
-    for left, right, options in ((old, new, OLD), (new, old, NEW)):
-        total = left + right
-        assert sm.from_bytes(total.to_bytes()) == total
-        assert total.n == left.n + right.n
-        *_, inside = sm.containers.inner.walk_inner(total)
-        assert inside == sm.MetricSet(**options)
-        states = [total.state(group) for group in total.groups] if hasattr(total, "groups") else [total.merged()]
-        assert {state.labels for state in states if hasattr(state, "labels")} <= {tuple(options["labels"])}
-    if container != "fading by count":  # which depends on how the stream was split
-        assert (old + new).reconfigured(**{"zero_division": None} | NEW) == fed(make(sm.MetricSet(**NEW)))
-
-
-@pytest.mark.parametrize("container", CONTAINERS)
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_other_options_reach_every_state_inside(name: str) -> None:
+    """The container is what one over a set with these options would have counted; the old one stays."""
+    make = CONTAINERS[name]
+    for before, after in (
         (OLD, NEW),
         ({"scores": True, "buckets": 64}, {"scores": True, "buckets": 4, "sample": 2, "pairs": False}),
         ({"labels": ["a", "b"]}, {"labels": ["c", "b", "a"]}),
         ({}, {"labels": ["a", "b"], "zero_division": 1.0}),
-    ],
-    ids=["view", "sketches", "wider", "fixed"],
-)
-def test_other_options_reach_every_state_inside(container: str, before: dict[str, Any], after: dict[str, Any]) -> None:
-    """The container is what one over a set with these options would have counted; the old one stays."""
-    make = CONTAINERS[container]
-    state = fed(make(sm.MetricSet(**before)))
-    unchanged = state.to_bytes()
-    again = state.reconfigured(**after)
-
-    assert again.to_bytes() == fed(make(sm.MetricSet(**after))).to_bytes()
-    assert fed(again, first=len(SOFT)) == fed(fed(make(sm.MetricSet(**after))), first=len(SOFT))
-    assert state.to_bytes() == unchanged
-
-
-@pytest.mark.parametrize("container", CONTAINERS)
-def test_scores_are_dropped_on_request(container: str) -> None:
-    """In windows and groups; not where they fade, as labels alone fade in other stretches of time."""
-    make = CONTAINERS[container]
-    scored, labels = fed(make(sm.MetricSet(scores=True))), fed(make(sm.MetricSet()))
-    with pytest.raises(sm.MergeError, match=r"reconfigured\(scores=False\)"):
-        labels.merge(scored)
-    if "fading" in container:
-        with pytest.raises(OptionError, match=r"`scores` to stay, but labels alone fade in other stretches"):
-            scored.reconfigured(scores=False)
-    else:
-        assert scored.reconfigured(scores=False) == labels
-        assert (labels + scored.reconfigured(scores=False)).n == 2 * labels.n
-    with pytest.raises(OptionError, match=r"`scores`"):
-        labels.reconfigured(scores=True)
-
-
-def test_labels_become_other_inside_a_window() -> None:
-    """Groups have an option of that name themselves, the name of the groups that are not kept apart."""
-    after: dict[str, Any] = {"labels": ["a"], "other": "z"}
-    window, groups = fed(sm.TimeWindow(sm.MetricSet(), 60, 6)), fed(sm.ByGroup(sm.MetricSet(), 2))
-    assert window.reconfigured(**after) == fed(sm.TimeWindow(sm.MetricSet(**after), 60, 6))
-    assert groups.reconfigured(other="z") == fed(sm.ByGroup(sm.MetricSet(), 2, other="z"))
-
-
-@pytest.mark.parametrize(
-    ("state", "options", "message"),
-    [
-        (sm.TimeWindow(sm.MCC(), 60, 6), {"period": 30}, "`period` to stay"),
-        (sm.TimeWindow(sm.MCC(), 60, 6), {"lateness": 30}, "`lateness` to stay"),
-        (sm.Fading(sm.MCC(), 60), {"half_life": 30}, "`half_life` to stay"),
-    ],
-)
-def test_lengths_of_time_stay(state: Any, options: dict[str, Any], message: str) -> None:
-    """What they decided is over."""
-    with pytest.raises(OptionError, match=message):
-        state.reconfigured(**options)
-
-
-def test_groups_are_folded_on_request() -> None:
-    """Fewer are what a state that kept so few has counted; more follow only where none was folded."""
-    all_groups, few = fed(sm.ByGroup(sm.MetricSet())), fed(sm.ByGroup(sm.MetricSet(), 2, other="rest"))
-    with pytest.raises(
-        sm.MergeError, match=r"`max_groups` .* nothing in one and 2 .*; reconfigured\(max_groups=\.\.\.\)"
+        ({}, {"labels": ["a"], "other": "z"} if name == "window" else {}),  # groups have an `other` of their own
     ):
-        all_groups.merge(few)
-    assert all_groups.reconfigured(max_groups=2, other="rest") == few
-    assert fed(sm.ByGroup(sm.MetricSet(), 3)).reconfigured(max_groups=2, other="rest") == few
+        state, expected = fed(make(sm.MetricSet(**before))), fed(make(sm.MetricSet(**after)))
+        unchanged, again = state.to_bytes(), state.reconfigured(**after)
+        assert again.to_bytes() == expected.to_bytes()
+        assert fed(again, first=len(SOFT)) == fed(expected, first=len(SOFT))
+        assert state.to_bytes() == unchanged
+
+
+def test_scores_are_dropped_on_request() -> None:
+    """In windows and groups; not where they fade, as labels alone fade in other stretches of time."""
+    for name, make in CONTAINERS.items():
+        scored, labels = fed(make(sm.MetricSet(scores=True))), fed(make(sm.MetricSet()))
+        refused(lambda: labels.merge(scored), sm.MergeError, "reconfigured(scores=False)")  # noqa: B023
+        refused(lambda: labels.reconfigured(scores=True), sm.OptionError, "scores")  # noqa: B023
+        if "fading" in name:
+            refused(lambda: scored.reconfigured(scores=False), sm.OptionError, "scores")  # noqa: B023
+        else:
+            assert scored.reconfigured(scores=False) == labels
+            assert (labels + scored.reconfigured(scores=False)).n == 2 * labels.n
+
+
+def test_options_of_the_container_itself() -> None:
+    """Lengths of time stay; fewer groups can be kept apart, and more where none was folded."""
+    window, all_groups, few = sm.TimeWindow(sm.MCC(), 60, 6), *(fed(sm.ByGroup(sm.MetricSet(), m)) for m in (None, 2))
+    rest = fed(sm.ByGroup(sm.MetricSet(), 2, other="rest"))
+    all_refused([
+        *((lambda x=x: window.reconfigured(**{x: 30}), sm.OptionError, x) for x in ("period", "panes", "lateness")),
+        (lambda: sm.Fading(sm.MCC(), 60).reconfigured(half_life=30), sm.OptionError, "half_life"),
+        (lambda: all_groups.merge(few), sm.MergeError, "max_groups"),
+        (lambda: all_groups.merge(few), sm.MergeError, "nothing in one and 2 in the other; reconfigured(max_groups="),
+        (lambda: few.reconfigured(max_groups=3), sm.OptionError, "max_groups"),
+        (lambda: few.reconfigured(max_groups=None), sm.OptionError, "some groups are folded already"),
+    ])  # fmt: skip
+    assert all_groups.reconfigured(max_groups=2, other="rest") == rest
+    assert fed(sm.ByGroup(sm.MetricSet(), 3)).reconfigured(max_groups=2, other="rest") == rest
     assert fed(sm.ByGroup(sm.MetricSet(), 5)).reconfigured(max_groups=None) == all_groups
-    with pytest.raises(OptionError, match=r"`max_groups` .* 3 in place of 2: some groups are folded already"):
-        few.reconfigured(max_groups=3)
-    assert (fed(sm.ByGroup(sm.MetricSet(), 2)) + few).other == "other"
+    assert few.reconfigured(other="rest") == rest
+    assert (few + rest).other == "other"
 
 
 def test_a_rolling_window_counts_its_samples_again() -> None:
     """With another view, a wider set of labels, or fewer samples; it does not read them in another way."""
-    window = sm.Rolling(sm.MetricSet(labels=["a", "b"]), 6)
-    fed(window)
-    assert window.reconfigured(**NEW) == fed(sm.Rolling(sm.MetricSet(**NEW), 6))
-    assert window.reconfigured(labels=["a", "b", "c"], window=4) == fed(
-        sm.Rolling(sm.MetricSet(labels=["a", "b", "c"]), 4)
-    )
-    with pytest.raises(OptionError, match=r"`window` .* 7 in place of 6: older samples were forgotten"):
-        window.reconfigured(window=7)
+
+    def window(length: int = 6, **options: Any) -> Any:
+        return sm.Rolling(sm.MetricSet(**options), length)
+
+    narrow, wide = fed(window(labels=["a", "b"])), {"labels": ["a", "b", "c"]}
+    assert narrow.reconfigured(**NEW) == fed(window(**NEW))
+    assert narrow.reconfigured(**wide, window=4) == fed(window(4, **wide))
     assert sm.Rolling(sm.MCC(), 6).reconfigured(window=7) == sm.Rolling(sm.MCC(), 7)
-    with pytest.raises(OptionError, match=r"`inner` .* samples in the window"):
-        window.reconfigured(scores=True)
-    scored = fed(sm.Rolling(sm.MetricSet(scores=True), 6))
-    assert scored.reconfigured(pairs=False) == fed(sm.Rolling(sm.MetricSet(scores=True, pairs=False), 6))
+    assert fed(window(scores=True)).reconfigured(pairs=False) == fed(window(scores=True, pairs=False))
+    all_refused([
+        (lambda: narrow.reconfigured(window=7), sm.OptionError, "window"),
+        (lambda: narrow.reconfigured(scores=True), sm.OptionError, "inner"),
+    ])  # fmt: skip
     area = sm.Rolling(sm.ROCAUC(), 5)
     area.update_many([1, 0, 1], [0.4, 0.2, 0.1])
     assert area.reconfigured(zero_division=0.0).get() == area.get() == 0.5
@@ -154,10 +113,7 @@ def test_a_rolling_window_counts_its_samples_again() -> None:
 
 def counted(options: dict[str, Any], *pairs: tuple[str, str]) -> sm.MetricSet:
     """Return a set after some samples."""
-    state = sm.MetricSet(**options)
-    for pair in pairs:
-        state.update(*pair)
-    return state
+    return fed(sm.MetricSet(**options), pairs)
 
 
 def test_an_aggregate_goes_on_through_a_deploy() -> None:
@@ -168,17 +124,17 @@ def test_an_aggregate_goes_on_through_a_deploy() -> None:
         "w3": counted(OLD, ("a", "a")),
         "w4": counted(NEW, ("b", "a")),
     }
-    totals = set()
+    expected, totals = counted(NEW, ("a", "b"), ("b", "b"), ("a", "a"), ("a", "a"), ("b", "a")), set()
     for order in itertools.permutations(states):
         aggregate = sm.Aggregate()
-        for name in order:
-            assert aggregate.put(name, states[name], sequence=1)
-        total = aggregate.total()
-        assert total.metrics == ("accuracy", "macro_f1")
-        assert sm.from_bytes(aggregate.to_bytes()).total() == total
-        totals.add((total.to_bytes(), aggregate.to_bytes()))
+        assert all(aggregate.put(name, states[name], sequence=1) for name in order)
+        assert aggregate.total() == sm.from_bytes(aggregate.to_bytes()).total() == expected
+        totals.add(aggregate.to_bytes())
     assert len(totals) == 1
-    assert total == counted(NEW, ("a", "b"), ("b", "b"), ("a", "a"), ("a", "a"), ("b", "a"))
+    halves = sm.Aggregate(), sm.Aggregate()
+    for at, (name, state) in enumerate(states.items()):
+        halves[at % 2].put(name, state, 1)
+    assert (halves[0] + halves[1]).total() == (halves[1] + halves[0]).total() == expected
 
     grouped = sm.Aggregate()
     for name in ("w3", "w2", "w10"):
@@ -187,37 +143,27 @@ def test_an_aggregate_goes_on_through_a_deploy() -> None:
         grouped.put(name, groups, 1)
     assert (grouped.total().inner.metrics, grouped.total().other) == (("accuracy", "macro_f1"), "w10")
 
-    halves = sm.Aggregate(), sm.Aggregate()
-    for at, (name, state) in enumerate(states.items()):
-        halves[at % 2].put(name, state, 1)
-    assert (halves[0] + halves[1]).total() == (halves[1] + halves[0]).total() == total
 
-
-@pytest.mark.parametrize("make", [lambda options: counted(options, ("a", "b")), *LIKE], ids=["set", *CONTAINERS])
-def test_states_can_merge_in_any_order_to_the_same_bytes(make: Any) -> None:
-    """Merges without an order take the view of one of the states, always the same one."""
+@pytest.mark.parametrize("name", ["set", *CONTAINERS])
+def test_retired_workers_have_the_same_bytes_in_any_order(name: str) -> None:
+    """What retired workers of several versions show is what one of them does, always the same; a live one decides."""
+    make = CONTAINERS.get(name, lambda state: state)
     options = [OLD, NEW, {"labels": ["a", "b"]}, {**OLD, "zero_division": 0.0}]
-    totals = set()
-    for order in itertools.permutations(options):
-        a, b, c, d = (make(each) for each in order)
-        left = functools.reduce(merge_unordered, (a.copy(), b.copy(), c.copy(), d.copy()))
-        totals |= {left.to_bytes(), merge_unordered(merge_unordered(a, b), merge_unordered(c, d)).to_bytes()}
-    assert len(totals) == 1
-
-
-def test_retired_workers_of_two_versions_have_the_same_bytes_in_any_order() -> None:
-    """What the base shows does not depend on who was retired first; a worker that lives decides again."""
+    states = [fed(make(sm.MetricSet(**each)), [("a", "b"), ("b", "b")]) for each in options]
     written = set()
-    for names in (["w1", "w2"], ["w2", "w1"]):
+    for order in itertools.permutations(range(len(states))):
         aggregate = sm.Aggregate()
-        aggregate.put("w1", counted(OLD, ("a", "b")), 1)
-        aggregate.put("w2", counted(NEW, ("b", "b")), 1)
-        for name in names:
-            aggregate.retire(name)
+        for at, state in enumerate(states):
+            aggregate.put(at, state, 1)
+        for at in order:
+            aggregate.retire(at)
         written.add((aggregate.to_bytes(), aggregate.total().to_bytes()))
-        aggregate.put("w3", counted(OLD, ("a", "a")), 1)
-        assert aggregate.total() == counted(OLD, ("a", "b"), ("b", "b"), ("a", "a"))
     assert len(written) == 1
+    aggregate.put("w", states[0], 1)
+    inside = aggregate.total().reconfigured()
+    while hasattr(inside, "inner"):
+        inside = inside.inner
+    assert (inside.metrics, inside.labels, inside.zero_division) == (("accuracy",), ("a", "b"), None)
 
 
 def test_a_worker_that_counts_something_else_is_refused() -> None:
@@ -225,7 +171,89 @@ def test_a_worker_that_counts_something_else_is_refused() -> None:
     aggregate, scored = sm.Aggregate(), sm.MetricSet(scores=True)
     aggregate.put("old", counted({}, ("a", "b")), 1)
     scored.update("a", {"a": 1.0})
-    with pytest.raises(sm.MergeError, match=r"reconfigured\(scores=False\)"):
-        aggregate.put("new", scored, 1)
+    refused(lambda: aggregate.put("new", scored, 1), sm.MergeError, "reconfigured(scores=False)")
     assert aggregate.put("new", scored.reconfigured(scores=False), 1)
     assert aggregate.n == 2
+
+
+SCORES = ({"a": 0.7, "b": 0.2, "c": 0.1}, {"a": 0.25, "b": 0.5, "c": 0.25}, {"a": 0.125, "b": 0.125, "c": 0.75})
+METRICS = (["accuracy"], ["accuracy", "roc_auc_ovr"], ["roc_auc_ovo", "accuracy"], ["log_loss", "roc_auc_ovo"], None)
+AROUND = {"set": lambda state: state, "folded groups": lambda state: sm.ByGroup(state, 1)} | CONTAINERS
+rows = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(SCORES)), max_size=6)
+shards_of_rows = st.lists(st.tuples(st.sampled_from(METRICS), rows), min_size=2, max_size=4)
+
+
+@pytest.mark.parametrize("name", AROUND)
+@settings(max_examples=30)
+@given(shards=shards_of_rows, data=st.data())
+def test_any_tree_of_merges_has_the_bytes_of_one_process(name: str, shards: list[Any], data: st.DataObject) -> None:
+    """Shards with different metrics merge into what all of them count, as one process that counts only that would."""
+
+    def merged(states: Any) -> Any:
+        return reduce(lambda a, b: a.merge(b), states[1:], states[0].copy())
+
+    empty = [AROUND[name](sm.MetricSet(metrics, scores=True)) for metrics, _ in shards]
+    starts = itertools.accumulate((len(each) for _, each in shards), initial=0)
+    states = [fed(state.copy(), each, at) for state, (_, each), at in zip(empty, shards, starts, strict=False)]
+    split = data.draw(st.integers(1, len(states) - 1))
+    left, right = merged(states), reduce(lambda a, b: b.copy().merge(a), states[::-1])
+    halves, turned = merged(states[:split]).merge(merged(states[split:])), merged([states[0], *states[:0:-1]])
+
+    assert left.to_bytes() == right.to_bytes() == halves.to_bytes() == turned.to_bytes()
+    assert sm.from_bytes(left.to_bytes()).to_bytes() == left.to_bytes()
+    if "fading" not in name:  # whose sums depend on the stretch in which a process starts
+        assert left.to_bytes() == fed(merged(empty), [row for _, each in shards for row in each]).to_bytes()
+
+
+@settings(max_examples=60)
+@given(
+    shards=st.lists(st.tuples(st.sampled_from(METRICS), rows, st.integers(0, 6)), min_size=2, max_size=3),
+    after=st.sampled_from(SCORES),
+)
+def test_removed_samples_stay_removed(shards: list[Any], after: dict[str, float]) -> None:
+    """Coarse sketches count removed samples apart; a merge that drops a state has them."""
+    states, plain = [], sm.MetricSet(["accuracy"], scores=True, pairs=True, buckets=2, sample=1)
+    for metrics, samples, removed in shards:
+        state = fed(sm.MetricSet(metrics, scores=True, buckets=2, sample=1), samples)
+        for sample in samples[:removed]:
+            state.remove(*sample)
+        states.append(state)
+        fed(plain, samples[removed:])
+    left = reduce(lambda a, b: a.copy().merge(b), states)
+    right = reduce(lambda a, b: b.copy().merge(a), states[::-1])
+
+    assert left.to_bytes() == right.to_bytes() == sm.from_bytes(left.to_bytes()).to_bytes()
+    assert left.n == sum(max(0, len(samples) - removed) for _, samples, removed in shards)
+    area, exact = (fed(state, [("a", after)]).snapshot().estimate("roc_auc_ovr") for state in (left, plain))
+    assert area.kind == exact.kind == "undefined" or (area.low <= exact.high and exact.low <= area.high)
+
+
+def test_what_was_lost_is_named() -> None:
+    """Metrics that need more are left out with the reason; what is counted later does not bring them back."""
+    old, new = sm.MetricSet(["roc_auc_ovr"]), sm.MetricSet(["roc_auc_ovr", "roc_auc_ovo", "log_loss"])
+    for state in (old, new):
+        state.update_many(["a", "b", "c"], list(SCORES))
+    merged = new + old
+    merged.update("a", SCORES[0])
+    snapshot = merged.snapshot()
+
+    assert [*merged.get()] == [*snapshot] == ["roc_auc_ovr"]
+    assert snapshot.omitted.keys() == {"roc_auc_ovo", "log_loss"}
+    assert pickle.loads(pickle.dumps(snapshot)).omitted == snapshot.omitted
+    assert "Left out" in str(snapshot)
+    refused(lambda: snapshot["roc_auc_ovo"], ValueError, "'roc_auc_ovo', but they were not counted")
+    assert (old + new).score_states == merged.score_states == ("ranks",)
+    assert new.score_states == ("ranks", "pairs", "losses")
+
+
+def test_the_total_of_workers_counts_more_once_all_do() -> None:
+    """In a rolling deploy workers start to count pairs of classes one after the other."""
+    total = sm.Aggregate()
+    workers = [sm.MetricSet(["accuracy"], scores=True), sm.MetricSet(["accuracy", "roc_auc_ovo"], scores=True)]
+    for name, state in enumerate(workers):
+        state.update_many(["a", "b", "c"], list(SCORES))
+        total.put(name, state, 1)
+
+    assert total.total().score_states == workers[0].score_states
+    total.put(0, workers[1], 2)
+    assert total.total() == workers[1] + workers[1]
