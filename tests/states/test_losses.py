@@ -1,4 +1,4 @@
-"""Sums of losses: terms, forms of scores, ranks, errors, bytes."""
+"""Sums of losses and of their squares: terms, forms of scores, ranks, weights, bytes, and what is refused."""
 
 from __future__ import annotations
 
@@ -6,32 +6,41 @@ import math
 import random
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import state_checks
+from support.changed_bytes import bytes_of, content_of
+from support.refusals import refused
+from support.state_checks import check_refused
 
-from stream_metrics.errors import WeightError
-from stream_metrics.states.losses import ProbabilityLosses
-from stream_metrics.wire import from_bytes
+import stream_metrics as sm
+from stream_metrics import ProbabilityLosses
 
-CLASSES = ["cat", "dog", "bird", "cow"]
+GOLDEN = Path(__file__).parents[1] / "golden"
 CERTAIN_MISS = 52 * math.log(2)
+CLASSES = ("a", "b", "c")
+UNIT = Fraction(1, 2**104)
+HALF = {"a": 0.5, "b": 0.5}
+rows = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0])), min_size=3, max_size=3)
+SAMPLES = st.lists(
+    st.tuples(st.sampled_from(CLASSES), st.one_of(st.none(), rows), st.sampled_from([1, 1, 1, 1.0, 2, 0.5, 0])),
+    max_size=12,
+)
 
 
 def fed(*samples: tuple[Any, ...], **options: Any) -> ProbabilityLosses:
     """Return a state that has counted the samples one by one."""
-    state = ProbabilityLosses(**options)
-    for sample in samples:
-        state.update(*sample)
-    return state
+    return state_checks.fed(ProbabilityLosses(**options), samples)
 
 
-def drawn(n: int, k: int, seed: int = 1) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def drawn(n: int, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Return true columns and probabilities, some of them tied, zero or one."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(1)
     rows = rng.dirichlet(np.full(k, 0.3), n)
     rows[::7] = np.round(rows[::7], 1)
     rows[::11] = 0.0
@@ -47,177 +56,264 @@ def test_logarithm_is_within_one_ulp() -> None:
     for p in draw:
         with localcontext(prec=40):
             exact = -Decimal(p).ln()
-            found = Decimal(fed((True, p)).log_loss_units) / 2**104
+            loss = Decimal(fed((True, p)).log_loss_units) / 2**104
+        assert abs(loss - exact) <= Decimal(math.ulp(float(exact)))
 
-        assert abs(found - exact) <= Decimal(math.ulp(float(exact)))
 
-
+@pytest.mark.quick
 def test_terms_by_hand() -> None:
-    """One sample: -ln .5; (.5 - 1)^2 + .25^2 + .25^2; .5 / sqrt(.375); rank 1."""
+    """Log, Brier and spherical loss of single samples; a true class without a score has probability 0."""
     values = fed(("a", {"a": 0.5, "b": 0.25, "c": 0.25})).snapshot()
-
     assert values["log_loss"] == math.log(2)
     assert values["brier_score"] == 0.375
     assert values["spherical_score"] == pytest.approx(0.5 / math.sqrt(0.375), rel=1e-15)
     assert values.value("top_k_accuracy", k=1) == 1.0
 
-
-def test_missing_true_class_is_probability_zero() -> None:
-    """A true class without a score costs -ln 2^-52, 1 more than the squares, and ranks after all listed classes."""
-    state = fed(("a", {"b": 0.5, "c": 0.5, "d": 0.0}))
-    values = state.snapshot()
-
+    missing = fed(("a", {"b": 0.5, "c": 0.5, "d": 0.0}))
+    values = missing.snapshot()
     assert values["log_loss"] == pytest.approx(CERTAIN_MISS, rel=1e-15)
     assert values["brier_score"] == 1.5
     assert values["spherical_score"] == 0.0
-    assert [units >> 64 for units in state.rank_units[:5]] == [0, 0, 0, 1, 0]
+    assert [units >> 64 for units in missing.rank_units[:5]] == [0, 0, 0, 1, 0]
+    batch = ProbabilityLosses(classes=["b", "c", "d"])
+    batch.update_many(["a"], [[0.5, 0.5, 0.0]])
+    assert batch == fed(("a", [0.5, 0.5, 0.0]), classes=["b", "c", "d"])
+    assert batch.numbers() == missing.numbers()
+    full, sparse = fed(("a", {"a": 0.5, "b": 0.5, "c": 0.0})), fed(("a", HALF))
+    assert (full.brier_units, full.spherical_units) == (sparse.brier_units, sparse.spherical_units)
+    named = ProbabilityLosses("spam")
+    named.update_many(["spam", "ham", "eggs"], [0.9, 0.2, 0.3])
+    assert named.snapshot()["brier_score"] == pytest.approx((0.01 + 0.04 + 0.09) / 3, rel=1e-15)
 
 
-def test_missing_column_is_probability_zero() -> None:
-    """A true class that has no column is probability 0 in a batch as well."""
-    state = ProbabilityLosses(classes=["b", "c", "d"])
-    state.update_many(["a"], [[0.5, 0.5, 0.0]])
+RANKS: list[tuple[Any, Any, int]] = [
+    ("a", HALF, 1),
+    ("b", HALF, 2),
+    ("b", {"b": 0.0, "a": 0.0, "c": 0.0}, 2),
+    (2, {10: 0.3, 2: 0.3, "1": 0.3}, 1),
+    ("1", {10: 0.3, 2: 0.3, "1": 0.3}, 3),
+    (True, 0.5, 2),
+    (False, 0.5, 1),
+    (True, 0.6, 1),
+    (False, 0.6, 2),
+    ("z", {str(i): 0.0 for i in range(10)}, 11),
+    ("z", {str(i): 0.0 for i in range(30)}, 11),
+]
 
-    assert state == fed(("a", [0.5, 0.5, 0.0]), classes=["b", "c", "d"])
-    assert state.numbers() == fed(("a", {"b": 0.5, "c": 0.5, "d": 0.0})).numbers()
 
-
-@pytest.mark.parametrize(
-    ("truth", "scores", "rank"),
-    [
-        ("a", {"a": 0.5, "b": 0.5}, 1),
-        ("b", {"a": 0.5, "b": 0.5}, 2),
-        ("b", {"b": 0.0, "a": 0.0, "c": 0.0}, 2),
-        (2, {10: 0.3, 2: 0.3, "1": 0.3}, 1),
-        ("1", {10: 0.3, 2: 0.3, "1": 0.3}, 3),
-        (True, 0.5, 2),
-        (False, 0.5, 1),
-        (True, 0.6, 1),
-        (False, 0.6, 2),
-        ("z", {str(i): 0.0 for i in range(10)}, 11),
-        ("z", {str(i): 0.0 for i in range(30)}, 11),
-    ],
-)
-def test_rank(truth: Any, scores: Any, rank: int) -> None:
+@pytest.mark.quick
+def test_ranks_of_the_true_class() -> None:
     """Tied classes count in label order; beside a single score the other class comes first."""
-    assert fed((truth, scores)).rank_units.index(1 << 64) == rank - 1
+    ranks = [fed((truth, scores)).rank_units.index(1 << 64) + 1 for truth, scores, _ in RANKS]
+    assert ranks == [rank for *_, rank in RANKS]
 
 
-def test_single_score_is_a_row_of_two() -> None:
-    """The probability of one class equals the mapping of both classes."""
-    one = fed((True, 0.75), (False, 0.75), (True, 0.0), (False, 1.0))
-    two = fed(*((y, {True: p, False: 1 - p}) for y, p in [(True, 0.75), (False, 0.75), (True, 0.0), (False, 1.0)]))
-
-    assert one == two
-
-
+@pytest.mark.quick
 @given(st.booleans(), st.one_of(st.floats(0, 1), st.floats(-60, 0).map(lambda x: 2.0**x)), st.booleans())
-def test_single_score_next_to_an_end(truth: bool, p: float, far: bool) -> None:
+def test_single_score_is_a_row_of_two(truth: bool, p: float, far: bool) -> None:
     """However near to 0 or 1 a probability is, its row is that of the mapping, and no loss leaves its range."""
     p = 1 - p if far else p
-    one = fed((truth, p))
-
-    assert one.brier_units == fed((truth, {True: p, False: 1 - p})).brier_units
+    one, two = fed((truth, p)), fed((truth, {True: p, False: 1 - p}))
+    assert one.brier_units == two.brier_units
     assert 0 <= one.brier_units <= 2 << 104
     assert 0 <= one.spherical_units <= 1 << 104
+    samples = [(True, 0.75), (False, 0.75), (True, 0.0), (False, 1.0)]
+    assert fed(*samples) == fed(*((y, {True: x, False: 1 - x}) for y, x in samples))
+    assert fed((True, 1 + 1e-7), (False, -1e-17)) == fed((True, 1.0), (False, 0.0))  # errors of rounding
 
 
-def test_zero_scores_may_be_left_out() -> None:
-    """A class of probability zero that is not the true one changes no loss."""
-    full, sparse = fed(("a", {"a": 0.5, "b": 0.5, "c": 0.0})), fed(("a", {"a": 0.5, "b": 0.5}))
+def test_batches_have_the_bytes_of_samples() -> None:
+    """For true labels of any type, tables, lists and single columns, with weights and with abstentions."""
+    truth, table = drawn(200, 5)
+    for dtype in (np.int8, np.uint8, np.int64, np.uint64, object, float, str):
+        column = truth.astype(dtype)
+        names = sorted(set(column.tolist()))
+        state = ProbabilityLosses()
+        state.update_many(column, table, classes=names)
+        mappings = [dict(zip(names, row, strict=True)) for row in table.tolist()]
+        assert state == fed(*zip(column.tolist(), mappings, strict=True)), dtype
+    rng = np.random.default_rng(3)
+    table = rng.dirichlet(np.ones(3), 500)
+    named, w = [CLASSES[i] for i in rng.integers(0, 3, 500)], rng.integers(0, 3, 500)
+    one = fed(*zip(named, table.tolist(), w.tolist(), strict=True), classes=CLASSES)
+    for form in (table, table.tolist()):
+        state = ProbabilityLosses(classes=CLASSES)
+        state.update_many(named, form, w)
+        assert state == one
+    own, single = table[:, 1] > 0.3, ProbabilityLosses()
+    single.update_many(own, table[:, 0])
+    assert single == fed(*zip(own.tolist(), table[:, 0].tolist(), strict=True))
+    assert single.squares()[:2] == [0, 0]
+    for nothing in (None, {}):
+        batch = ProbabilityLosses()
+        batch.update_many(["a", "a"], [nothing, {"a": 1.0}])
+        assert batch == fed(("a", nothing), ("a", {"a": 1.0}))
+        assert (batch.n, batch.abstained, batch.weight) == (1, 1, 1)
 
-    assert (full.brier_units, full.spherical_units) == (sparse.brier_units, sparse.spherical_units)
 
-
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64, object, float, str])
-def test_truth_of_every_type(dtype: Any) -> None:
-    """A column of true labels may hold integers of any width, floats, text or objects."""
-    truth, rows = drawn(200, 5)
-    column = truth.astype(dtype)
-    names = sorted(set(column.tolist()))
-    state = ProbabilityLosses()
-    state.update_many(column, rows, classes=names)
-
-    assert state == fed(
-        *zip(column.tolist(), [dict(zip(names, row, strict=True)) for row in rows.tolist()], strict=True)
-    )
-
-
-def test_whole_weights_are_repeated_samples() -> None:
-    """A weight of 3 is three samples in every sum, to the bit; only n differs."""
+def test_weights_and_sizes() -> None:
+    """A weight multiplies a term exactly; sums have room for 2^63 certain misses, for 3000 classes, and stay small."""
     scores = {"a": 0.1, "b": 0.7, "c": 0.2}
-    once, thrice = fed(("a", scores, 3)), fed(*[("a", scores)] * 3)
-
-    assert once.numbers()[2:] == thrice.numbers()[2:]
-
-
-def test_weights_multiply_exactly() -> None:
-    """A weight, fraction or huge, multiplies the term and is rounded once, to 2^-104."""
+    assert fed(("a", scores, 3)).numbers()[2:] == fed(*[("a", scores)] * 3).numbers()[2:]
     term = fed((True, 0.3)).log_loss_units
     for w in (0.1, 2.0**-64, 2**53 + 1, 2**62, 1e15 + 0.25, 3.75):
-        found = fed((True, 0.3, w)).log_loss_units
-
-        assert abs(found - term * Fraction(w)) <= Fraction(1, 2)
-
-
-def test_sums_beyond_2_to_the_63() -> None:
-    """The loss of a certain miss times the largest weights does not overflow."""
-    state = fed((True, 0.0, 2**62), (True, 0.0, 2**62 - 1024))
-
-    assert state.snapshot()["log_loss"] == pytest.approx(CERTAIN_MISS, rel=1e-15)
-    assert from_bytes(state.to_bytes()) == state
-    with pytest.raises(WeightError, match=r"stay below 2\*\*63"):
-        state.update(True, 0.5, 2048)
-
-
-def test_many_classes() -> None:
-    """Squares of a row longer than one stride are summed exactly."""
-    rows = np.random.default_rng(3).random((3, 3000))
-    state = ProbabilityLosses(classes=range(3000))
-    state.update_many([0, 1, 2999], rows)
-    exact = sum(Fraction(round(p * 2**52), 2**52) ** 2 for p in rows.ravel().tolist())
-    exact += sum(1 - 2 * Fraction(round(p * 2**52), 2**52) for p in (rows[0, 0], rows[1, 1], rows[2, 2999]))
-
-    assert Fraction(state.brier_units, 2**104) == exact
-
-
-@pytest.mark.parametrize("scores", [None, {}])
-def test_abstentions_are_counted_apart(scores: Any) -> None:
-    """None and {} are in no sum, one by one and in a batch."""
-    state = fed(("a", scores), ("a", {"a": 1.0}))
-    batch = ProbabilityLosses()
-    batch.update_many(["a", "a"], [scores, {"a": 1.0}])
-
-    assert state == batch
-    assert (state.n, state.abstained, state.weight) == (1, 1, 1)
-
-
-def test_rounding_excess_is_allowed() -> None:
-    """A float32 softmax may exceed 1 by 1e-7, a difference may fall below 0 by 1e-17: they count as 1 and 0."""
-    assert fed((True, 1 + 1e-7), (False, -1e-17)) == fed((True, 1.0), (False, 0.0))
-
-
-def test_named_positive_label() -> None:
-    """A single score belongs to `pos_label`, and every other label of its type is the rest."""
-    state = ProbabilityLosses("spam")
-    state.update_many(["spam", "ham", "eggs"], [0.9, 0.2, 0.3])
-
-    assert state.snapshot()["brier_score"] == pytest.approx((0.01 + 0.04 + 0.09) / 3, rel=1e-15)
-
-
-def test_merge_with_itself() -> None:
-    """A state merged with itself has counted everything twice."""
+        assert abs(fed((True, 0.3, w)).log_loss_units - term * Fraction(w)) <= Fraction(1, 2)
+    large = fed((True, 0.0, 2**62), (True, 0.0, 2**62 - 1024))
+    assert large.snapshot()["log_loss"] == pytest.approx(CERTAIN_MISS, rel=1e-15)
+    assert sm.from_bytes(large.to_bytes()) == large
+    check_refused(large, "update", [((True, 0.5, 2048), sm.WeightError)])
+    twice = fed((True, 0.3, 0.1), (True, 0.3, 0.1))
     state = fed((True, 0.3, 0.1))
+    assert state.merge(state) == twice
 
-    assert state.copy().merge(state) == fed((True, 0.3, 0.1), (True, 0.3, 0.1))
-    assert state.merge(state) == fed((True, 0.3, 0.1), (True, 0.3, 0.1))
-
-
-def test_state_stays_small() -> None:
-    """A million samples take as many bytes as the numbers need: under 500."""
-    truth, rows = drawn(10**5, 10)
+    many = np.random.default_rng(3).random((3, 3000))
+    state = ProbabilityLosses(classes=range(3000))
+    state.update_many([0, 1, 2999], many)
+    exact = sum(Fraction(round(p * 2**52), 2**52) ** 2 for p in many.ravel().tolist())
+    exact += sum(1 - 2 * Fraction(round(p * 2**52), 2**52) for p in (many[0, 0], many[1, 1], many[2, 2999]))
+    assert Fraction(state.brier_units, 2**104) == exact
+    truth, table = drawn(10**5, 10)
     state = ProbabilityLosses(classes=range(10))
     for _ in range(10):
-        state.update_many(truth, rows)
-
+        state.update_many(truth, table)
     assert len(state.to_bytes()) < 500
+
+
+def on_grid(units: int) -> Fraction:
+    """Return a loss, given in units of 2^-104, rounded to the nearest multiple of 2^-52, halves upwards."""
+    return Fraction((units + (1 << 51)) >> 52, 2**52)
+
+
+def expected_squares(samples: Any) -> list[Any]:
+    """Return the squares of samples with fractions, from the losses of each alone."""
+    weighted, beyond, sums = 0, 0, [Fraction(0)] * 3
+    for sample in samples:
+        one = fed(sample, classes=CLASSES)
+        if not one.n:
+            continue
+        if sample[2] != 1:
+            weighted += 1
+            continue
+        terms = [on_grid(units) for units in (one.log_loss_units, one.brier_units, one.spherical_units)]
+        if one.brier_units * UNIT >= 2 + Fraction(1, 2**10):
+            beyond, terms[1] = beyond + 1, Fraction(0)
+        sums = [a + b * b for a, b in zip(sums, terms, strict=True)]
+    return [weighted, beyond, *(x / UNIT for x in sums)]
+
+
+@given(SAMPLES, SAMPLES)
+def test_squares_are_exact_or_unknown(old: Any, new: Any) -> None:
+    """They are those of fractions; bytes without squares give states without, also merged, while samples are left."""
+    before, after = (fed(*samples, classes=CLASSES) for samples in (old, new))
+    earlier = sm.from_bytes(bytes_of("losses", content_of(before)[:20]))
+    both = after.copy().merge(earlier)
+
+    assert after.squares() == expected_squares(new)
+    assert earlier.squares() == (None if before.n else [0] * 5)
+    assert both.squares() == (None if before.n else after.squares())
+    assert both == earlier.copy().merge(after)
+    assert both.numbers() == fed(*old, *new, classes=CLASSES).numbers()
+    assert sm.from_bytes(both.to_bytes()) == both
+    for sample in new:
+        both.revert(*sample)
+    assert both == earlier
+    assert both.subtract(earlier) == ProbabilityLosses(classes=CLASSES)
+    assert both.squares() == [0] * 5
+
+
+def test_squares_have_room_and_are_in_bytes_of_samples_only() -> None:
+    """A certain miss is counted 2^50 times; states without losses have the bytes of earlier releases."""
+    miss = ("a", [0.0, 1.0, 0.0], 1)
+    state = fed(miss, classes=CLASSES)
+    for _ in range(50):
+        state.merge(state)
+    assert state.squares() == [0, 0, *(x * 2**50 for x in expected_squares([miss])[2:])]
+    assert state.squares()[2] * UNIT / 2**50 == pytest.approx(CERTAIN_MISS**2, rel=1e-12)
+
+    golden = {name: (GOLDEN / f"losses_v1_{name}.bin").read_bytes() for name in ("empty", "single", "single_squares")}
+    abstained = fed(("a", None))
+    assert ProbabilityLosses().to_bytes() == golden["empty"]
+    assert content_of(abstained)[2:] == abstained.numbers()
+    assert sm.from_bytes(golden["single"]).squares() is None
+    assert sm.from_bytes(golden["single_squares"]).squares() is not None
+
+
+def test_impossible_numbers_are_not_read() -> None:
+    """Numbers below zero, beyond their room, of more samples than there are, or without a sample, are refused."""
+    counted = content_of(fed((True, 0.3), ("a", {"a": 0.1, "b": 0.5, "c": 0.4})))
+    squared = content_of(fed(*[("a", [0.5, 0.25, 0.25], 1)] * 4, classes=CLASSES))
+    squares = [(0, -1), (0, 5), (1, 5), (2, -1), (3, 1 << 191), (0, 4), (0, 1.0), (1, 4), (2, None)]
+    cases = [(counted, place, value) for place in range(2, 20) for value in (-1, "1", 1 << 200)]
+    for content, place, value in cases + [(squared, 20 + place, value) for place, value in squares]:
+        changed = [*content[:place], value, *content[place + 1 :]]
+        refused(lambda changed=changed: sm.from_bytes(bytes_of("losses", changed)), sm.DecodeError)
+
+
+BAD: list[tuple[Any, ...]] = [
+    (("a", {"a": 1.1}), sm.ScoreError, "scores", 1.1),
+    (("a", {"a": -0.1}), sm.ScoreError, "scores", -0.1),
+    (("a", {"a": math.nan}), sm.ScoreError, "scores", math.nan),
+    (("a", {"b": math.inf}), sm.ScoreError, "scores", math.inf),
+    (("a", {"a": "0.5"}), sm.ScoreError, "scores", "0.5"),
+    (("a", {"a": None}), sm.ScoreError, "scores", None),
+    (("a", {math.nan: 0.5}), sm.LabelError, "scores", math.nan),
+    (("a", {None: 0.5}), sm.LabelError, "scores", None),
+    ((None, {"a": 0.5}), sm.LabelError, "y_true", None),
+    ((math.nan, 0.5), sm.LabelError, "y_true", math.nan),
+    ((True, math.nan), sm.ScoreError, "scores", math.nan),
+    ((True, 1.5), sm.ScoreError, "scores", 1.5),
+    ((True, "0.5"), sm.ScoreError, "scores", "0.5"),
+    (("spam", 0.5), sm.LabelError, "y_true", "spam"),
+]
+
+
+@pytest.mark.quick
+def test_samples_that_are_refused() -> None:
+    """What is no probability or no label is named, and nothing is counted, one by one, in a revert and in a batch."""
+    state = fed((True, 0.25))
+    for sample, error, argument, got in BAD:
+        check_refused(state, "update", [(sample, error, argument, None, got)])
+        check_refused(state, "revert", [(sample, error, argument, None, got)])
+        batch = [True, sample[0]], [0.5 if isinstance(sample[1], float) else HALF, sample[1]]
+        check_refused(state, "update_many", [(batch, error, argument, 1, got)])
+    for call in (state.update, state.revert):
+        refused(lambda call=call: call("a", [0.5, 0.5]), sm.ScoreError, "`classes` to say which class")
+    refused(lambda: state.update("spam", 0.5), sm.LabelError, "pass pos_label=")
+
+
+@pytest.mark.quick
+def test_batches_that_are_refused() -> None:
+    """One bad row rejects the batch, and the error names argument, position and value."""
+    two, column = [0, 1], np.array([0.5, 0.5])
+    batches: list[tuple[Any, ...]] = [
+        ((two, np.array([[0.5, 0.5], [0.5, 7.0]])), sm.ScoreError, "scores", 1, 7.0),
+        ((two, np.array([[math.nan, 0.5], [0.5, 0.5]])), sm.ScoreError, "scores", 0, math.nan),
+        ((two, np.array([[0.5, 0.5]])), sm.ScoreError, "scores", None),
+        (([0], np.array([[0.2, 0.3, 0.5]])), sm.ScoreError, "scores", None),
+        (([0], np.zeros((1, 1, 1))), sm.ScoreError, "scores", None),
+        (([0], np.array(["x"])), sm.ScoreError, "scores", None),
+        (([0], 0.5), sm.ScoreError, "scores", None),
+        (([0], "0"), sm.ScoreError, "scores", None),
+        ((two, np.array([0.5, 1.5])), sm.ScoreError, "scores", 1, 1.5),
+        (([0, "x"], column), sm.LabelError, "y_true", 1, "x"),
+        (([0, None], column), sm.LabelError, "y_true", 1, None),
+        ((two, column, [1, -1]), sm.WeightError, "w", 1, -1),
+        ((two, column, [1]), sm.WeightError, "w", None),
+        ((two, column, [2**62, 2**62]), sm.WeightError),
+        ((two, np.full((2, 2), 0.5), [2**62, 2**62]), sm.WeightError),
+        ((two, [{0: 0.5}, {1: 0.5}], [2**62, 2**62]), sm.WeightError),
+        ({"y_true": [0], "scores": np.array([[0.5, 0.5]]), "classes": [0, 0]}, sm.LabelError, "classes"),
+    ]
+    check_refused(ProbabilityLosses(classes=two), "update_many", batches)
+
+
+@pytest.mark.quick
+def test_what_was_not_counted_cannot_be_removed() -> None:
+    """Another sample, weight or state is refused, and so is a merge with other options or another kind."""
+    samples = [("b", HALF), ("a", {"a": 0.9, "b": 0.1}), ("a", None), ("a", HALF, 2)]
+    check_refused(fed(("a", HALF)), "revert", [(sample, sm.WeightError) for sample in samples])
+    row = ("a", [0.5, 0.25, 0.25])
+    check_refused(fed(row, row, classes=CLASSES), "revert", [((*row, 0.5), sm.WeightError)])
+    check_refused(fed((True, 0.5)), "subtract", [((fed((True, 0.5), (False, 0.5)),), sm.WeightError)])
+    others = [((ProbabilityLosses("a"),), sm.MergeError, "pos_label"), ((1,), sm.MergeError)]
+    check_refused(ProbabilityLosses(), "merge", others)

@@ -1,16 +1,24 @@
-"""Rank sketches by example: forms of scores, labels, errors that change nothing, memory, and broken sketches."""
+"""Rank sketches: forms of scores, weights, reverts, large batches, memory, bytes, and what is refused."""
 
 from __future__ import annotations
 
+import random
 import tracemalloc
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.changed_bytes import bytes_of, content_of
+from support.refusals import refused
+from support.state_checks import check_refused, fed
 
-from stream_metrics import wire
-from stream_metrics.errors import DecodeError, LabelError, MergeError, ScoreError, WeightError
-from stream_metrics.states.ranks import RankSketch
+import stream_metrics as sm
+from stream_metrics import RankSketch
+
+COLUMNS = 6  # the place of the columns in the content of a sketch
+NAN = float("nan")
 
 
 def filled(n: int = 3000, **options: Any) -> RankSketch:
@@ -21,93 +29,260 @@ def filled(n: int = 3000, **options: Any) -> RankSketch:
     return sketch
 
 
-def test_stated_and_absent_zeros_are_the_same() -> None:
-    """A score of 0 changes nothing but the totals."""
-    stated, absent = RankSketch(), RankSketch()
-    stated.update("a", {"a": 0.5, "b": 0.0, "never": -0.0})
-    absent.update("a", {"a": 0.5})
-
-    assert stated == absent
+@pytest.mark.quick
+def test_zeros_and_labels() -> None:
+    """A score of 0 changes nothing but the totals; labels are shown in their narrowest form."""
+    stated = fed(RankSketch(), [("a", {"a": 0.5, "b": 0.0, "never": -0.0})])
+    assert stated == fed(RankSketch(), [("a", {"a": 0.5})])
     assert stated.labels == ("a",)
     assert stated.column("a").totals.tolist() == [0, 1]
-
-
-def test_labels_are_shown_in_their_narrowest_form() -> None:
-    """True, 1 and 1.0 are one label; an implied `pos_label` is no appearance."""
-    sketch = RankSketch()
-    sketch.update(1, 0.25)
-    sketch.update(0.0, 0.75)
-
+    sketch = fed(RankSketch(), [(1, 0.25), (0.0, 0.75)])
     assert repr(sketch.labels) == "(0.0, 1)"
     sketch.update(False, {True: 0.5})
     assert repr(sketch.labels) == "(False, True)"
 
 
-BAD = [
-    ((True, float("nan")), ScoreError),
-    ((True, float("inf")), ScoreError),
-    (("a", {"b": 0.5, "c": float("nan")}), ScoreError),
-    ((None, 0.5), LabelError),
-    (("a", {None: 0.5}), LabelError),
-    (("a", "0.5"), ScoreError),
-    (("a", [0.1, 0.2]), ScoreError),
-    ((2, {2: 0.5}, -1), WeightError),
-    (("new", {"new": 0.5}, 2**63 - 2000), WeightError),
-    (("new", 10**400), ScoreError),
-]
-
-
-@pytest.mark.parametrize(("sample", "error"), BAD)
-def test_a_bad_sample_changes_nothing(sample: Any, error: type[Exception]) -> None:
-    """Neither one by one nor in a batch."""
+@pytest.mark.quick
+def test_bad_samples_change_nothing() -> None:
+    """A bad score, label or weight is refused by name, one by one and in a batch."""
     sketch = filled(buckets=64, sample=16)
-    before, labels = sketch.to_bytes(), sketch.labels
-    with pytest.raises(error):
-        sketch.update(*sample)
-    with pytest.raises(error):
-        sketch.update_many(*([good, bad] for good, bad in zip((True, 0.5, 2**54), sample, strict=False)))
-
-    assert sketch.to_bytes() == before
-    assert sketch.labels == labels
-
-
-def test_errors_name_the_position() -> None:
-    """A bad score in a batch is named by its row and label."""
-    with pytest.raises(ScoreError, match=r"position 1 .* got nan for 'y'"):
-        RankSketch().update_many(["x", "y"], [[0.1, 0.2], [0.3, np.nan]], classes=["x", "y"])
-    with pytest.raises(ScoreError, match="position 2"):
-        RankSketch().update_many([1, 0, 1], [0.1, 0.2, "x"])
-
-
-def test_revert_of_what_was_not_counted_raises() -> None:
-    """A wrong score, class or weight, a zero that was none, or a coarse column; nothing changes."""
-    sketch = RankSketch()
-    sketch.update("a", {"a": 0.5, "b": 0.25}, 2)
-    before = sketch.to_bytes()
-    for sample in [("a", {"a": 0.5}, 2), ("b", {"a": 0.5, "b": 0.25}), ("a", {"a": 0.5, "b": 0.25}, 3), ("a", None)]:
-        with pytest.raises(WeightError):
-            sketch.revert(*sample)
-    assert sketch.to_bytes() == before
-    coarse = filled(buckets=8)
-    with pytest.raises(WeightError, match="level"):
-        coarse.revert(True, 0.5)
+    bad: list[tuple[Any, ...]] = [
+        ((True, NAN), sm.ScoreError, NAN), ((True, float("inf")), sm.ScoreError, float("inf")),
+        (("a", {"b": 0.5, "c": NAN}), sm.ScoreError, NAN), ((None, 0.5), sm.LabelError, None),
+        (("a", {None: 0.5}), sm.LabelError, None), (("a", "0.5"), sm.ScoreError, "0.5"),
+        ((2, {2: 0.5}, -1), sm.WeightError, -1),
+    ]  # fmt: skip
+    names = {sm.ScoreError: "scores", sm.LabelError: "y_true", sm.WeightError: "w"}
+    for sample, error, got in bad:
+        argument = "scores" if None in sample[1:2] or sample[1] == {None: 0.5} else names[error]
+        batch = [[good, x] for good, x in zip((True, 0.5, 2**54), sample, strict=False)]
+        check_refused(sketch, "update", [(sample, error, argument, None, got)])
+        check_refused(sketch, "update_many", [(batch, error, argument, 1, got)])
+    more = [("a", [0.1, 0.2]), ("new", 10**400), ("new", {"new": 0.5}, 2**63 - 2000)]
+    errors = [sm.ScoreError, sm.ScoreError, sm.WeightError]
+    check_refused(sketch, "update", list(zip(more, errors, strict=True)))
+    batches = [[[good, x] for good, x in zip((True, 0.5, 2**54), sample, strict=False)] for sample in more]
+    check_refused(sketch, "update_many", [(tuple(b), e) for b, e in zip(batches, errors, strict=True)])
+    table = {"y_true": ["x", "y"], "scores": [[0.1, 0.2], [0.3, np.nan]], "classes": ["x", "y"]}
+    check_refused(sketch, "update_many", [(table, sm.ScoreError, "scores", 1, NAN)])
+    with pytest.raises(sm.ScoreError, match=r"position 1 .* got nan for 'y'"):
+        sketch.update_many(**table)
+    others = RankSketch(512), RankSketch(sample=64), RankSketch(pos_label="x"), RankSketch(pairs=False)
+    for other, option in zip(others, ("buckets", "sample", "pos_label", "pairs"), strict=True):
+        check_refused(RankSketch(), "merge", [((other,), sm.MergeError, option)])
 
 
-def test_different_configurations_do_not_merge() -> None:
-    """MergeError names the option and both values."""
-    for other in (RankSketch(512), RankSketch(sample=64), RankSketch(pos_label="x"), RankSketch(pairs=False)):
-        with pytest.raises(MergeError, match="to be the same"):
-            RankSketch().merge(other)
-
-
-ADVERSARIAL: dict[str, Any] = {
-    "600 decades": lambda g, shape: g.choice([-1, 1], shape) * 10.0 ** g.uniform(-300, 300, shape),
-    "any bits": lambda g, shape: np.nan_to_num(g.integers(0, 2**64, shape, dtype=np.uint64).view(np.float64)),
-    "rising": lambda g, shape: 1e-9 + np.arange(shape[0] * shape[1]).reshape(shape) * 1e-7,
-    "narrow and wide": lambda g, shape: np.where(
-        g.random(shape) < 0.9, 0.5 + 1e-12 * g.normal(size=shape), g.standard_cauchy(shape)
+LABELS = ("cat", "dog", "a label of more than sixty-four characters, which no cache of short texts has", 3, 4.0, b"x")
+rows = st.lists(
+    st.tuples(
+        st.sampled_from(LABELS),
+        st.dictionaries(st.sampled_from(LABELS), st.sampled_from((0.0, 0.25, 0.5, 1.0)), min_size=1),
+        st.sampled_from((1, 1, 0.5, 2, 0.25, 2.0**-64)),
     ),
+    min_size=1,
+    max_size=8,
+)
+
+
+def respelled(scores: dict[Any, float]) -> dict[Any, float]:
+    """Return the scores under new objects of their labels that are text."""
+    return {key.encode().decode() if isinstance(key, str) else key: x for key, x in scores.items()}
+
+
+@pytest.mark.quick
+@settings(max_examples=30)
+@given(those=rows, others=rows, pairs=st.booleans(), data=st.data())
+def test_reverts_leave_the_others(those: list[Any], others: list[Any], pairs: bool, data: st.DataObject) -> None:
+    """In any order, with the same objects or new ones; classes come again; what was not counted changes nothing."""
+    state = fed(RankSketch(pairs=pairs), others + those)
+    for truth, scores, w in data.draw(st.permutations(those)):
+        state.revert(truth, respelled(scores) if data.draw(st.booleans()) else scores, w)
+    assert state.to_bytes() == fed(RankSketch(pairs=pairs), others).to_bytes()
+    before, memory = state.to_bytes(), state.memory()
+    try:
+        state.revert(*those[0])
+    except sm.WeightError:
+        assert (state.to_bytes(), state.memory()) == (before, memory)
+    else:
+        state.update(*those[0])
+        assert state.to_bytes() == before
+    for sample in reversed(others):
+        state.revert(*sample)
+    assert fed(state, those).to_bytes() == fed(RankSketch(pairs=pairs), those).to_bytes()
+
+
+@pytest.mark.quick
+def test_reverts_of_fractions_and_of_what_was_not_counted() -> None:
+    """Fractions that add up to a whole belong to their samples; other scores, classes, weights, levels are refused."""
+    for w in (0.5, 0.25, 2.0**-30):
+        expected = fed(RankSketch(), [(True, 0.5, 1 - w), (False, 0.25, 1)])
+        sketch = fed(expected.copy(), [(True, 0.5, w)])
+        for state in (sm.from_bytes(sketch.to_bytes()), sketch):
+            state.revert(True, 0.5, w)
+            assert state == expected
+    for pairs in (False, True):
+        left = [("b", {"a": 0.5}, 0.5), ("c", {"a": 0.5}, 0.5)]
+        state = fed(RankSketch(pairs=pairs), [*left, ("a", {"a": 0.5}, 1)])
+        state.revert("a", {"a": 0.5}, 1)
+        assert state.to_bytes() == fed(RankSketch(pairs=pairs), left).to_bytes()
+    row = {"a": 0.5, "b": 0.25}
+    samples = [("a", {"a": 0.5}, 2), ("b", row), ("a", row, 3), ("a", None)]
+    check_refused(fed(RankSketch(), [("a", row, 2)]), "revert", [(sample, sm.WeightError) for sample in samples])
+    check_refused(filled(buckets=8), "revert", [((True, 0.5), sm.WeightError)])
+
+
+def weighted_stream(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return labels, scores, and weights from 2^-80 to 2^40."""
+    g = np.random.default_rng(seed)
+    scores = g.uniform(size=n).round(3)
+    return g.uniform(size=n) < scores, scores, 2.0 ** g.uniform(-80, 40, n)
+
+
+@pytest.mark.parametrize("buckets", [64, 1024])
+def test_equal_weights_give_the_values_of_none(buckets: int) -> None:
+    """Sample weights that sum to 1, and any others that are all the same."""
+    same: Any = pytest.approx if buckets == 64 else float
+    own, scores, _ = weighted_stream(20_000)
+    plain = sm.MetricSet(scores=True, buckets=buckets)
+    plain.update_many(own, scores=scores)
+    a = plain.snapshot()
+    for weight in (1 / 3_000_000, 1e-15, 0.1, 2.0**-64, 1.5):
+        weighted = sm.MetricSet(scores=True, buckets=buckets)
+        weighted.update_many(own, scores=scores, w=np.full(len(own), weight))
+        b = weighted.snapshot()
+        for key in ("roc_auc", "average_precision", "ks_statistic", "accuracy"):
+            one, other = (x.per_class[key][True] if key in x.per_class else x[key] for x in (a, b))
+            assert one == same(other), key
+        for key in ("roc_auc", "average_precision", "gini") if buckets == 1024 else ():
+            assert b.estimate(key).low <= a.estimate(key).value <= b.estimate(key).high
+
+
+def test_rounded_weights_are_counted_and_none_vanishes() -> None:
+    """In any split and through bytes; less than 2^-64 counts as 2^-64, and windows have what their samples give."""
+    own, scores, w = weighted_stream(600)
+    samples = list(zip(own.tolist(), scores.tolist(), w.tolist(), strict=True))
+    for buckets in (8, 1024):
+        whole, order = RankSketch(buckets, 8), np.random.default_rng(1).permutation(600).tolist()
+        whole.update_many(own, scores, w)
+        shards = [fed(RankSketch(buckets, 8), [samples[row] for row in order[at::4]]) for at in range(4)]
+        shards[0].merge(sm.from_bytes(shards[1].to_bytes()))
+        assert shards[2].merge(shards[3]).merge(shards[0]).to_bytes() == whole.to_bytes()
+        assert whole.rounded == sum(x < 2.0**-11 and x * 2.0**64 % 1 != 0 for x in w.tolist()) > 0
+    window, last = sm.Rolling(sm.ROCAUC(), 40), sm.ROCAUC()
+    fed(window, samples)
+    last.update_many(own[-40:], scores[-40:], w[-40:])
+    assert window.get() == last.get()
+    assert window.snapshot().estimate("roc_auc") == last.snapshot().estimate("roc_auc")
+
+    for tiny in (2.0**-64 - 2.0**-117, 2.0**-65, 1e-300, 5e-324):
+        pair = [(True, 0.5, tiny), (False, 0.25, tiny)]
+        single, several, array = fed(RankSketch(), pair), RankSketch(), RankSketch()
+        several.update_many([True, False], [0.5, 0.25], [tiny, tiny])
+        array.update_many([True, False], np.array([0.5, 0.25]), np.array([tiny, tiny]))
+        assert single == several == array
+        assert (single.weight, single.rounded) == (2.0**-63, 2)
+        estimate = single.snapshot().estimate("roc_auc")
+        assert (estimate.low, estimate.value, estimate.high) == (0.0, 1.0, 1.0)
+        single.revert(*pair[0])
+        single.revert(*pair[1])
+        assert single == RankSketch()
+
+
+def test_calibration_needs_probabilities_at_any_level() -> None:
+    """One score above 1 makes the calibration error nan, wherever it comes and however the sketch coarsens."""
+    g = np.random.default_rng(3)
+    for buckets in (2, 3, 8, 64, 512, 1024):
+        for beyond in (3.0, 1 + 2**-52, 1e300, None):
+            for n in (5, 100, 5000):
+                scores, order, half = g.uniform(size=n) ** 4, g.permutation(n), n // 2
+                scores[:2] = 1.0, 0.0
+                if beyond is not None:
+                    scores[order[0]] = beyond
+                own = np.arange(n) % 2 == 0
+                whole, merged = RankSketch(buckets, 16), RankSketch(buckets, 16)
+                whole.update_many(own[order], scores[order])
+                single = fed(RankSketch(buckets, 16), zip(own[order].tolist(), scores[order].tolist(), strict=True))
+                merged.update_many(own[:half], scores[:half])
+                merged.merge(sm.from_bytes(whole.to_bytes()))
+                for sketch in (whole, single, merged):
+                    value = sm.from_bytes(sketch.to_bytes()).snapshot().estimate("expected_calibration_error").value
+                    assert (value != value) == (beyond is not None), (buckets, beyond, n)
+                assert whole.to_bytes() == single.to_bytes()
+
+
+N = 9_000
+SHAPES: dict[str, Any] = {
+    "continuous": lambda rng: rng.random(N),
+    "both signs": lambda rng: rng.standard_cauchy(N),
+    "mostly 0": lambda rng: np.where(rng.random(N) < 0.9, 0.0, rng.random(N)),
+    "an atom": lambda rng: np.where(rng.random(N) < 0.9, 0.3, rng.random(N)),
+    "1300 values": lambda rng: rng.integers(1, 1300, N) / 1300,
+    "as many values as buckets": lambda rng: rng.integers(1, 257, N) / 256,
+    "10 values": lambda rng: rng.integers(0, 10, N) / 10,
+    "huge": lambda rng: np.where(rng.random(N) < 0.5, 1.7e308, 1e308 * rng.random(N)),
 }
+
+
+def in_pieces(step: int, y: Any, scores: Any, w: Any = None, pairs: bool = True, **options: Any) -> bytes:
+    """Count a stream in batches of `step` rows and return the bytes."""
+    sketch = RankSketch(buckets=256, sample=64, pairs=pairs)
+    for at in range(0, len(y), step):
+        part = slice(at, at + step)
+        sketch.update_many(y[part], scores[part], None if w is None else w[part], **options)
+    return sketch.to_bytes()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_one_large_batch_equals_small_ones(shape: str) -> None:
+    """Which samples are needed is estimated in large batches; the bytes do not depend on it, for any weights."""
+    rng = np.random.default_rng(len(shape))
+    for pairs in (True, False):
+        for w in (None, rng.integers(0, 4, N), rng.integers(0, 9, N) / 4):
+            y, scores = rng.random(N) < 0.3, SHAPES[shape](rng)
+            expected = in_pieces(97, y, scores, w, pairs)
+            halves = [slice(0, N // 2), slice(N // 2, N)]
+            first, second = (
+                sm.from_bytes(in_pieces(N, y[h], scores[h], None if w is None else w[h], pairs)) for h in halves
+            )
+            assert expected == in_pieces(N, y, scores, w, pairs) == first.merge(second).to_bytes()
+            assert expected == sm.from_bytes(expected).to_bytes()
+
+
+def test_tables_in_any_layout() -> None:
+    """Tables by row, by column, reversed and strided give the bytes of one sample at a time."""
+    rng = np.random.default_rng(0)
+    names, n = ("a", "b", "c"), 3_000
+    y = [names[i] for i in rng.integers(0, 3, n)]
+    for order in ("C", "F"):
+        table, wide = np.array(rng.normal(size=(n, 3)), order=order), np.zeros((2 * n, 6), order=order)
+        wide[::2, 1::2] = table
+        mappings = [dict(zip(names, row, strict=True)) for row in table.tolist()]
+        expected = fed(RankSketch(buckets=256, sample=64), zip(y, mappings, strict=True)).to_bytes()
+        for truth, scores in ((y, table), (y, wide[::2, 1::2]), (y[::-1], table[::-1])):
+            assert in_pieces(n, truth, scores, classes=names) == expected
+
+
+@pytest.mark.quick
+def test_labels_that_a_single_score_cannot_be_about() -> None:
+    """A label that no row has is not refused; one that a row has is, by its first row."""
+    for late in (1, 40):
+        names = [0, 1, *(f"label {i}" for i in range(late))]
+        codes, scores = np.array([0, 1, 1, 0]), [0.25, 0.5, 0.75, 1.0]
+        state, plain = RankSketch(), RankSketch()
+        state.update_many(sm.Categorical(codes, names), scores)
+        plain.update_many(codes, scores)
+        assert state == plain
+        codes[2:] = 1 + late
+        batch = (sm.Categorical(codes, names), scores)
+        check_refused(state, "update_many", [(batch, sm.LabelError, "y_true", 2, names[-1])])
+
+
+ADVERSARIAL: list[Any] = [  # 600 decades, any bits, rising, narrow and wide
+    lambda g, shape: g.choice([-1, 1], shape) * 10.0 ** g.uniform(-300, 300, shape),
+    lambda g, shape: np.nan_to_num(g.integers(0, 2**64, shape, dtype=np.uint64).view(np.float64)),
+    lambda g, shape: 1e-9 + np.arange(shape[0] * shape[1]).reshape(shape) * 1e-7,
+    lambda g, shape: np.where(g.random(shape) < 0.9, 0.5 + 1e-12 * g.normal(size=shape), g.standard_cauchy(shape)),
+]
 WEIGHTS: dict[str, Any] = {
     "of one": lambda g, n: None,
     "large": lambda g, n: g.integers(2**40, 2**41, n),
@@ -120,42 +295,32 @@ WEIGHTS: dict[str, Any] = {
     ("buckets", "sample", "classes"),
     [(1024, 512, 2), (64, 64, 2), (4096, 2048, 2), (17, 1000, 3), (300, 513, 4), (2, 1, 3)],
 )
-@pytest.mark.parametrize("shape", ADVERSARIAL)
-def test_memory_stays_within_the_stated_bound(
-    shape: str, buckets: int, sample: int, classes: int, weights: str
-) -> None:
-    """For any samples, a column takes no more than `memory_bound`, and its bytes no more than the docstring states.
+def test_memory_stays_within_the_stated_bound(buckets: int, sample: int, classes: int, weights: str) -> None:
+    """A column takes no more than `memory_bound`, and its bytes no more than is documented.
 
     Fractions take 8 bytes a number more, and 200 bytes are for totals and header.
     """
-    g = np.random.default_rng(0)
-    sketch = RankSketch(buckets, sample)
-    for n in (10, buckets, 20_000, 20_000):
-        truth, table = g.integers(0, classes, n), ADVERSARIAL[shape](g, (n, classes))
-        sketch.update_many(truth, table, WEIGHTS[weights](g, n), classes=range(classes))
-
-        assert sketch.memory() <= classes * sketch.memory_bound(classes)
     more = 8 if weights == "fractions" else 0
     data = (16 + (16 + 2 * more) * classes) * buckets + (16 + more) * classes * sample
-    assert len(sketch.to_bytes()) <= classes * data + 200
-
-
-@pytest.mark.parametrize("weights", ["of one", "large"])
-@pytest.mark.parametrize("shape", ADVERSARIAL)
-def test_a_default_binary_column_has_64_kilobytes_of_data_at_most(shape: str, weights: str) -> None:
-    """A hundred thousand scores of any values and whole weights are at most 65536 bytes."""
-    g, n = np.random.default_rng(0), 100_000
-    sketch = RankSketch()
-    sketch.update_many(g.random(n) < 0.5, ADVERSARIAL[shape](g, (n, 1)).ravel(), WEIGHTS[weights](g, n))
-
-    assert sketch.column(True).level > 0
-    assert len(sketch.to_bytes()) <= 2**16
-    assert sketch.memory() <= sketch.memory_bound() <= 165_000
+    for shape in ADVERSARIAL:
+        g, sketch = np.random.default_rng(0), RankSketch(buckets, sample)
+        for n in (10, buckets, 20_000, 20_000):
+            truth, table = g.integers(0, classes, n), shape(g, (n, classes))
+            sketch.update_many(truth, table, WEIGHTS[weights](g, n), classes=range(classes))
+            assert sketch.memory() <= classes * sketch.memory_bound(classes)
+        assert len(sketch.to_bytes()) <= classes * data + 200
 
 
 def test_memory_is_flat() -> None:
-    """From 10^5 to 2 * 10^6 samples neither the state nor what was allocated on the way grows."""
+    """A default column has at most 64 kB of data; two million samples take no more than a hundred thousand."""
     g, n = np.random.default_rng(0), 100_000
+    for shape in ADVERSARIAL:
+        for weights in ("of one", "large"):
+            sketch = RankSketch()
+            sketch.update_many(g.random(n) < 0.5, shape(g, (n, 1)).ravel(), WEIGHTS[weights](g, n))
+            assert sketch.column(True).level > 0
+            assert len(sketch.to_bytes()) <= 2**16
+            assert sketch.memory() <= sketch.memory_bound() <= 165_000
     own, scores = g.random(n) < 0.3, g.normal(size=n)
     sketch = RankSketch()
     sketch.update_many(own, scores)
@@ -163,39 +328,19 @@ def test_memory_is_flat() -> None:
     tracemalloc.start()
     try:
         sketch.update_many(own, scores * 1.25)
-        held = tracemalloc.get_traced_memory()[0]
+        first = tracemalloc.get_traced_memory()[0]
         for i in range(18):
             sketch.update_many(own, scores * (1.3 + i / 7))
-        grown = tracemalloc.get_traced_memory()[0] - held
+        grown = tracemalloc.get_traced_memory()[0] - first
     finally:
         tracemalloc.stop()
-
-    assert sketch.n == 2_000_000
-    assert sketch.memory() == before
+    assert (sketch.n, sketch.memory()) == (2_000_000, before)
     assert grown < 10_000
 
 
-@pytest.mark.parametrize("options", [{}, {"buckets": 16, "sample": 4}])
-def test_damaged_content_is_refused_or_another_state(options: Any) -> None:
-    """Bytes with a good checksum but a changed number are refused, or are exactly what their state would write."""
-    sketch = filled(400, **options)
-    content = sketch._content()
-    rng = np.random.default_rng(5)
-    for _ in range(300):
-        columns = [bytearray(column) for column in content[6]]
-        column = columns[1]
-        column[int(rng.integers(len(column)))] ^= 1 << int(rng.integers(8))
-        body = wire.encoded([RankSketch.KIND, [*content[:6], [bytes(c) for c in columns]]])
-        data = b"SMET\x01" + wire.zlib.crc32(body).to_bytes(4, "little") + body
-        try:
-            state = RankSketch.from_bytes(data)
-        except DecodeError:
-            continue
-        assert state.to_bytes() == data
-
-
-def test_letting_go_of_the_names_of_before_may_count_others() -> None:
-    """The names of the last row of scores are kept; when the next ones take their place, a finalizer may use others."""
+@pytest.mark.quick
+def test_names_that_are_forgotten_may_run_code() -> None:
+    """The names of the last row are remembered; when others take their place, a finalizer may use other sketches."""
     state, other = RankSketch(), RankSketch()
 
     class Counts(str):
@@ -206,6 +351,71 @@ def test_letting_go_of_the_names_of_before_may_count_others() -> None:
 
     state.update("a", [0.5, 0.25], classes=(Counts("a"), "b"))
     state.update("c", [0.5, 0.25], classes=("c", "d"))
-
     assert other.n == 1
     assert state.labels == ("a", "b", "c", "d")
+
+
+LEVELS: list[tuple[int, int, tuple[float, ...], bool]] = [  # buckets, decades of scores, weights, pairs
+    (64, 1, (1,), False), (4, 1, (1,), False), (4, 1, (1, 0.5, 0.1), False), (8, 1, (1, 0.25), True),
+    (64, 1, (1, 2**-40), True), (2, 40, (1,), False), (2, 300, (1, 0.5), False),
+]  # fmt: skip
+
+
+def changed_column(column: bytes, others: list[bytes], source: random.Random) -> bytes:
+    """Return a column with some numbers changed, added, removed, or taken from another one."""
+    data = bytearray(column)
+    for _ in range(source.choice((1, 1, 2, 4))):
+        at, what = source.randrange(min(len(data), source.choice((4, len(data))))), source.randrange(6)
+        if what == 0:
+            data[at] ^= 1 << source.randrange(8)
+        elif what == 1:
+            data[at] = source.choice((0, 1, 2, 63, 64, 127, 128, 255, source.randrange(256)))
+        elif what == 2:
+            data.insert(at, source.choice((0, 1, 128, source.randrange(256))))
+        elif what == 3 and len(data) > 1:
+            del data[at]
+        elif what == 4:
+            data[at:at] = source.choice(others)[: source.randrange(6)]
+        else:
+            data[0] ^= 64
+    return bytes(data)
+
+
+@pytest.mark.parametrize("at", range(len(LEVELS)))
+def test_changed_columns_are_refused_or_are_another_state(at: int) -> None:
+    """Under a good checksum, columns of any level are read as they would be written, or not at all."""
+    buckets, spread, weights, pairs = LEVELS[at]
+    source, sketch = random.Random(at), RankSketch(buckets, 4, pairs=pairs)
+    for _ in range(40):
+        scores = {name: source.choice((0.5, 1.0, source.random())) for name in "abc"}
+        scores["a"] *= 10.0 ** source.randrange(-spread, spread)
+        sketch.update(source.choice("abc"), scores, source.choice(weights))
+    content, refusals = content_of(sketch), 0
+    columns = content[COLUMNS]
+    for _ in range(1500):
+        place = source.randrange(len(columns))
+        some = changed_column(columns[place], columns, source)
+        data = bytes_of("ranks", [*content[:COLUMNS], [*columns[:place], some, *columns[place + 1 :]]])
+        try:
+            assert sm.from_bytes(data).to_bytes() == data
+        except sm.DecodeError:
+            refusals += 1
+    assert refusals
+
+
+@pytest.mark.quick
+def test_columns_are_bytes_without_padding() -> None:
+    """A column is bytes, also an empty one, and does not say that fractions follow where all are 0."""
+
+    def read(sketch: RankSketch, column: Any) -> RankSketch:
+        content = content_of(sketch)
+        return sm.from_bytes(bytes_of("ranks", [*content[:COLUMNS], [column, *content[COLUMNS][1:]]]))
+
+    empty = fed(RankSketch(pairs=False), [("a", {"b": 0.5})])
+    assert content_of(empty)[COLUMNS][0] == b""
+    for column in (None, "", 0, (), False):
+        refused(lambda column=column: read(empty, column), sm.DecodeError, "columns of bytes")
+    sketch = fed(RankSketch(pairs=False), [("a", {"a": 0.5})])
+    level, mode, *rest = content_of(sketch)[COLUMNS][0]
+    assert (level, mode) == (0, 0)
+    refused(lambda: read(sketch, bytes([level, 1, *rest, 0])), sm.DecodeError, "fractions where any is not 0")
