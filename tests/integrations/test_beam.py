@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-import importlib
 import inspect
 import io
-import sys
 import textwrap
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +17,12 @@ from hypothesis import strategies as st
 
 import stream_metrics as sm
 from stream_metrics.integrations.tables import Fields
-from stream_metrics.tables.bad_rows import Counted
 
 beam = pytest.importorskip("apache_beam", reason="Apache Beam is not installed; .ci/run installs it")
 
 from apache_beam.testing.util import assert_that, equal_to  # noqa: E402
 from support.beam_samples import BUNDLES, CASES, FN_API, counted, labels, run  # noqa: E402
+from support.refusals import all_refused, refused  # noqa: E402
 
 from stream_metrics.integrations import beam as adapter  # noqa: E402
 from stream_metrics.integrations.beam import Accumulate  # noqa: E402
@@ -32,7 +30,7 @@ from stream_metrics.integrations.beam import Accumulate  # noqa: E402
 
 @pytest.mark.parametrize("case", ["set", "rows", "scores", "groups of windows"])
 def test_the_whole(case: str, tmp_path: Path) -> None:
-    """Whatever is accumulated, from elements of every form, a lifted combine has one process's bytes."""
+    """A lifted combine has one process's bytes, from elements of every form, and of any accumulator."""
     make, samples = CASES[case]
     combine = beam.CombineGlobally(Accumulate(make())).without_defaults()
     output = run(tmp_path, lambda p: p | beam.Create(samples()) | beam.Reshuffle() | combine)
@@ -51,22 +49,14 @@ def test_fanout(tmp_path: Path) -> None:
     assert output == {None: counted(sm.MetricSet(), labels()).to_bytes()}
 
 
-def hot(key: str) -> int:
-    """Return over how many workers a key is spread: one of them over four."""
-    return 4 if key == "fr" else 0
-
-
-@pytest.mark.parametrize(("runner", "fanout"), [(FN_API, None), (FN_API, hot), (BUNDLES, 2)])
-def test_per_key(runner: str, fanout: Any, tmp_path: Path) -> None:
-    """Every key has the bytes of its own samples; a hot key may be spread."""
+def test_per_key(tmp_path: Path) -> None:
+    """Every key has the bytes of its own samples; a hot key, or all, may be spread over several workers."""
     samples = [("fr" if at % 3 else "de", sample) for at, sample in enumerate(labels(100))]
-    combine = beam.CombinePerKey(Accumulate(sm.MetricSet())).with_hot_key_fanout(fanout)
-    output = run(tmp_path, lambda p: p | beam.Create(samples) | combine, runner)
-
-    for key in ("fr", "de"):
-        mine = [sample for country, sample in samples if country == key]
-        assert output.pop(key) == counted(sm.MetricSet(), mine).to_bytes()
-    assert not output
+    mine = {key: [sample for country, sample in samples if country == key] for key in ("fr", "de")}
+    for runner, fanout in [(FN_API, None), (FN_API, lambda key: 4 if key == "fr" else 0), (BUNDLES, 2)]:
+        combine = beam.CombinePerKey(Accumulate(sm.MetricSet())).with_hot_key_fanout(fanout)
+        output = run(tmp_path, lambda p, combine=combine: p | beam.Create(samples) | combine, runner)
+        assert output == {key: counted(sm.MetricSet(), mine[key]).to_bytes() for key in mine}
 
 
 def test_workers_that_talk_by_grpc(tmp_path: Path) -> None:
@@ -169,17 +159,6 @@ def table() -> Any:
     return pa.table({"label": pa.array(truth).dictionary_encode(), "guess": guess, "weight": weight, "id": truth})
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_tables(form: str) -> None:
-    """Tables of every form count like their rows."""
-    if form == "pandas":
-        pytest.importorskip("pandas", reason="needs pandas")
-    fn = Accumulate(sm.MetricSet(), FIELDS)
-    state = fn.add_inputs(fn.create_accumulator(), [FORMS[form](table()[at : at + 70]) for at in range(0, 300, 70)])
-
-    assert state.to_bytes() == counted(sm.MetricSet(), rows()).to_bytes()
-
-
 def test_parquet(tmp_path: Path) -> None:
     """Parquet files, as Beam reads them in batches, count like their rows."""
     whole = table()
@@ -193,39 +172,21 @@ def test_parquet(tmp_path: Path) -> None:
     assert output == {None: counted(sm.MetricSet(), rows()).to_bytes()}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((5,), "Expected `prototype` to be a state, a metric or a set of metrics, but got 5"),
-        ((sm.Rolling(sm.MCC(), 5),), "Expected `prototype` to be mergeable, but: "),
-        ((sm.MCC(), ("label", "guess")), "Expected `fields` to be Fields, or None, but got "),
-    ],
-)
-def test_what_is_refused(arguments: Any, message: str) -> None:
-    """What is no accumulator, does not merge, or names no columns is refused before a pipeline is built."""
-    with pytest.raises(ValueError, match=message):
-        Accumulate(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("element", "error", "message"),
-    [
+def test_what_is_refused() -> None:
+    """An element that is no sample raises what is wrong with it, and is not counted; fields are Fields."""
+    fn = Accumulate(sm.MetricSet())
+    state = fn.create_accumulator()
+    samples = [
         (5, TypeError, "Expected elements to be tuples, mappings, named tuples or Rows, but got 5"),
         ("ab", TypeError, "Expected elements to be tuples"),
         ({"y_true": 1, "y_pred": 1, "weight": 7}, TypeError, "to have 'w', but got 'weight'"),
         ({"y_true": 1, "prediction": 1}, TypeError, "to have 'y_pred', but got 'prediction'"),
         ((float("nan"), 1), sm.LabelError, "`y_true`"),
         ({"y_true": 1, "y_pred": 1, "w": -1}, sm.WeightError, "`w`"),
-    ],
-)
-def test_bad_elements(element: Any, error: type[Exception], message: str) -> None:
-    """An element that is no sample raises what is wrong with it, and is not counted."""
-    fn = Accumulate(sm.MetricSet())
-    state = fn.create_accumulator()
-
-    with pytest.raises(error, match=message):
-        fn.add_input(state, element)
+    ]
+    all_refused((partial(fn.add_input, state, element), error, about) for element, error, about in samples)
     assert state == sm.MetricSet()
+    refused(partial(Accumulate, sm.MCC(), ("label", "guess")), ValueError, "`fields` to be Fields, or None")
 
 
 def test_more_than_the_arguments_may_be_there() -> None:
@@ -240,11 +201,10 @@ def test_more_than_the_arguments_may_be_there() -> None:
 def test_fields_name_what_rows_hold() -> None:
     """With Fields a Row, a mapping of values or a named tuple is one sample of labels, scores, groups or times."""
     fields = Fields("label", "guess", weight="weight")
-    fn, whole = (
-        Accumulate(sm.MetricSet(), fields),
-        [{"label": t, "guess": p, "weight": w, "id": 1} for t, p, w in rows()],
-    )
-    state = fn.add_inputs(fn.create_accumulator(), [beam.Row(**row) if at % 2 else row for at, row in enumerate(whole)])
+    fn = Accumulate(sm.MetricSet(), fields)
+    named = [{"label": t, "guess": p, "weight": w, "id": 1} for t, p, w in rows()]
+    elements = [beam.Row(**row) if at % 2 else row for at, row in enumerate(named)]
+    state = fn.add_inputs(fn.create_accumulator(), elements)
     assert state.to_bytes() == counted(sm.MetricSet(), rows()).to_bytes()
 
     soft = Fields("t", None, "s", classes=["a", "b"])
@@ -285,16 +245,6 @@ def test_bad_elements_are_counted(tmp_path: Path) -> None:
     assert sm.from_bytes(output[None]).n == 40
 
 
-def test_bad_rows_of_tables_are_counted() -> None:
-    """Of a table the bad rows are left out."""
-    fn = Accumulate(sm.MetricSet(), Fields(), on_bad="count")
-    state, bad = fn.add_input(fn.create_accumulator(), {"y_true": ["a", None, "b"], "y_pred": ["a", "a", "a"]})
-
-    assert (state.n, bad.n) == (2, 1)
-    with pytest.raises(sm.LabelError, match="'y_pred' to be a column"):
-        fn.add_input(fn.create_accumulator(), {"y_true": ["a"]})
-
-
 @pytest.mark.parametrize("keyed", [False, True])
 def test_bad_elements_are_split_off(keyed: bool) -> None:
     """Good elements go on, and bad ones come out tagged, with their errors and with their keys."""
@@ -306,65 +256,48 @@ def test_bad_elements_are_split_off(keyed: bool) -> None:
         assert_that(texts, equal_to([(elements[1], True), *((element, False) for element in elements[3:])]), "bad")
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_bad_rows_of_tables_are_split_off(form: str) -> None:
-    """Tables go on in parts without the bad rows, of which each comes out as a table of its own."""
-    if form == "pandas":
-        pytest.importorskip("pandas", reason="needs pandas")
+def test_tables() -> None:
+    """Tables of every form count like their rows; split, they go on in parts, and each bad row as a table."""
+    pytest.importorskip("pandas", reason="needs pandas")
     pa = pytest.importorskip("pyarrow", reason="needs Arrow")
-    whole = FORMS[form](pa.table({"y_true": [None, "a", "b", None, None, "a"], "y_pred": ["c"] * 6}))
-    samples = adapter.SplitBad(sm.MetricSet(), Fields()).samples
-    parts = list(samples.split(sm.MetricSet(), whole))
+    fn = Accumulate(sm.MetricSet(), FIELDS)
+    for form in FORMS.values():
+        tables = [form(table()[at : at + 70]) for at in range(0, 300, 70)]
+        state = fn.add_inputs(fn.create_accumulator(), tables)
+        assert state.to_bytes() == counted(sm.MetricSet(), rows()).to_bytes()
 
-    assert [(len(part["y_true"]), error is None) for part, error in parts] == [
-        (1, False), (2, True), (1, False), (1, False), (1, True),
-    ]  # fmt: skip
-    good = sm.count([part for part, error in parts if error is None])
-    assert good == counted(sm.MetricSet(), [("a", "c", 1), ("b", "c", 1), ("a", "c", 1)])
-    fine = FORMS[form](pa.table({"y_true": ["a"], "y_pred": ["c"]}))
-    assert next(samples.split(sm.MetricSet(), fine))[0] is fine
+        samples = adapter.SplitBad(sm.MetricSet(), Fields()).samples
+        whole = form(pa.table({"y_true": [None, "a", "b", None, None, "a"], "y_pred": ["c"] * 6}))
+        parts = list(samples.split(sm.MetricSet(), whole))
+        sizes = [(len(part["y_true"]), error is None) for part, error in parts]
+        assert sizes == [(1, False), (2, True), (1, False), (1, False), (1, True)]
+        good = sm.count([part for part, error in parts if error is None])
+        assert good == counted(sm.MetricSet(), [("a", "c", 1), ("b", "c", 1), ("a", "c", 1)])
+        fine = form(pa.table({"y_true": ["a"], "y_pred": ["c"]}))
+        assert next(samples.split(sm.MetricSet(), fine))[0] is fine
+    refused(partial(fn.add_input, fn.create_accumulator(), {"label": ["a"]}), sm.LabelError, "'guess' to be a column")
 
 
-def test_a_wrong_column_is_refused() -> None:
-    """Identifiers as labels raise, as samples, in tables and where states are merged, also where bad rows count."""
-    for on_bad in ("raise", "count"):
-        fn = Accumulate(sm.MetricSet(), Fields(), on_bad=on_bad, max_labels=100)
-        with pytest.raises(sm.LabelError, match="labels of column 'y_true' to be at most 100"):
-            fn.add_input(fn.create_accumulator(), {"y_true": list(range(200)), "y_pred": [1] * 200})
-        part = [{"y_true": list(range(at, at + 80)), "y_pred": [1] * 80} for at in (0, 80)]
-        states = [fn.add_input(fn.create_accumulator(), table) for table in part]
-        with pytest.raises(sm.LabelError, match="at most 100"):
-            fn.extract_output(fn.merge_accumulators(states))
+def test_identifiers_one_by_one() -> None:
+    """The number of labels is checked among many single samples."""
     single = Accumulate(sm.MetricSet(), max_labels=1000, on_bad="count")
-    with pytest.raises(sm.LabelError, match="at most 1,000"):
-        single.add_inputs(single.create_accumulator(), ((at, 1) for at in range(70_000)))
+    samples = ((at, 1) for at in range(70_000))
+    refused(partial(single.add_inputs, single.create_accumulator(), samples), sm.LabelError, "at most 1,000")
 
 
 def test_type_hints() -> None:
-    """A pipeline knows what the combiner returns."""
-    for on_bad, kind in (("raise", sm.MetricSet), ("count", Counted)):
-        output = (
-            beam.Pipeline()
-            | beam.Create([("a", "a")])
-            | beam.CombineGlobally(Accumulate(sm.MetricSet(), on_bad=on_bad))
-        )
-        assert output.element_type is kind
+    """A pipeline knows what the combiner returns: the class of a state, or of a pair with a record."""
+    pair = type(sm.count({"y_true": ["a"], "y_pred": ["a"]}, on_bad="count"))
+    for on_bad, kind in (("raise", sm.MetricSet), ("count", pair)):
+        combine = beam.CombineGlobally(Accumulate(sm.MetricSet(), on_bad=on_bad))
+        assert (beam.Pipeline() | beam.Create([("a", "a")]) | combine).element_type is kind
 
 
 def test_the_example(monkeypatch: pytest.MonkeyPatch) -> None:
     """The example of the module runs and prints the accuracy of each key."""
-    monkeypatch.setattr(beam, "Pipeline", functools.partial(beam.Pipeline, runner=FN_API))
+    monkeypatch.setattr(beam, "Pipeline", partial(beam.Pipeline, runner=FN_API))
     lines = inspect.getdoc(adapter).splitlines()
     with contextlib.redirect_stdout(io.StringIO()) as out:
         exec(textwrap.dedent("\n".join(line for line in lines if line.startswith("    "))), {})
 
     assert sorted(out.getvalue().splitlines()) == ["('de', 1.0)", "('fr', 0.5)", "(None, 'cat')", "1"]
-
-
-def test_without_beam(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without Beam the import says what to install."""
-    monkeypatch.setitem(sys.modules, "apache_beam", None)
-    monkeypatch.delitem(sys.modules, adapter.__name__)
-
-    with pytest.raises(ImportError, match=r"stream-metrics\[beam\]"):
-        importlib.import_module(adapter.__name__)

@@ -54,19 +54,8 @@ def panes(
 def late_stream() -> tuple[list[tuple[float, Any] | float], dict[float, list[Any]]]:
     """Return a stream with late samples, the last of them too late, and the samples of each window of 10 s."""
     a, b, c, d, e, f, g = labels(7)
-    stream: list[tuple[float, Any] | float] = [
-        (1, a),
-        (12, b),
-        (3, c),
-        11.0,
-        (4, d),
-        (13, e),
-        21.0,
-        (5, f),
-        1000.0,
-        (6, g),
-    ]
-    return stream, {10.0: [a, c, d, f], 20.0: [b, e]}
+    early, late = [(1, a), (12, b), (3, c), 11.0, (4, d), (13, e)], [21.0, (5, f), 1000.0, (6, g)]
+    return [*early, *late], {10.0: [a, c, d, f], 20.0: [b, e]}
 
 
 @pytest.mark.parametrize("mode", ["ACCUMULATING", "DISCARDING"])
@@ -192,5 +181,5 @@ def test_bundles_that_run_again(tmp_path: Path) -> None:
         BUNDLES,
     )
 
-    assert {path.name for path in tmp_path.iterdir()} == {"states", "map", "failed-add", "failed-merge"}
+    assert {path.name for path in tmp_path.iterdir()} == {"states 0", "map", "failed-add", "failed-merge"}
     assert output == {None: counted(sm.MetricSet(), labels()).to_bytes()}

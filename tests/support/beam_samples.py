@@ -110,7 +110,7 @@ def read(path: Path) -> Iterator[tuple[Any, float, int, bytes]]:
 
 def run(path: Path, build: Callable[[Any], Any], runner: str = FN_API, **options: Any) -> dict[Any, bytes]:
     """Run a pipeline that ends in states, with or without keys, in two workers, and return their bytes by key."""
-    path = path / "states"
+    path = path / f"states {len(list(path.iterdir()))}"
     with beam.Pipeline(runner=runner, options=PipelineOptions([], direct_num_workers=2, **options)) as pipeline:
         _ = build(pipeline) | "write" >> beam.ParDo(Write(path))
     lines = list(read(path))
