@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from support.cases import every_case
+from support.refusals import refused
 
 import stream_metrics as sm
 
@@ -51,13 +54,7 @@ def in_groups(sample: Callable[[random.Random], tuple[Any, ...]]) -> Callable[[r
 
 def compared(rng: random.Random) -> Any:
     """Return a sample of two predictions."""
-    return (
-        rng.choice("ab"),
-        rng.choice("ab"),
-        rng.choice("abc"),
-        rng.choice(WEIGHTS),
-        {"unit": rng.choice([None, 1, 2])},
-    )
+    return rng.choice("ab"), *rng.choices("abc", k=2), rng.choice(WEIGHTS), {"unit": rng.choice([None, 1, 2])}
 
 
 def compared_scores(rng: random.Random) -> Any:
@@ -124,7 +121,7 @@ def grown(make: Callable[[], Any], draw: Callable[[random.Random], Any], rng: ra
     state = make()
     for _ in range(rng.randrange(6)):
         sample, named = split(draw(rng))
-        tried(lambda: state.update(*sample, **named), state)  # noqa: B023
+        tried(partial(state.update, *sample, **named), state)
     if not hasattr(make().inner if hasattr(state, "inner") else state, "merge") or isinstance(state, sm.Rolling):
         return state
     for _ in range(rng.choice([0, 0, 3, 60, 62, 64])):
@@ -133,10 +130,8 @@ def grown(make: Callable[[], Any], draw: Callable[[random.Random], Any], rng: ra
     return state
 
 
-@pytest.mark.parametrize("name", STATES)
-@pytest.mark.parametrize("seed", range(4))
-def test_an_operation_succeeds_or_changes_nothing(name: str, seed: int) -> None:
-    """Updates, batches, merges, reverts and subtractions of states that are nearly full."""
+def check_operations(name: str, seed: int) -> None:
+    """Update, merge, revert and subtract states that are nearly full; what is refused changes nothing."""
     make, draw = STATES[name]
     rng = random.Random(f"{name} {seed}")
     a, b = (grown(make, draw, rng) for _ in range(2))
@@ -144,38 +139,46 @@ def test_an_operation_succeeds_or_changes_nothing(name: str, seed: int) -> None:
         sample, named = split(draw(rng))
         columns, more = batch([draw(rng) for _ in range(rng.randint(1, 4))])
         acts: list[tuple[Callable[[], Any], Any, Any]] = [
-            (lambda: a.update(*sample, **named), a, b),  # noqa: B023
-            (lambda: a.update_many(*columns, **more), a, b),  # noqa: B023
+            (partial(a.update, *sample, **named), a, b),
+            (partial(a.update_many, *columns, **more), a, b),
         ]
         if not isinstance(a, sm.Rolling):
-            acts += [(lambda: a.merge(b), a, b), (lambda: a.merge(a), a, b), (lambda: b.merge(a), b, a)]
+            acts += [(partial(a.merge, b), a, b), (partial(a.merge, a), a, b), (partial(b.merge, a), b, a)]
         if hasattr(a, "revert"):
-            acts += [(lambda: a.revert(*sample, **named), a, b)] * 2  # noqa: B023
+            acts += [(partial(a.revert, *sample, **named), a, b)] * 2
         if hasattr(a, "subtract"):
-            acts += [(lambda: a.subtract(b), a, b)]
+            acts += [(partial(a.subtract, b), a, b)]
         tried(*rng.choice(acts))
         usable(a)
         usable(b)
 
 
-@pytest.mark.parametrize("name", ["confusion", "losses", "metric", "set", "set_of_scores_exact", "groups"])
-@pytest.mark.parametrize("seed", range(3))
-def test_a_state_that_revert_leaves_can_be_counted(name: str, seed: int) -> None:
+def test_an_operation_succeeds_or_changes_nothing() -> None:
+    """Updates, batches, merges, reverts and subtractions of states that are nearly full."""
+    with every_case() as case:
+        for name in STATES:
+            for seed in range(4):
+                with case((name, seed)):
+                    check_operations(name, seed)
+
+
+def test_a_state_that_revert_leaves_can_be_counted() -> None:
     """Whatever is reverted: no counter is below 0, and there are as many samples as cells with a weight."""
-    make, draw = STATES[name]
-    rng = random.Random(f"{name} {seed}")
-    for _ in range(10):
-        state = make()
-        for _ in range(60):
-            sample, named = split(draw(rng))
-            sample[-1] = rng.choice([0, 0.5, 1, 1, 2, 3])
-            act = state.update if rng.random() < 0.4 else state.revert
-            tried(lambda: act(*sample, **named), state)  # noqa: B023
-            for counts in matrices(state):
-                values = counts.cells()[2]
-                assert counts.n >= len(values)
-                assert (values > 0).all()
-        usable(state)
+    with every_case() as case:
+        for name in ("confusion", "losses", "metric", "set", "set_of_scores_exact", "groups"):
+            for seed in range(30):
+                make, draw = STATES[name]
+                rng, state = random.Random(f"{name} {seed}"), make()
+                with case((name, seed)):
+                    for _ in range(60):
+                        sample, named = split(draw(rng))
+                        sample[-1] = rng.choice([0, 0.5, 1, 1, 2, 3])
+                        tried(partial(state.update if rng.random() < 0.4 else state.revert, *sample, **named), state)
+                        for counts in matrices(state):
+                            values = counts.cells()[2]
+                            assert counts.n >= len(values)
+                            assert (values > 0).all()
+                    usable(state)
 
 
 def matrices(state: Any) -> list[Any]:
@@ -186,150 +189,110 @@ def matrices(state: Any) -> list[Any]:
     return [state] if isinstance(state, sm.ConfusionMatrix) else []
 
 
-@pytest.mark.parametrize("name", [name for name in STATES if "rolling" not in name])
-@pytest.mark.parametrize("kind", ["abstention", "no weight", "weight 1"])
-def test_no_counter_wraps(name: str, kind: str) -> None:
+def test_no_counter_wraps() -> None:
     """A state that is merged with itself is refused before a counter would be beyond what is written and read."""
-    make, draw = STATES[name]
-    named = split(draw(random.Random(1)))[1]
-    soft = "scores" in name or name in ("ranks", "ranks_one_vs_rest", "losses")
-    predicted = None if kind == "abstention" else 0.5 if soft else True
-    sample = [True, predicted, *([0.5 if soft else False] if "comparison" in name else []), kind != "no weight"]
-    state = make()
-    state.update(*sample, **named)
-    counted = state.n + state.abstained
-    merges = 0
-    while tried(lambda: state.merge(state.copy()), state):
-        counted, merges = 2 * counted, merges + 1
-        assert state.n + state.abstained == counted
-    assert merges in (range(10, 63) if "fading" in name else range(61, 63))
-    usable(state)
+    with every_case() as case:
+        for name in (name for name in STATES if "rolling" not in name):
+            make, draw = STATES[name]
+            soft = "scores" in name or name in ("ranks", "ranks_one_vs_rest", "losses")
+            for kind in ("abstention", "no weight", "weight 1"):
+                with case((name, kind)):
+                    predicted = None if kind == "abstention" else 0.5 if soft else True
+                    other = [0.5 if soft else False] if "comparison" in name else []
+                    state = make()
+                    state.update(True, predicted, *other, kind != "no weight", **split(draw(random.Random(1)))[1])
+                    counted, merges = state.n + state.abstained, 0
+                    while tried(lambda: state.merge(state.copy()), state):  # noqa: B023
+                        counted, merges = 2 * counted, merges + 1
+                        assert state.n + state.abstained == counted
+                    assert merges in (range(10, 63) if "fading" in name else range(61, 63))
+                    usable(state)
 
 
-def test_a_set_of_scores_merges_whole_or_not_at_all() -> None:
-    """The scores are not merged where the labels have no room."""
+def test_what_has_no_room_is_refused_before_anything_is_counted() -> None:
+    """Scores are not merged where labels have no room; a folded group of a 65th class; weights that cannot be shown."""
     a, b = sm.MetricSet(scores=True), sm.MetricSet(scores=True)
     a.update(1, 1, w=2**62)
     b.update(1, 1, w=2**62)
     b.update(1, 0.7)
     before = a.to_bytes()
-
-    with pytest.raises(sm.WeightError):
-        a.merge(b)
+    refused(partial(a.merge, b), sm.WeightError)
     assert a.to_bytes() == before
 
-
-def test_folding_is_refused_before_a_group_is_there() -> None:
-    """A group whose class would be the 65th of those that are folded is not counted."""
     groups = sm.ByGroup(sm.MetricSet(scores=True), 1)
     for number in range(80):
         scores = {f"class {number} {i}": 0.01 for i in range(40)}
-        tried(lambda: groups.update(f"class {number} 0", scores, group=number), groups)  # noqa: B023
+        tried(partial(groups.update, f"class {number} 0", scores, group=number), groups)
         assert len(groups.groups) == 1
     assert groups.folded > 0
 
-
-def test_fading_refuses_what_it_could_not_show() -> None:
-    """Weights that add up to more than a state can count are refused when they come."""
     fading = sm.Fading(sm.MetricSet(), half_life=10)
     outcomes = [tried(lambda: fading.update(1, 1, w=2**61), fading) for _ in range(4)]
-
     assert outcomes == [True, True, False, False]
     assert fading.snapshot()["accuracy"] == 1
     assert fading.n == 2
 
-
-def test_states_of_many_samples_are_read() -> None:
-    """A matrix of nearly 2^63 samples is written and read."""
-    state = sm.ConfusionMatrix.from_matrix([[2**62, 0], [0, 2**62 - 4]])
-
-    assert sm.from_bytes(state.to_bytes()).n == 2**63 - 4
+    large = sm.ConfusionMatrix.from_matrix([[2**62, 0], [0, 2**62 - 4]])
+    assert sm.from_bytes(large.to_bytes()).n == 2**63 - 4
 
 
-LONG = {
-    "int": 10**5000,
-    "int of 2,049 bits": 2**2048,
-    "negative int": -(2**2048),
-    "text": "x" * (2**20 + 1),
-    "bytes": b"x" * (2**20 + 1),
-    "tuple": (0,) * 1025,
-    "tuples": ((0,) * 512,) * 2,
-    "tuple of text": ("x" * 2**19, ("y" * 2**19,)),
-    "int in a tuple": (1, (10**5000,)),
-}
-LONGEST = {
-    "int": 2**2048 - 1,
-    "negative int": -(2**2048) + 1,
-    "text": "x" * 2**20,
-    "bytes": b"x" * 2**20,
-    "tuple": (0,) * 1024,
-    "tuple of text": ("x" * 2**19, "y" * (2**19 - 2048)),
-}
+LONG: list[Any] = [
+    10**5000, 2**2048, -(2**2048), "x" * (2**20 + 1), b"x" * (2**20 + 1), (0,) * 1025, ((0,) * 512,) * 2,
+    ("x" * 2**19, ("y" * 2**19,)), (1, (10**5000,)),
+]  # fmt: skip
+LONGEST: list[Any] = [
+    2**2048 - 1, -(2**2048) + 1, "x" * 2**20, b"x" * 2**20, (0,) * 1024, ("x" * 2**19, "y" * (2**19 - 2048)),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("label", LONG.values(), ids=LONG)
-def test_a_long_label_is_refused_wherever_it_comes_in(label: Any) -> None:
-    """As truth, prediction, score, group, unit, worker, fixed or positive label, alone and in batches."""
-    matrix, ranks, scored, groups = (
+@pytest.mark.quick
+def test_a_long_label_is_refused_wherever_it_comes_in() -> None:
+    """As truth, prediction, score, group, unit, worker, fixed or positive label, alone and in batches and arrays."""
+    matrix, ranks, losses, scored = (
         sm.ConfusionMatrix(),
         sm.RankSketch(),
+        sm.ProbabilityLosses(),
         sm.MetricSet(scores=True),
-        sm.ByGroup(sm.MCC()),
     )
-    losses, rolling, comparison = sm.ProbabilityLosses(), sm.Rolling(sm.MetricSet(), 3), sm.Comparison()
+    rolling, groups, comparison = sm.Rolling(sm.MetricSet(), 3), sm.ByGroup(sm.MCC()), sm.Comparison()
     window = sm.TimeWindow(sm.MetricSet(), "1m", 2)
-    acts: list[Callable[[], Any]] = [
-        *(lambda s=s: s.update(label, 1) for s in (matrix, scored, rolling)),
-        *(lambda s=s: s.update(1, label) for s in (matrix, scored, rolling)),
-        *(lambda s=s: s.update(label, None) for s in (matrix, scored, rolling)),
-        *(lambda s=s: s.update_many([label, 1], [1, 1]) for s in (matrix, scored, rolling)),
-        *(lambda s=s: s.update_many([1, 1], [1, label]) for s in (matrix, scored, rolling)),
-        *(lambda s=s: s.update(label, {"a": 0.5}) for s in (ranks, losses, scored)),
-        *(lambda s=s: s.update("a", {label: 0.5}) for s in (ranks, losses, scored)),
-        *(lambda s=s: s.update_many(["a"], [{label: 0.5}]) for s in (ranks, losses, scored)),
-        *(lambda s=s: s.update_many([label], [{"a": 0.5}]) for s in (ranks, losses, scored)),
-        lambda: window.update(label, 1, t=TIME),
-        lambda: groups.update(1, 1, group=label),
-        lambda: groups.update_many([1], [1], group=[label]),
-        lambda: comparison.update(label, 1, 1),
-        lambda: comparison.update(1, 1, label),
-        lambda: comparison.update(1, 1, 1, unit=label),
-        lambda: comparison.update_many([1], [1], [label]),
-        lambda: sm.Aggregate().put(label, matrix, 1),
-        lambda: sm.ConfusionMatrix(labels=[label]),
-        lambda: sm.ConfusionMatrix(labels=[1], other=label),
-        lambda: sm.ROCAUC(pos_label=label),
-        lambda: sm.Precision(pos_label=label),
-    ]
-    for act in acts:
-        with pytest.raises(sm.LabelError, match=r"^Expected "):
-            act()
+    with every_case() as case:
+        for at, label in enumerate(LONG):
+            calls: list[Callable[[], Any]] = [
+                partial(window.update, label, 1, t=TIME), partial(groups.update, 1, 1, group=label),
+                partial(groups.update_many, [1], [1], group=[label]), partial(comparison.update, label, 1, 1),
+                partial(comparison.update, 1, 1, label), partial(comparison.update, 1, 1, 1, unit=label),
+                partial(comparison.update_many, [1], [1], [label]), partial(sm.Aggregate().put, label, matrix, 1),
+                partial(sm.ConfusionMatrix, labels=[label]), partial(sm.ConfusionMatrix, labels=[1], other=label),
+                partial(sm.ROCAUC, pos_label=label), partial(sm.Precision, pos_label=label),
+            ]  # fmt: skip
+            for state in (matrix, scored, rolling):
+                calls += [partial(state.update, *pair) for pair in ((label, 1), (1, label), (label, None))]
+                calls += [partial(state.update_many, *pair) for pair in (([label, 1], [1, 1]), ([1, 1], [1, label]))]
+            for state in (ranks, losses, scored):
+                calls += [partial(state.update, *pair) for pair in ((label, {"a": 0.5}), ("a", {label: 0.5}))]
+                pairs = ((["a"], [{label: 0.5}]), ([label], [{"a": 0.5}]))
+                calls += [partial(state.update_many, *pair) for pair in pairs]
+            if isinstance(label, str | bytes):
+                column = np.array([label, label[:1]])
+                calls += [partial(matrix.update_many, *pair) for pair in ((column, column), (column[1:], column[:1]))]
+            for number, call in enumerate(calls):
+                with case((at, number)):
+                    refused(call, sm.LabelError, "Expected ")
     for state in (matrix, ranks, scored, groups, losses, rolling, comparison, window):
         assert state.n == state.abstained == 0
 
 
-@pytest.mark.parametrize("label", [LONG["text"], LONG["bytes"]], ids=["text", "bytes"])
-def test_a_long_label_in_an_array_is_refused(label: Any) -> None:
-    """Columns of fixed width, categories, and what Arrow holds."""
-    column = np.array([label, label[:1]])
-    state = sm.ConfusionMatrix()
-    for act in (
-        lambda: state.update_many(column, column),
-        lambda: state.update_many(column[1:], column[:1]),
-    ):
-        with pytest.raises(sm.LabelError, match=r"^Expected "):
-            act()
-    assert state.n == 0
-
-
-@pytest.mark.parametrize("label", LONGEST.values(), ids=LONGEST)
-def test_the_longest_labels_are_counted_written_and_shown(label: Any) -> None:
+def test_the_longest_labels_are_counted_written_and_shown() -> None:
     """What is just short enough works everywhere."""
-    states: list[Any] = [sm.ConfusionMatrix(), sm.MetricSet(), sm.ByGroup(sm.MetricSet())]
-    for state in states:
-        more = {"group": label} if isinstance(state, sm.ByGroup) else {}
-        state.update(label, label, **more)
-        state.update_many([label], [label], **({"group": [label]} if more else {}))
-        assert sm.from_bytes(state.to_bytes()) == state
-        assert state.n == 2
-    assert states[1].snapshot().to_json()
+    with every_case() as case:
+        for at, label in enumerate(LONGEST):
+            with case(at):
+                states: list[Any] = [sm.ConfusionMatrix(), sm.MetricSet(), sm.ByGroup(sm.MetricSet())]
+                for state in states:
+                    more = {"group": label} if isinstance(state, sm.ByGroup) else {}
+                    state.update(label, label, **more)
+                    state.update_many([label], [label], **({"group": [label]} if more else {}))
+                    assert sm.from_bytes(state.to_bytes()) == state
+                    assert state.n == 2
+                assert states[1].snapshot().to_json()
