@@ -11,11 +11,11 @@ from typing import Any
 import stream_metrics as sm
 from stream_metrics import StreamMetricsError
 
-__all__ = ["Oracle", "recount"]
+__all__ = ["Oracle", "countable", "recount"]
 
 Event = dict[str, Any]
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
-SKETCH: dict[str, Any] = {"scores": True, "buckets": 256, "sample": 128, "pairs": False}
+SKETCH: dict[str, Any] = {"buckets": 256, "sample": 128, "pairs": False}
 
 
 def seconds(text: str) -> float:
@@ -25,25 +25,28 @@ def seconds(text: str) -> float:
 
 def add(state: sm.MetricSet, pair: Event) -> None:
     """Count a pair as a user of the library would."""
-    truth, said, w, scores = pair["truth"], pair.get("prediction"), pair.get("weight") or 1, pair.get("scores")
-    if scores is None:
+    truth, said, w, scores = pair["truth"], pair.get("prediction"), pair.get("weight"), pair.get("scores")
+    w = 1 if w is None else w
+    if state.scores is False and said is None and scores is not None:
+        state.update(truth, scores, w)
+    elif scores is None or state.scores is False:
         state.state.update(truth, said, w)  # also an abstention
     else:
         state.update(truth, said, w, scores=scores)
 
 
-def recount(pairs: Iterable[Event]) -> sm.MetricSet:
+def recount(pairs: Iterable[Event], scores: bool = True) -> sm.MetricSet:
     """Return the counts of pairs."""
-    state = sm.MetricSet(**SKETCH)
+    state = sm.MetricSet(**SKETCH, scores=scores)
     for pair in pairs:
         add(state, pair)
     return state
 
 
-def countable(pair: Event) -> bool:
+def countable(pair: Event, scores: bool = True) -> bool:
     """Return whether a pair can be counted."""
     try:
-        recount([pair])
+        recount([pair], scores)
     except StreamMetricsError:
         return False
     return True
@@ -57,6 +60,11 @@ class Entry:
     key: Any
     steps: tuple[float, float]  # the event time reached when it came, in steps of `ttl` and of `keep_joined`
     pair: Event
+
+    @property
+    def labelled(self) -> float:
+        """The time of its label."""
+        return float(self.pair.get("labelled", self.pair["time"]))
 
 
 @dataclass
@@ -186,9 +194,7 @@ class Oracle:
             self.pair(key, entry.pair, event)
         elif entry.kind == "X":
             counters["labels_late"] += 1
-        elif entry.kind == "R" or truth == entry.pair["truth"]:
-            counters["labels_duplicate"] += 1
-        elif event["time"] < entry.pair.get("labelled", entry.pair["time"]):
+        elif entry.kind == "R" or truth == entry.pair["truth"] or event["time"] < entry.labelled:
             counters["labels_duplicate"] += 1
         elif entry.kind == "L":
             counters["corrections"] += 1

@@ -14,7 +14,7 @@ from support.prometheus_text import unlabelled
 
 __all__ = [
     "NOW", "START", "Alerts", "Clock", "Config", "ConfigError", "Monitor", "Record", "config", "configured", "crash",
-    "example", "exported", "feed", "lines_of", "open_store", "read", "started", "window",
+    "example", "exported", "feed", "lines_of", "open_store", "pair", "read", "started", "window",
 ]  # fmt: skip
 
 START = 1_700_000_000.0
@@ -48,6 +48,11 @@ def lines_of(events: Iterable[Any], start: int = 0, partition: int = 0) -> list[
     """Return events as records with offsets from `start` on; bytes and None stand for themselves."""
     values = (event if isinstance(event, bytes | None) else json.dumps(event).encode() for event in events)
     return [Record("t", partition, at, at + 1, None, None, value) for at, value in enumerate(values, start)]
+
+
+def pair(at: int, truth: Any, said: Any, **more: Any) -> dict[str, Any]:
+    """Return an event of a pair, whose id and time are `at`, in seconds after the start."""
+    return {"id": at, "time": START + at, "truth": truth, "prediction": said, **more}
 
 
 def batches(records: Sequence[Record], at_once: int) -> Iterator[Sequence[Record]]:

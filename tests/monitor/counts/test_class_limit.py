@@ -1,210 +1,234 @@
-"""Beyond `max_classes` classes are counted as one: what stays exact, and what is said of it."""
+"""Beyond `max_classes` classes are counted as one: what stays exact, over partitions and workers, and what is said."""
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
-
-from stream_metrics.errors import DecodeError
-from stream_metrics.monitor.alerts.rule_reading import parse
-from stream_metrics.monitor.config import Config, Counting, Serve
-from stream_metrics.monitor.counts.batches import Rows
-from stream_metrics.monitor.counts.class_limit import ClassLimit
-from stream_metrics.monitor.counts.class_pool import ANOTHER, OTHER, ClassPool
-from stream_metrics.monitor.counts.counting import Counts, Pair
-from stream_metrics.monitor.events.records import MISSING, Record
-from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.serve.prometheus import text
-from stream_metrics.monitor.view.summary import facts
-from stream_metrics.monitor.view.types import View, WindowView
-from stream_metrics.monitor.view.view import view
-from stream_metrics.monitor.view.window_reading import read
+from support.monitor_runs import (
+    START,
+    Alerts,
+    Monitor,
+    config,
+    crash,
+    exported,
+    feed,
+    lines_of,
+    pair,
+    read,
+    started,
+    window,
+)
 
 MOST = 4
-LABELS = Counting(windows=("1h",), panes=6, max_classes=MOST)
-SCORES = replace(LABELS, scores=True)
-START = 1_700_000_000.0
+OTHER = {"__other__", "__another__"}
+COUNTING: dict[str, Any] = {"windows": ["1h"], "panes": 6, "max_classes": MOST}
+UNLIMITED = {**COUNTING, "max_classes": 10_000}
+EITHER = pytest.mark.parametrize("scores", [False, True], ids=["labels", "scores"])
 
 
-def pair(truth: Any, said: Any, at: float = 0.0, **more: Any) -> Pair:
-    """Return a pair of a time in seconds after the start."""
-    given: dict[str, Any] = {"scores": MISSING, "weight": None, "group": None, "origin": ("t", 0, int(at))} | more
-    return Pair(truth=truth, prediction=said, predicted_at=START + at, labelled_at=START + at, **given)
-
-
-def stream(n: int, classes: int, seed: int = 1, scores: bool = False) -> list[Pair]:
-    """Return pairs of many classes, of which the first are frequent, one a second, a third of them wrong."""
+def stream(n: int, classes: int, seed: int = 1, scores: bool = False) -> list[dict[str, Any]]:
+    """Return pairs of many classes, of which the first are frequent, a third of them wrong."""
     rng, pairs = np.random.default_rng(seed), []
     for at in range(n):
         truth, other = (f"c{int(x)}" for x in np.minimum(rng.exponential(2, 2), classes - 1))
         said = other if rng.random() < 0.3 else truth
-        soft = {truth: 0.2, other: 0.3, said: 0.5} if scores else MISSING
-        pairs.append(pair(truth, said, at, scores=soft, group=f"g{at % 3}"))
+        soft = {"scores": {truth: 0.2, other: 0.3, said: 0.5}} if scores else {}
+        pairs.append(pair(at, truth, said, group=f"g{at % 3}", **soft))
     return pairs
 
 
-def counted(pairs: list[Pair], config: Counting = LABELS, **more: Any) -> Counts:
-    """Return the counts of pairs, which are all countable."""
-    counts = Counts(config, **more)
-    assert counts.add(pairs) == []
-    return counts
+def assert_exact(few: Any, whole: Any, most: int = MOST) -> set[str]:
+    """Assert that samples and accuracy are exact, and every class counted apart, and return the names of these."""
+    assert (few.n, few.correct, few.metrics["accuracy"]) == (whole.n, whole.correct, whole.metrics["accuracy"])
+    rows, exact = ({row.label: row for row in shown.classes} for shown in (few, whole))
+    apart = rows.keys() - OTHER
+    assert len(apart) <= most
+    for name in apart & exact.keys():
+        assert (rows[name].support, rows[name].recall) == (exact[name].support, exact[name].recall)
+        assert rows[name].roc_auc == pytest.approx(exact[name].roc_auc)
+    return apart
 
 
-def total(*counts: Counts) -> WindowView:
-    """Return the view of the total of partitions."""
-    return view(read(counts), counts[0].config, View(), now=START).by_window["total"]
-
-
-@pytest.mark.parametrize("config", [LABELS, SCORES], ids=["labels", "scores"])
-def test_what_is_right_stays_right_and_classes_apart_are_exact(config: Counting) -> None:
+@EITHER
+def test_what_is_right_stays_right_and_classes_apart_are_exact(scores: bool) -> None:
     """Samples, accuracy and every class that is counted apart are those of unlimited counts; the rest is one class."""
-    pairs = stream(600, 40, scores=bool(config.scores))
-    few, all_ = counted(pairs, config), counted(pairs, replace(config, max_classes=10_000))
+    events = stream(600, 40, scores=scores)
+    few, whole = (window(read(events, counting={**how, "scores": scores})) for how in (COUNTING, UNLIMITED))
+    apart = assert_exact(few, whole)
 
-    part, whole = total(few), total(all_)
-
-    assert (part.n, part.correct, part.metrics["accuracy"]) == (whole.n, whole.correct, whole.metrics["accuracy"])
-    rows, exact = ({row.label: row for row in shown.classes} for shown in (part, whole))
-    apart = rows.keys() - {OTHER, ANOTHER}
-    assert apart == few.classes.labels - few.classes.pool.exempt
     assert len(apart) == MOST
-    assert all((rows[name].support, rows[name].recall) == (exact[name].support, exact[name].recall) for name in apart)
-    assert all(rows[name].roc_auc == pytest.approx(exact[name].roc_auc) for name in apart)
-    assert part.classes_folded == sum(not {each.truth, each.prediction} <= apart for each in pairs)
+    assert few.classes_folded == sum(not {each["truth"], each["prediction"]} <= apart for each in events)
     assert whole.classes_folded == 0
-    assert {row.n for row in part.groups.rows} == {200}
+    assert {row.n for row in few.groups.rows} == {200}
+    events = stream(50, MOST, scores=scores)
+    within = [read(events, counting={**how, "scores": scores}) for how in (COUNTING, UNLIMITED)]
+    assert within[0].counts().to_bytes() == within[1].counts().to_bytes()
 
 
-@pytest.mark.parametrize("config", [LABELS, SCORES], ids=["labels", "scores"])
-@given(cuts=st.sets(st.integers(0, 120), max_size=4), restart=st.booleans())
-def test_batches_and_restarts_change_nothing(config: Counting, cuts: set[int], restart: bool) -> None:
-    """However a stream is cut, and read back from bytes at each cut, the bytes are the same."""
-    pairs = stream(60, 30, scores=bool(config.scores))
-    soft = {f"d{at}": 0.25 for at in range(3)} | {"c0": 0.25} if config.scores else MISSING
-    pairs += [pair("c0", "c0", at, scores=soft) for at in range(60, 120)]
-    counts = Counts(config)
-    for start, end in zip([0, *sorted(cuts)], [*sorted(cuts), 120], strict=True):
-        counts.add(pairs[start:end])
+@EITHER
+@given(cuts=st.lists(st.integers(1, 60), max_size=4), restart=st.booleans())
+def test_batches_and_restarts_change_nothing(
+    tmp_path_factory: pytest.TempPathFactory, scores: bool, cuts: list[int], restart: bool
+) -> None:
+    """However a stream is cut, and written and read at each cut, the bytes are the same."""
+    how, path = config(counting={**COUNTING, "scores": scores}), tmp_path_factory.mktemp("classes") / "state"
+    soft = {"scores": {f"d{at}": 0.25 for at in range(3)} | {"c0": 0.25}} if scores else {}
+    events = stream(60, 30, scores=scores) + [pair(at, "c0", "c0", **soft) for at in range(60, 120)]
+    monitor, at = started(how, path), 0
+    for size in (*cuts, 120):
+        feed(monitor, events[at : at + size], start=at)
+        at += size
         if restart:
-            counts = Counts.from_bytes(config, counts.to_bytes())
+            monitor.close()
+            monitor = started(how, path)
 
-    assert counts.to_bytes() == counted(pairs, config).to_bytes()
-
-
-def test_counts_within_the_limit_have_the_bytes_of_unlimited_ones() -> None:
-    """The part of the classes is written only once something was folded."""
-    within, beyond = counted(stream(50, MOST)), counted(stream(300, 30))
-
-    assert within.to_bytes() == counted(stream(50, MOST), replace(LABELS, max_classes=10_000)).to_bytes()
-    assert "classes" not in within.parts()
-    assert "classes" in beyond.parts()
-    with pytest.raises(DecodeError, match="Expected classes as they are written"):
-        Counts.from_parts(LABELS, {**beyond.parts(), "classes": b"\x07"})
+    assert monitor.counts().to_bytes() == feed(started(how), events).counts().to_bytes()
+    monitor.close()
 
 
-def test_partitions_of_a_process_have_the_same_classes() -> None:
-    """For any split into partitions, their sum is exact in every class that is counted apart."""
-    pairs, pool = stream(400, 30), ClassPool(LABELS)
-    parts = [Counts(LABELS, pool=pool) for _ in range(3)]
+STEPS = st.tuples(st.sampled_from(["take", "take", "save", "die"]), st.integers(0, 2), st.integers(0, 2))
+
+
+@EITHER
+@given(steps=st.lists(STEPS, max_size=25), seed=st.integers(0, 100))
+def test_workers_of_a_store_count_the_same_classes_apart(
+    tmp_path_factory: pytest.TempPathFactory, scores: bool, steps: list[tuple[str, int, int]], seed: int
+) -> None:
+    """Three workers take over partitions from each other, checkpoint and die: the sum is that of one that knew all."""
+    how = config(counting={**COUNTING, "scores": scores, "max_classes": 3})
+    path = tmp_path_factory.mktemp("workers") / "state"
+    streams = [stream(15, 8, seed + part, scores=scores) for part in range(3)]
+    workers: dict[int, Monitor] = {}
+    owners: dict[int, int] = {}
+
+    def take(number: int, part: int, n: int) -> None:
+        """Have a worker read the next events of a partition, which it takes over as it was stored."""
+        worker = workers.setdefault(number, started(how, path, parts=(), shared=True))
+        if owners.get(part) != number:
+            if (old := owners.pop(part, None)) in workers:
+                workers[old].lost([part])
+            owners[part] = number
+            worker.assign([part])
+        (at,) = (row.next.get("t", 0) for row in worker.view().partitions if row.partition == part)
+        worker.step(lines_of(streams[part][at : at + n], at, part))
+
+    for what, number, part in steps:
+        if what == "take":
+            take(number, part, 3)
+        elif what == "save" and number in workers:
+            workers[number].checkpoint()
+        elif what == "die" and number in workers:
+            crash(workers.pop(number))
+            owners = {at: owner for at, owner in owners.items() if owner != number}
+    for part in range(3):
+        take(part, part, 100)
+    for worker in workers.values():
+        worker.close()
+    last = started(how, path, parts=range(3), shared=True)
+    exact = feed(started(config(counting={**UNLIMITED, "scores": scores}), parts=range(3)), streams[0])
+    for part in (1, 2):
+        feed(exact, streams[part], partition=part)
+
+    for name in ("total", "1h"):
+        assert_exact(window(last, name), window(exact, name), 3)
+    assert not any("another process" in each for each in last.view().by_window["total"].warnings)
+    last.close()
+
+
+def test_partitions_and_merged_counts_are_exact() -> None:
+    """Partitions have the same classes apart; counts of processes that fold others have exact samples and accuracy."""
+    events, three = stream(400, 30), started(config(counting=COUNTING), parts=range(3))
     for at in range(0, 400, 7):
-        parts[at % 3].add(pairs[at : at + 7])
+        feed(three, events[at : at + 7], start=at, partition=at % 3)
+    assert len(assert_exact(window(three), window(read(events, counting=UNLIMITED)))) == MOST
 
-    shown, exact = total(*parts), total(counted(pairs, replace(LABELS, max_classes=10_000)))
+    others = [pair(at, f"x{at % 9}", f"x{at % 8}") for at in range(300)]
+    a, b = (read(each, counting=COUNTING).counts() for each in (stream(300, 30), others))
+    whole = read([*stream(300, 30), *(event | {"id": f"x{at}"} for at, event in enumerate(others))], counting=UNLIMITED)
+    merged, exact = a.copy().merge(b).total.snapshot(), whole.counts().total.snapshot()
+    assert (merged.n, merged["accuracy"]) == (exact.n, exact["accuracy"])
+    assert b.copy().merge(a).total.snapshot()["accuracy"] == exact["accuracy"]
 
-    rows = {row.label: row.support for row in shown.classes}
-    assert len(rows.keys() - {OTHER, ANOTHER}) == MOST
-    assert all(row.support == rows[row.label] for row in exact.classes if row.label in rows)
-    assert shown.correct == exact.correct
-    assert not any("another process" in each for each in shown.warnings)
+
+def test_a_class_that_was_folded_stays_folded_under_a_larger_limit(tmp_path: Path) -> None:
+    """Some of its samples are counted with others already, also if a worker with a larger limit goes on."""
+    large = config(counting={**COUNTING, "max_classes": 10})
+    events = [pair(at, f"c{at}", f"c{at}") for at in range(8)]
+    feed(started(config(counting=COUNTING), tmp_path / "state"), events).close()
+    again = [each | {"id": f"again {each['id']}"} for each in events]
+    monitor = feed(started(large, tmp_path / "state"), again, start=8)
+
+    assert {row.label for row in window(monitor).classes} == {f"c{at}" for at in range(MOST)} | {"__other__"}
+    monitor.close()
 
 
-def test_partitions_of_other_processes_may_have_others_which_is_said() -> None:
-    """Two that folded differently have exact samples and accuracy; how many classes lack samples is said."""
-    a, b = stream(300, 30, 1), [pair(f"x{at % 9}", f"x{at % 8}", at) for at in range(300)]
-    parts, exact = [counted(a), counted(b)], counted(a + b, replace(LABELS, max_classes=10_000))
+def test_fixed_classes_have_no_limit() -> None:
+    """Also scores of more classes than the limit are counted; a label that is none of them is refused as it is."""
+    names = [f"k{at}" for at in range(60)]
+    fixed = {**COUNTING, "scores": True, "labels": names}
+    soft = {"id": "x", "time": START, "scores": dict.fromkeys(names, 1 / 60), "truth": "k1"}
+    monitor = read([soft, *(pair(at, f"k{at}", "k0") for at in range(60)), pair(60, "c8", "k0")], counting=fixed)
+    shown = window(monitor)
 
-    shown, whole = total(*parts), total(exact)
+    assert (shown.n, shown.classes_folded, monitor.view().records.rejected) == (61, 0, {"label": 1})
+    assert "'c8'" in monitor.view().dead_letters[0].detail
 
-    assert (shown.n, shown.correct) == (whole.n, whole.correct)
-    assert any(each.startswith("Of 8 classes some samples are counted as __other__") for each in shown.warnings)
-    assert parts[0].copy().merge(parts[1]).classes.partial == parts[1].copy().merge(parts[0]).classes.partial
+
+def test_an_event_with_too_many_scores_is_rejected() -> None:
+    """It would be all the classes at once; one with as many as may be is counted."""
+    events = [
+        {"id": n, "time": START, "scores": {f"k{i}": 1 / n for i in range(n)}, "truth": "k1"} for n in (1000, 51, 50)
+    ]
+    monitor = read(events, counting={**COUNTING, "scores": True, "max_classes": 50})
+    letters = [letter.detail for letter in monitor.view().dead_letters]
+
+    assert (window(monitor).n, monitor.view().records.rejected) == (1, {"score": 2})
+    assert letters == [f"scores of {n} classes, where max_classes is 50" for n in ("51", "1,000")]
 
 
 @pytest.mark.parametrize("wrong", ["c1", "c29", "new"])
 def test_corrections_are_exact(wrong: str) -> None:
     """A label that is corrected, from and to classes apart or folded, leaves the counts of the right one."""
-    pairs = stream(300, 30)
+    events = stream(300, 30)
+    right = read(events, counting=COUNTING).counts().total.to_bytes()
     for at in (250, 251, 252, 253, 254, 255):
-        counts = counted([*pairs[:at], pairs[at]._replace(truth=wrong), *pairs[at + 1 :]])
-        assert counts.correct(pairs[at]._replace(truth=wrong), pairs[at])
-        assert counts.to_bytes() == counted(pairs).to_bytes()
+        label = {name: value for name, value in events[at].items() if name != "prediction"} | {"time": START + 300}
+        late = [*events[:at], events[at] | {"truth": wrong}, *events[at + 1 :], label]
+        assert read(late, counting=COUNTING).counts().total.to_bytes() == right
 
 
 def test_scores_of_folded_classes_are_one() -> None:
-    """They are added, or the largest is taken where scores are no probabilities; a mapping and a table are alike."""
-    soft = {"a": 0.1, "b": 0.2, "c": 0.3, "d": 0.1, "e": 0.1, "f": 0.2}
-    any_score = replace(LABELS, scores="any")
-    for config, rest in ((SCORES, 0.3), (any_score, 0.2)):
-        few = replace(config, labels=("a", "b", "c", "d", OTHER))
-        plain = {**{name: soft[name] for name in "abcd"}, OTHER: rest}
+    """They are added, or the largest is taken where scores are no probabilities; beside refused labels as well."""
+    known = [pair(1, "a", "b"), pair(2, "c", "d")]
+    soft = {"a": 0.25, "e": 0.25, "f": 0.5}
+    for scores, rest in ((True, 0.75), ("any", 0.5)):
+        fixed = {**COUNTING, "scores": scores, "labels": ["a", "b", "c", "d", "__other__"]}
         for n in (3, 200):
-            made = counted([pair("a", "c", at, scores=soft) for at in range(n)], config)
-            named = counted([pair("a", "c", at, scores=plain) for at in range(n)], few)
-            assert total(made).metrics["roc_auc_ovr"] == total(named).metrics["roc_auc_ovr"]
-            assert total(made).metrics.get("brier_score") == total(named).metrics.get("brier_score")
+            events = [pair(at + 3, "ac"[at % 2], "a", scores=soft) for at in range(n)]
+            plain = [event | {"scores": {"a": 0.25, "__other__": rest}} for event in events]
+            refused = pair(n + 3, "x" * 2_000_000, "a", scores=soft)
+            folded = read([*known, *events, refused], counting={**COUNTING, "scores": scores})
+            named = read([*known, *plain], counting=fixed)
+            assert folded.view().records.rejected == {"label": 1}
+            assert window(folded).metrics["roc_auc_ovr"] == window(named).metrics["roc_auc_ovr"]
+            assert window(folded).metrics.get("brier_score") == window(named).metrics.get("brier_score")
 
 
-def test_an_event_with_too_many_scores_is_rejected() -> None:
-    """It would be all the classes at once; with fixed labels there is no such limit."""
-    monitor = Monitor(Config(counting=replace(SCORES, max_classes=50)), clock=lambda: START)
-    monitor.assign([0])
-    events = [
-        {"id": 1, "time": START, "scores": {f"k{i}": 0.001 for i in range(1_000)}, "truth": "k1"},
-        {"id": 2, "time": START, "scores": {"a": 0.9, "b": 0.1}, "truth": "a"},
-    ]
-    values = [json.dumps(event).encode() for event in events]
-    monitor.step([Record("t", 0, at, at + 1, None, None, value) for at, value in enumerate(values)])
-    shown = monitor.view()
-
-    assert (shown.by_window["total"].n, shown.records.rejected) == (1, {"score": 1})
-    assert shown.dead_letters[0].detail == "scores of 1,000 classes, where max_classes is 50"
-    names = tuple(f"k{i}" for i in range(60))
-    fixed = Monitor(Config(counting=replace(SCORES, max_classes=50, labels=names)), clock=lambda: START)
-    fixed.assign([0])
-    event = {"id": 1, "time": START, "scores": dict.fromkeys(names, 1 / 60), "truth": "k1"}
-    fixed.step([Record("t", 0, 0, 1, None, None, json.dumps(event).encode())])
-    assert fixed.view().by_window["total"].n == 1
-
-
-def test_folding_is_a_rule_value_a_warning_and_a_fact() -> None:
+def test_folding_is_a_rule_value_a_warning_and_exported() -> None:
     """A rule may watch it; views, the terminal and the exporter say it."""
-    counts = counted(stream(300, 30))
-    shown = view(read([counts]), LABELS, View(), now=START)
-    rule = parse("classes_folded[1h] > 0")
+    rule = "classes_folded[1h] > 20"
+    monitor = started(config(counting=COUNTING, alerts={"rules": [rule]}))
+    alerts = Alerts(monitor.config, monitor, {})
+    feed(monitor, stream(300, 30))
+    part, number = window(monitor, "1h"), window(monitor, "1h").classes_folded
+    alerts.look()
 
-    part = shown.by_window["1h"]
-    number = part.classes_folded
-    assert rule.read(shown) == number > 20
+    assert [(each.rule, each.value) for each in monitor.view().alerts] == [(rule, number)]
+    assert number > 20
     assert any(each.startswith(f"{number} samples have a class beyond max_classes") for each in part.warnings)
-    assert f'window_folded_predictions{{model="{shown.title}",window="1h"}} {number:.1f}\n' in text(shown, Serve())
-    assert ("classes", f"{number} samples are of further classes, counted as one") in facts(shown)
-    with pytest.raises(ValueError, match=r"`max_classes` in \[counting\] to be a whole number >= 1"):
-        Counts(replace(LABELS, max_classes=0))
-
-
-def test_a_refused_label_lets_no_class_of_scores_pass() -> None:
-    """The rows beside it in a batch have scores of a class beyond the limit, which are folded all the same."""
-    limit = ClassLimit(ClassPool(Counting(max_classes=2)))
-    rows = Rows([0], ["a"], ["b"], None, [{"a": 0.5, "b": 0.5}])
-    assert limit.fold([rows]) == [rows]
-    scores = [{"a": 0.25, "b": 0.25, "c": 0.5}, {"a": 1.0}]
-    (folded,) = limit.fold([Rows([1, 2], ["a", ["x"]], ["b", "b"], None, scores)])
-
-    assert folded.scores == [{"a": 0.25, "b": 0.25, OTHER: 0.5}, {"a": 1.0}]
-    assert folded.truths == ["a", ["x"]]
+    assert f'window_folded_predictions{{window="1h"}} {number:.1f}\n' in exported(monitor)

@@ -1,225 +1,290 @@
-"""What is counted of pairs equals a plain recount, regardless of the chunks, the order and the partitions."""
+"""What is counted of pairs equals a plain recount, regardless of batches, order, partitions, restarts, corrections."""
 
 from __future__ import annotations
 
+import math
+import random
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.pair_streams import (
-    BY_PREDICTION,
-    HARD,
-    SOFT,
-    clock,
-    countable,
-    counted,
-    fed,
-    pair,
-    pairs,
-    placed,
-)
+from support.monitor_oracle import countable, recount
+from support.monitor_runs import START, Config, Monitor, config, feed, lines_of, read, started, window
+from support.refusals import all_refused
 
 import stream_metrics as sm
-from stream_metrics.errors import DecodeError, MergeError
-from stream_metrics.labels import most_likely
-from stream_metrics.monitor.config import Counting
-from stream_metrics.monitor.counts.counting import Counts, Pair
-from stream_metrics.monitor.events.records import MISSING
-from stream_metrics.monitor.view.window_reading import read
+from stream_metrics import testing
 
-CONFIGS = {"scores": SOFT, "labels": HARD, "by prediction": BY_PREDICTION}
-streams = st.lists(pairs(), max_size=30).map(placed)
-dirty = st.lists(pairs(good=False), max_size=30).map(placed)
-sizes = st.lists(st.integers(0, 10), max_size=5)
-configs = st.sampled_from([SOFT, HARD, BY_PREDICTION])
+Pair = dict[str, Any]
+WINDOWS = {"total": None, "4s": 1, "8s": 2}  # with the lengths of their panes in seconds
+COUNTING: dict[str, Any] = {"windows": ["4s", "8s"], "panes": 4, "max_groups": 2}
+LABELS: dict[str, list[Any]] = {"text": ["a", "b", "c"], "number": [0, 1, 2.0], "truth": [True, False]}
+GROUPS = st.sampled_from(["de", "fr", "us", 1, True, 1.0, None])
 
 
-@given(configs, dirty, sizes)
-def test_the_total_is_a_plain_recount(config: Counting, drawn: list[Pair], chunks: list[int]) -> None:
-    """All pairs that a plain state counts are in the total, by byte; all others come back."""
-    good = countable(config, drawn)
-    counts, at, rejected = Counts(config), 0, []
-    for size in (*chunks, len(drawn)):
-        rejected += counts.add(drawn[at : at + size])
+@st.composite
+def pairs(draw: st.DrawFn) -> Pair:
+    """Pairs with labels, single scores, mappings and abstentions, of which some cannot be counted."""
+    kind = draw(st.sampled_from(["text", "text", "number", "truth"]))
+    made = START + draw(st.integers(0, 160)) / 4
+    pair = {"truth": draw(st.sampled_from(LABELS[kind])), "weight": draw(st.sampled_from([None, 1, 2, 0.5, 0]))}
+    scores = draw(st.sampled_from([None, "many", "one"]))
+    if scores == "one" and kind != "number":
+        pair["scores"] = draw(testing.probabilities())
+    elif scores == "many" and kind == "text":
+        names = draw(st.permutations("abc"))[: draw(st.integers(1, 3))]
+        pair["scores"] = {name: draw(testing.probabilities()) for name in names}
+    if "scores" not in pair or draw(st.booleans()):
+        pair["prediction"] = draw(st.sampled_from([*LABELS[kind], None]))
+    delay = draw(st.integers(0, 40)) / 4 if draw(st.booleans()) else None  # None: the label comes in the same event
+    labelled = made + (delay or 0.0)
+    return pair | {"group": draw(GROUPS), "time": made, "labelled": labelled, "together": delay is None}
+
+
+def events_of(number: int, pair: Pair) -> list[Pair]:
+    """Return the events of a pair."""
+    event = {"id": number, **{name: value for name, value in pair.items() if name not in ("labelled", "together")}}
+    if pair["together"]:
+        return [event]
+    del event["truth"]
+    return [event, {"id": number, "time": pair["labelled"], "truth": pair["truth"]}]
+
+
+def delivered(
+    monitor: Monitor, how: Config, path: Path, events: list[Pair], cuts: list[int], parts: int = 3
+) -> Monitor:
+    """Have a monitor read events in batches, with a restart after every second one; each id has its partition."""
+    offsets, at = [0] * parts, 0
+    for turn, size in enumerate([*cuts, len(events)]):
+        for part in range(parts):
+            some = [event for event in events[at : at + size] if event["id"] % parts == part]
+            monitor.step(lines_of(some, offsets[part], part))
+            offsets[part] += len(some)
         at += size
-
-    assert counts.total.to_bytes() == counted(config, good).to_bytes()
-    assert sorted(item.offset for item in rejected) == [p.origin[2] for p in drawn if p not in good]
-
-
-@given(configs, streams, sizes)
-def test_windows_are_a_plain_recount(config: Counting, drawn: list[Pair], chunks: list[int]) -> None:
-    """A window has the pairs whose time is in its panes, and late ones are the only that were passed over."""
-    drawn = countable(config, drawn)
-    counts = fed(config, drawn, chunks)
-    found = read([counts])
-    at = int((counts.latest or 0) * 1e9)
-
-    for name, window in counts.windows.items():
-        inside = [p for p in drawn if at // window.length - 4 < int(clock(config, p) * 1e9) // window.length]
-        assert found[name].state == counted(config, inside)
-        assert sum(1 for p in drawn if p not in inside) >= counts.late[name]
-    assert found["total"].state == counts.total
+        if turn % 2:
+            monitor.view()
+            monitor.close()
+            monitor = started(how, path, parts=range(parts))
+    return monitor
 
 
-@given(configs, streams, sizes)
-def test_groups_are_a_plain_recount(config: Counting, drawn: list[Pair], chunks: list[int]) -> None:
-    """Groups hold the labels of the pairs that have a group."""
-    drawn = countable(config, drawn)
-    counts = fed(config, drawn, chunks)
-    plain = sm.ByGroup(sm.ConfusionMatrix(), config.max_groups)
-    for p in drawn:
-        if p.group not in (None, MISSING):
-            plain.update(p.truth, _label(config, p), _weight(p), group=p.group)
-
-    assert counts.total_groups.to_bytes() == plain.to_bytes()
-    assert read([counts])["total"].groups == plain
+def newest(pair: Pair, clock: str) -> float:
+    """Return the time at which a pair counts."""
+    return float(pair["labelled"] if clock == "label" else pair["time"])
 
 
-def _weight(p: Pair) -> Any:
-    return 1 if p.weight is None or p.weight is MISSING else p.weight
+def grouped(rows: Iterable[Pair], scores: bool) -> sm.ByGroup[sm.ConfusionMatrix]:
+    """Return the labels of pairs by group."""
+    groups = sm.ByGroup(sm.ConfusionMatrix(), 2)
+    for pair in rows:
+        if pair["group"] is not None:
+            one = recount([pair | {"weight": 1}], scores).state
+            said = [label for label, n in zip(one.labels, one.predicted_totals.tolist(), strict=True) if n]
+            weight = 1 if pair["weight"] is None else pair["weight"]
+            groups.update(pair["truth"], said[0] if said else None, weight, group=pair["group"])
+    return groups
 
 
-def _label(config: Counting, p: Pair) -> Any:
-    """Return the label that a plain state gives a pair."""
-    if p.prediction is not None and p.prediction is not MISSING and not isinstance(p.prediction, dict):
-        return p.prediction
-    for soft in (p.prediction, p.scores):
-        if isinstance(soft, dict) and soft:
-            return most_likely(soft)
-    state = counted(config, [p._replace(weight=1)]).state
-    if state.abstained:
-        return None
-    return next(label for label, n in zip(state.labels, state.predicted_totals.tolist(), strict=True) if n)
+@given(
+    st.lists(pairs(), max_size=25),
+    st.sampled_from([(True, "label"), (False, "label"), (True, "prediction")]),
+    st.lists(st.integers(0, 10), max_size=5),
+    st.sampled_from([0, 1, 3]),
+    st.randoms(use_true_random=False),
+)
+def test_counts_are_a_plain_recount(
+    tmp_path_factory: pytest.TempPathFactory,
+    drawn: list[Pair],
+    counting: tuple[bool, str],
+    cuts: list[int],
+    due: int,
+    chance: random.Random,
+) -> None:
+    """Total, windows and groups to the byte; coverage and delays by number; what cannot be counted is rejected."""
+    path, (scores, clock) = tmp_path_factory.mktemp("counts") / "state", counting
+    join = {"votes": 1, "due": f"{due}s"}
+    how = config(counting={**COUNTING, "scores": scores, "clock": clock}, join=join)
+    named = [p for p in drawn if scores or p.get("prediction") is not None or isinstance(p.get("scores", {}), dict)]
+    good = {number: pair for number, pair in enumerate(named) if countable(pair, scores)}
+    events = [event for number, pair in enumerate(named) for event in events_of(number, pair)]
+    chance.shuffle(events)
+    final = dict(good)
+    for number in chance.sample(sorted(good), len(good) // 3):
+        truths = [truth for each in LABELS.values() for truth in each]
+        labelled = good[number]["labelled"] + chance.choice((0, 3))
+        new = {**good[number], "truth": chance.choice(truths), "labelled": labelled}
+        if new["truth"] != good[number]["truth"] and countable(new, scores):
+            events.append({"id": number, "time": new["labelled"], "truth": new["truth"]})
+            final[number] = new
+    monitor = delivered(started(how, path, parts=range(3)), how, path, events, cuts)
+    once = feed(started(how), events)
+
+    at = max((event["time"] for event in events), default=0.0)
+    counts, rows = monitor.counts(), final.values()
+    window(monitor)
+    view = monitor.view()
+    whole = recount(rows, scores)
+    assert counts.total.to_bytes() == once.counts().total.to_bytes() == whole.to_bytes()
+    assert counts.total_groups.to_bytes() == once.counts().total_groups.to_bytes() == grouped(rows, scores).to_bytes()
+    assert sum(view.records.rejected.values()) == len(named) - len(good)
+    for name, pane in WINDOWS.items() if named else ():
+        inside = [p for p in rows if pane is None or at // pane - 4 < newest(p, clock) // pane]
+        state, shown = recount(inside, scores), view.by_window[name]
+        assert (shown.n, shown.abstained) == (state.n, state.abstained)
+        if pane is not None:
+            assert counts.windows[name].merged(round(at * 1e9)) == state
+            assert counts.groups[name].merged(round(at * 1e9)) == grouped(inside, scores)
+
+        last = (at - due) // (pane or 1) - (1 if due else 0)
+        old = [n for n, p in enumerate(named) if (pane is None and not due) or p["time"] // (pane or 1) <= last]
+        old = [n for n in old if pane is None or named[n]["time"] // pane > last - 4]
+        assert (shown.coverage.due, shown.coverage.labelled) == (len(old), sum(n in good for n in old))
+        delays = sorted(
+            p["labelled"] - p["time"]
+            for p in good.values()
+            if pane is None or at // pane - 4 < newest(p, clock) // pane
+        )
+        for key, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
+            quantile = getattr(shown.delay, key)
+            exact = delays[max(math.ceil(share * len(delays)) - 1, 0)] if delays else None
+            assert (quantile is None) == (exact is None)
+            assert exact is None or exact / 1.125 - 2**-9 <= quantile <= exact * 1.125 + 2**-9
+    monitor.close()
 
 
-@given(configs, streams, st.randoms(use_true_random=False), sizes)
-def test_any_split_merges_to_the_same(config: Counting, drawn: list[Pair], random: Any, chunks: list[int]) -> None:
-    """Partitions, in any order and chunks, with a round trip and copies between, merge to the whole."""
-    drawn = countable(config, drawn)
-    whole = fed(config, drawn, chunks)
-    dealt = [random.randrange(3) for _ in drawn]
-    shards = []
-    for shard in range(3):
-        part = [p for p, to in zip(drawn, dealt, strict=True) if to == shard]
-        random.shuffle(part)
-        shards.append(Counts.from_bytes(config, fed(config, part, chunks).to_bytes()))
-    random.shuffle(shards)
-    first, second, third = shards
-    before = third.to_bytes()
-
-    assert first.copy().merge(second).merge(third).to_bytes() == whole.to_bytes()
-    assert second.merge(third).merge(first).to_bytes() == whole.to_bytes()
-    assert third.to_bytes() == before
+def sample(at: int, time: float, **said: Any) -> Pair:
+    """Return an event of a pair; what is None is left out."""
+    event = {"id": at, "time": START + time, "truth": "a", "prediction": "a"} | said
+    return {name: value for name, value in event.items() if value is not None}
 
 
 def test_what_is_late_for_a_window_is_in_the_total_and_counted_as_late() -> None:
     """Nothing is silently left out."""
-    counts = Counts(SOFT)
-    counts.add([pair(labelled_at=100.0)])
-    counts.add([pair(labelled_at=95.0), pair(labelled_at=80.0)])
+    monitor = read([sample(at, t) for at, t in enumerate((100, 95, 80))], 1, counting=COUNTING, join={"votes": 1})
+    shown = [window(monitor, name) for name in WINDOWS]
 
-    assert counts.late == {"4s": 2, "10s": 1}
-    assert [counts.total.n, *(found.state.n for found in read([counts]).values())] == [3, 3, 1, 2]
-
-
-def test_windows_expire_without_samples() -> None:
-    """When time moves on and no pair comes, windows become empty and the total stays; the bytes do not change."""
-    counts = Counts(SOFT)
-    counts.add([pair(group="de")])
-    before = counts.to_bytes()
-    counts.advance(105.0)
-    found = read([counts])
-
-    assert {name: reading.state.n for name, reading in found.items()} == {"total": 1, "4s": 0, "10s": 1}
-    assert len(found["4s"].groups.groups) == 0
-    assert counts.latest == 105.0
-    assert read([counts], 200.0)["10s"].state.n == 0
-    assert counts.to_bytes() == before
+    assert [each.n for each in shown] == [3, 1, 2]
+    assert [each.late for each in shown] == [0, 2, 1]
 
 
-@given(configs, streams, st.randoms(use_true_random=False))
-def test_partitions_read_together_as_merged(config: Counting, drawn: list[Pair], random: Any) -> None:
-    """What is read of partitions is what is read of their merge, at the latest time of any."""
-    drawn = countable(config, drawn)
-    dealt = [random.randrange(3) for _ in drawn]
-    shards = [fed(config, [p for p, to in zip(drawn, dealt, strict=True) if to == shard]) for shard in range(3)]
-    for shard in shards:
-        read([shard])  # which leaves it with merges of panes
-    together = read(shards)
-    merged = shards[0].copy().merge(shards[1]).merge(shards[2])
+def test_many_bad_pairs_among_many() -> None:
+    """Good ones are counted however many are refused, and in whatever places; each is named with its record."""
+    rows = [sample(at, at / 100, scores=0.5 if at % 3 == 0 else None) for at in range(1500)]
+    monitor = read(rows, at_once=1500, counting={**COUNTING, "scores": True})
+    letters = monitor.view().dead_letters
 
-    for name, reading in read([merged]).items():
-        assert together[name].state == reading.state
-        assert together[name].groups == reading.groups
-        assert together[name].covered[:2] == reading.covered[:2]
-        assert together[name].covered.delays.tolist() == reading.covered.delays.tolist()
+    assert monitor.view().records.rejected == {"label": 500}
+    assert [letter.offset for letter in letters] == list(range(1497, 1197, -3))
+    assert all(len(letter.detail) <= 200 for letter in letters)
+    assert monitor.counts().total == recount(row for row in rows if "scores" not in row)
 
 
-@given(configs, streams, sizes)
-def test_parts_that_have_not_changed_are_the_same(config: Counting, drawn: list[Pair], chunks: list[int]) -> None:
-    """A store may tell by identity what it has to write; reading in between changes nothing."""
-    drawn = countable(config, drawn)
-    counts = fed(config, drawn, chunks)
-    parts = counts.parts()
-    read([counts])
-    again = counts.parts()
-    counts.add([pair(labelled_at=1000.0)])
-    later = counts.parts()
+def test_weights_that_overflow_are_refused_and_nothing_breaks() -> None:
+    """What the total has no room for is refused; what it has room for is counted, in all states alike."""
+    heavy = [sample(at, 0, weight=2**53, group="de") for at in range(1027)]
+    monitor = read([*heavy, sample(1027, 0, group="de")], at_once=2000, counting=COUNTING)
+    total, short = window(monitor), window(monitor, "4s")
 
-    assert all(again[name] is data for name, data in parts.items())
-    assert again.keys() == parts.keys()
-    assert all(later[name] != data for name, data in parts.items() if name in later and later[name] is not data)
-    assert {name.split("/")[0] for name in later} == {"about", "total", "groups", "window"}
-    assert Counts.from_parts(config, parts).to_bytes() == fed(config, drawn).to_bytes()
+    assert monitor.view().records.rejected == {"weight": 4}
+    assert [letter.offset for letter in monitor.view().dead_letters] == [1026, 1025, 1024, 1023]
+    assert total.weight == short.weight == 1023 * 2**53 + 1
+    assert total.groups.rows[0].n == 1024
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        Counting(scores=True, windows=("4s", "10s"), panes=2, max_groups=2),
-        Counting(scores=True, windows=("4s",), panes=4, max_groups=2),
-        Counting(scores="any", windows=("4s", "10s"), panes=4, max_groups=2),
-        Counting(scores=True, windows=("4s", "10s"), panes=4, max_groups=3),
-        Counting(scores=True, windows=("4s", "10s"), panes=4, max_groups=2, labels=("a",)),
-        Counting(scores=True, windows=("4s", "10s"), panes=4, max_groups=2, pos_label="a"),
-        Counting(scores=True, windows=("4s", "10s"), panes=4, max_groups=2, clock="prediction"),
-    ],
-)
-def test_other_configurations_are_refused(other: Counting) -> None:
-    """Neither bytes nor counts of another configuration are taken for one's own; the message names the option."""
-    counts = fed(SOFT, [pair(group="de")])
-    before = counts.to_bytes()
-    names = [name for name in ("panes", "windows", "scores", "max_groups", "labels", "pos_label", "clock")
-             if getattr(other, name) != getattr(SOFT, name)]  # fmt: skip
-
-    with pytest.raises(DecodeError, match="|".join([*names, "windows"])):
-        Counts.from_bytes(other, before)
-    with pytest.raises(MergeError, match="|".join([*names, "windows"])):
-        counts.merge(Counts(other))
-    assert counts.to_bytes() == before
+def test_fixed_labels_refuse_others() -> None:
+    """A label that was not configured is no class."""
+    labels = {"labels": ["a", "b"], "windows": []}
+    monitor = read([sample(0, 0), sample(1, 0, truth="c"), sample(2, 0, prediction="c")], counting=labels)
+    assert monitor.view().records.rejected == {"label": 2}
+    assert monitor.counts().total.snapshot().labels == ("a", "b")
 
 
-def test_groups_cover_the_stretch_of_their_window() -> None:
-    """At every time, groups add up to the samples of the window that have one."""
-    config = Counting(windows=("60s",), panes=60)
-    counts = fed(config, [pair(predicted_at=float(t), labelled_at=float(t), group="de") for t in range(100, 200)])
+def test_single_scores_need_to_know_the_other_class() -> None:
+    """A refused label names none, in one batch or one by one; once it is known, single scores predict."""
+    spam = {"scores": True, "pos_label": "a", "windows": []}
+    alone = sample(0, 0, prediction=None, scores=0.25)
+    monitor = read([alone], counting=spam)
+    assert "the class beside 'a' is not known yet, but got 0.25" in monitor.view().dead_letters[0].detail
 
-    for later in range(30):
-        found = read([counts], 199.0 + later)["60s"]
-        assert found.state.n == 60 - later
-        assert found.groups.n == found.state.n
+    long = "x" * 2_000_000
+    for bad in (["x"], 1.5, long):
+        good = [sample(1, 0, prediction="b"), alone | {"id": 2}, sample(3, 0, prediction="b", scores=0.375)]
+        wrong = [sample(4, 0, truth=bad, prediction="b"), sample(5, 0, truth=bad, prediction="b", scores=0.5)]
+        both = [good[0], *wrong, *good[1:]]
+        monitors = [read(both, counting=spam), read(both, at_once=1, counting=spam), read(good, counting=spam)]
+        assert [sum(each.view().records.rejected.values()) for each in monitors] == [2, 2, 0]
+        assert len({each.counts().total.to_bytes() for each in monitors}) == 1
 
 
-def test_counts_that_were_read_and_copied_go_on_alike() -> None:
-    """A copy is independent, and neither knows of the other."""
-    counts = fed(SOFT, [pair(labelled_at=100.0 + t, group="de") for t in range(20)])
-    read([counts])
-    before, twin = counts.to_bytes(), counts.copy()
-    twin.add([pair("b", labelled_at=t, group="fr") for t in (119.0, 112.0, 125.0)])
-    read([twin])
+def test_options_without_sense_are_refused() -> None:
+    """What cannot be counted is said at the start, and metrics that need scores where there are none."""
+    wrong: list[tuple[dict[str, Any], str]] = [
+        *(({"windows": names}, "windows") for names in (["1h", "1h"], ["1h", "60m", "1h"])),
+        *(({"metrics": ["accuracy", key]}, "") for key in ("acuracy", "recall", "log_loss", "roc_auc", "brier", "ece")),
+        *(({"panes": 7}, "period"), ({"labels": ["a", "a"]}, "labels")),
+    ]
+    all_refused((lambda how=how: started(config(counting=how)), Exception, about) for how, about in wrong)
+    for key in ("log_loss", "brier", "ece"):
+        assert started(config(counting={"metrics": ["accuracy", key], "scores": True})).partitions == [0]
 
-    assert counts.to_bytes() == before != twin.to_bytes()
-    counts.add([pair("b", labelled_at=t, group="fr") for t in (119.0, 112.0, 125.0)])
-    assert counts.to_bytes() == twin.to_bytes()
+
+def test_a_long_age_makes_panes_longer_and_not_more() -> None:
+    """What is stored for coverage is bounded, whatever the age from which a label is due."""
+    days = 86_400
+    join = {"due": "30d", "ttl": "60d", "votes": 1, "ahead": "90d"}
+    events = [{"id": at, "time": START + 600 * at, "prediction": "a"} for at in range(40 * 144)]
+    monitor = read(events, counting={"windows": ["1h"]}, join=join)
+
+    assert len(monitor.counts().to_bytes()) < 60_000
+    due = window(monitor, "1h").coverage.due
+    assert 6 <= due <= 6 + 32 * days / 1440 / 600
+
+
+def test_another_due_loses_coverage_only(tmp_path: Path) -> None:
+    """The age from which a label is due may be changed between runs."""
+    rows = [sample(at, at, group="de") for at in range(20)]
+    first = feed(started(config(counting=COUNTING), tmp_path / "state"), rows)
+    total, before = first.counts().total, window(first, "8s")
+    first.close()
+    second = started(config(counting=COUNTING, join={"due": "30s"}), tmp_path / "state")
+    after = window(second, "8s")
+
+    assert second.counts().total == total
+    assert (before.coverage.due, after.coverage.due, after.n) == (before.n, 0, before.n)
+    second.close()
+
+
+def test_parts_that_do_not_belong_together_are_refused() -> None:
+    """Bytes that are short or damaged, a part that lacks, one of another state, a pane that is gone, another format."""
+    how = config(counting={**COUNTING, "scores": True})
+    counts = feed(started(how), [sample(at, at, group="de") for at in range(20)]).counts()
+    data, parts, options = counts.to_bytes(), counts.parts(), how.counting
+    pane = next(name for name in parts if name.startswith("window/4s"))
+    empty = started(how).counts()
+    wrong = [
+        *({name: body for name, body in parts.items() if name != gone} for gone in ("total", "about")),
+        *(parts | {name: parts["groups"]} for name in ("total", pane, "window/4s/1", "window/4s/x", "window/5s/1")),
+        *(parts | {name: body} for name, body in (("about", b"\x01"), ("about", parts["total"]))),
+        *(parts | {pane: body} for body in (parts["total"][:-1], empty.total.to_bytes())),
+        parts | {"window/4s/10000000000000": parts[pane]},
+        parts | {"classes": b"\x07"},
+    ]
+    damaged = [data[:at] for at in (0, 3, 8, 20, -1)] + [data[:4] + b"\x07" + data[5:]]
+    damaged += [data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :] for at in range(0, len(data), 97)]
+
+    assert counts.from_bytes(options, data).parts() == counts.from_parts(options, parts).parts() == parts
+    all_refused((lambda each=each: counts.from_parts(options, each), sm.DecodeError, "") for each in wrong)
+    all_refused((lambda each=each: counts.from_bytes(options, each), sm.DecodeError, "") for each in damaged)
+    for name, value in (("scores", "any"), ("max_groups", 3), ("labels", ["a"]), ("pos_label", "a"), ("panes", 2)):
+        other = started(config(counting={**COUNTING, "scores": True, name: value})).counts()
+        name = "" if name == "panes" else name  # a window that moves otherwise
+        all_refused(
+            [
+                (lambda other=other: counts.merge(other), sm.MergeError, name),
+                (lambda other=other: other.from_bytes(other.config, data), sm.DecodeError, name),
+            ]
+        )
+    assert counts.to_bytes() == data
