@@ -6,6 +6,7 @@ import io
 import json
 import math
 import pickle
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,7 @@ def test_groups() -> None:
     low, _ = shown.intervals("accuracy", 0.9)[first]
 
     assert f"[{math.floor(low * 100) / 100:.2f}" in shown.report(120)
+    assert re.search(r"^Accuracy +0\.200 \[0\.\d\d, 0\.\d\d\] ", shown.report(120), re.M)  # the largest difference
     assert shown.to_dict()["groups"][first]["intervals"]["metrics"]["accuracy"]["low"] == low
     assert "intervals" in shown.to_dict()["other"]
 

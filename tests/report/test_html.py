@@ -29,6 +29,9 @@ def test_html_holds_the_same_tables() -> None:
     cells = [[cell.text for cell in row.findall("td")] for row in tables[2].find("tbody")]
     alone = snapshot(BLEIK_GAUHER, ABC, keys=["cramers_v"])
 
+    upright = [len(re.findall('class="sm-up"', html(snapshot([[3, 1], [1, 3]], ["x", "y" * n])))) for n in (6, 7)]
+
+    assert upright == [0, 2]
     assert len(tables) == 3
     assert [cell.text for cell in tables[0].find("tbody")[0].findall("td")] == ["0.8500", "0.3700", "0.3333", "0.3394"]
     assert cells == [["24", "2", "1", "27"], ["3", "30", "4", "37"], ["0", "5", "31", "36"], ["27", "37", "36"]]

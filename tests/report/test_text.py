@@ -69,6 +69,9 @@ def test_the_report_at_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = snapshot(BLEIK_GAUHER, ABC)
 
     assert taken.report(80) == str(taken) == taken.report() == AT_80
+    monkeypatch.setenv("COLUMNS", "300")
+    long = taken.with_warning("and so on " * 30)
+    assert str(long) == long.report(140) != long.report(141)
 
 
 def test_no_line_is_wider_than_asked() -> None:
@@ -112,8 +115,9 @@ def test_long_names_are_shortened_in_the_middle() -> None:
         shown = re.findall(r"^(A\S+…\S+?)(#\d)", report(BLEIK_GAUHER, labels, 60), re.M)
         assert [number for _, number in shown[:3]] == ["#1", "#2", "#3"]
         assert all(re.fullmatch(f"A({part})*…({part})*Z?", name) for name, _ in shown), shown
-    single = report([[5, 1], [1, 5]], ["abcdefghij" * 8, "b"], 60)
-    assert re.search(r"^abcde\w*…\w*fghij ", single, re.M)
+    texts = [report([[5, 1], [1, 5]], ["abcdefghij" * 8, "b"], width) for width in range(40, 50)]
+    halves = [re.findall(r"^(abcde\w*)…(\w*ghij) ", text, re.M)[0] for text in texts]
+    assert {len(head) - len(tail) for head, tail in halves} == {0, 1}
 
 
 @pytest.mark.quick
@@ -233,9 +237,11 @@ def test_amounts() -> None:
     absent, weighted = sm.ConfusionMatrix(labels=["a", "b"]), sm.ConfusionMatrix()
     absent.update("a", None)
     weighted.update_many(["a", "b", "b"], ["a", "a", "b"], [2.0, 1e-9, 1234.5])
+    twice = sm.evaluate([0, 1] * 20, [0, 1] * 20, w=[2] * 40).report(80)
     text = weighted.snapshot().report(80)
 
     assert sm.ConfusionMatrix().snapshot().report(80) == "0 samples, 0 classes\n\nNothing counted yet. Classes: none"
+    assert 'against always "0": no p-value, which needs samples of weight 1' in twice
     assert "1 abstained" in absent.snapshot().report(80)
     assert "Classes: a, b" in absent.snapshot().report(80)
     assert "3 samples, 2 classes, weight 1 236.50 (figures are weighted)" in text
