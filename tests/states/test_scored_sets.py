@@ -1,0 +1,256 @@
+"""Sets that read scores: what they refuse, which no state has counted, and how plain and other objects count."""
+
+from __future__ import annotations
+
+import math
+from collections import UserDict
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.state_checks import check_refused, fed
+
+import stream_metrics as sm
+from stream_metrics import MetricSet
+
+NAN, INF = math.nan, math.inf
+SETS: dict[str, dict[str, Any]] = {
+    "probabilities": {"scores": True},
+    "any": {"scores": "any"},
+    "fixed": {"scores": True, "labels": ["a", "b", "c", True, False]},
+    "coarse": {"scores": True, "buckets": 2, "sample": 1},
+    "losses": {"metrics": ["log_loss"]},
+}
+ROW = {"a": 0.5}
+Cases = list[tuple[Any, ...]]
+SAMPLES: Cases = [  # what every set refuses: sample, error, argument, value
+    (("a", {"a": NAN, "b": 0.5}), sm.ScoreError, "scores", NAN),
+    (("a", {"a": 0.5, "b": INF}), sm.ScoreError, "scores", INF),
+    (("a", {"a": 0.5, "b": "1"}), sm.ScoreError, "scores", "1"),
+    (("a", {"a": None}), sm.ScoreError, "scores", None),
+    (("a", {"a": [0.5]}), sm.ScoreError, "scores", "[0.5]"),
+    (("a", {"a": 10**400}), sm.ScoreError, "scores", 10**400),
+    (("a", {None: 0.5}), sm.LabelError),
+    (("a", {NAN: 0.5}), sm.LabelError),
+    ((True, NAN), sm.ScoreError, "scores", NAN),
+    ((True, -INF), sm.ScoreError, "scores", -INF),
+    ((None, ROW), sm.LabelError, "y_true", None),
+    ((NAN, ROW), sm.LabelError, "y_true", NAN),
+    (([], ROW), sm.LabelError, "y_true", "[]"),
+    (("a", ROW, -1), sm.WeightError, "w", -1),
+    (("a", ROW, NAN), sm.WeightError, "w", NAN),
+    (("a", ROW, INF), sm.WeightError, "w", INF),
+    (("a", ROW, "1"), sm.WeightError, "w", "1"),
+    (("a", ROW, None), sm.WeightError, "w", None),
+    (("a", ROW, 2**63), sm.WeightError, "w", 2**63),
+    (("a", [0.5, 0.5]), sm.LabelError, "y_pred", "[0.5, 0.5]"),
+]
+PROBABILITIES: Cases = [  # what sets of probabilities refuse too
+    (("a", {"a": 1.5, "b": 0.5}), sm.ScoreError, "scores", 1.5),
+    (("a", {"a": 0.5, "b": -0.5}), sm.ScoreError, "scores", -0.5),
+    ((True, 1.5), sm.ScoreError, "scores", 1.5),
+    (("a", 0.75), sm.LabelError, "y_true", "a"),
+]
+FIXED: Cases = [  # what a fixed set of labels refuses too
+    (("z", ROW), sm.LabelError, "y_true", "z"),
+    (("a", {"z": 0.5}), sm.LabelError, "scores", "z"),
+    (("a", "z"), sm.LabelError, "y_pred", "z"),
+]
+
+
+def counting(name: str) -> MetricSet:
+    """Return a set that has counted scores, single numbers and labels."""
+    return fed(MetricSet(**SETS[name]), [("a", {"a": 0.5, "b": 0.25, "c": 0.125}, 3), (True, 0.75), ("b", "a")])
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("name", SETS)
+def test_samples_that_are_refused(name: str) -> None:
+    """Alone, last in a batch of scores, and last in a column of every sort of prediction; no state has counted."""
+    cases = SAMPLES + FIXED * (name == "fixed") + PROBABILITIES * (name in ("probabilities", "coarse", "losses"))
+    others: list[list[Any]] = [
+        [("a", ROW), ("b", {"a": 0.25, "b": 0.125})],
+        [("a", "b"), ("a", None), ("b", {}), (True, 0.25), ("b", {"a": 0.25, "b": 0.125})],
+    ]
+    for sample, error, *fields in cases:
+        check_refused(counting(name), "update", [(sample, error, *fields[:1], *[None][: len(fields)], *fields[1:])])
+        for first in others:
+            rows = [(*row, 1)[: len(sample)] for row in first] + [sample]
+            batch = tuple(list(column) for column in zip(*rows, strict=True))
+            at = [len(first)][: len(fields)]
+            check_refused(counting(name), "update_many", [(batch, error, *fields[:1], *at, *fields[1:])])
+
+
+ROWS, BAD_ROWS = np.array([[0.5, 0.25, 0.25], [0.125, 0.25, 0.625]]), np.array([[0.5, 0.25, 0.25], [0.125, NAN, 0.625]])
+AB, ABC = {"y_true": ["a", "b"]}, list("abc")
+BATCHES: Cases = [
+    ({"y_true": ["a"], "scores": ROWS, "classes": ABC}, sm.ScoreError, "scores", None),
+    ({"y_true": ["a"] * 3, "scores": ROWS, "classes": ABC}, sm.ScoreError, "scores", None),
+    (AB | {"scores": ROWS, "classes": list("ab")}, sm.ScoreError, "scores", None),
+    (AB | {"scores": ROWS[:, :1]}, sm.ScoreError),
+    (AB | {"scores": ROWS, "classes": list("aba")}, sm.LabelError, "classes"),
+    (AB | {"scores": ROWS, "classes": "abc"}, sm.LabelError, "classes", None),
+    (AB | {"scores": ROWS, "classes": ["a", NAN, "b"]}, sm.LabelError, "classes", 1, NAN),
+    (AB | {"scores": BAD_ROWS, "classes": ABC}, sm.ScoreError, "scores", 1, NAN),
+    ({"y_true": ["a", None], "scores": ROWS, "classes": ABC}, sm.LabelError, "y_true", 1, None),
+    (AB | {"scores": ROWS, "w": [1, -1], "classes": ABC}, sm.WeightError, "w", 1, -1),
+    (AB | {"scores": ROWS, "w": [1], "classes": ABC}, sm.WeightError, "w", None),
+    (AB | {"y_pred": ["a"], "scores": ROWS, "classes": ABC}, sm.LabelError, "y_pred", None),
+    ({"y_true": [NAN, "b"], "y_pred": ["a", "b"], "scores": ROWS, "classes": ABC}, sm.LabelError, "y_true", 0, NAN),
+    (AB | {"scores": np.zeros((2, 1, 1)), "classes": ["a"]}, sm.ScoreError, "scores", None),
+    (AB | {"scores": np.zeros((2, 0)), "classes": []}, sm.ScoreError),
+    (AB | {"scores": "ab"}, sm.ScoreError, "scores", None, "ab"),
+    (AB | {"scores": 0.5}, sm.ScoreError, "scores", None, 0.5),
+    (AB | {"scores": np.array(["x", "y"])}, sm.ScoreError, "scores", None),
+    (AB | {"scores": [[0.5, 0.5], [0.5]], "classes": list("ab")}, sm.ScoreError, "scores", 1),
+    (AB | {"scores": [[0.5, 0.5], 7], "classes": list("ab")}, sm.ScoreError, "scores", 1, 7),
+    (AB | {"scores": [[0.5, 0.5], "xy"], "classes": list("ab")}, sm.ScoreError, "scores", 1, "xy"),
+    (AB | {"scores": [ROW, [0.5]]}, sm.ScoreError, "scores", 1),
+    ((["a"], [ROW, {"b": 0.5}]), sm.ScoreError, "scores", None),
+    ((["a"], [ROW, "b"]), sm.LabelError, "y_pred", None),
+    ((["a"], ["b", ROW]), sm.LabelError, "y_pred", None),
+    ((["a", "b"], ["b", ROW], [1]), sm.WeightError, "w", None),
+    ((pd.Categorical(["a", None]), [ROW, "b"]), sm.LabelError, "y_true", 1),
+    (([True, False], np.array([0.5, NAN])), sm.ScoreError, "scores", 1, NAN),
+    (([True, False], np.array([INF, 0.5])), sm.ScoreError, "scores", 0, INF),
+    (([True], np.array([0.5, 0.5])), sm.ScoreError, "scores", None),
+    (([True, None], np.array([0.5, 0.5])), sm.LabelError, "y_true", 1),
+    ((["a", "b"], None), sm.LabelError, "y_pred", None, None),
+]
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("name", SETS)
+def test_batches_that_are_refused(name: str) -> None:
+    """A batch with one bad row, whose parts do not fit, or whose weights are too large, is in no state."""
+    metrics = counting(name)
+    check_refused(metrics, "update_many", BATCHES)
+    metrics.update("a", ROW, 2**62)
+    check_refused(metrics, "update", [(("a", ROW, 2**62), sm.WeightError)])
+    batches = (["b", "a"], ["b", ROW], [1, 2**62]), {"y_true": ["a"], "scores": ROWS[:1], "w": [2**62], "classes": ABC}
+    check_refused(metrics, "update_many", [(batch, sm.WeightError) for batch in batches])
+    full = fed(MetricSet(**SETS[name]), [("a", ROW), ("a", "a", 2**63 - 1025)])  # the matrix, and no other state
+    check_refused(full, "update", [(("a", scores, 2000), sm.WeightError) for scores in (ROW, {"a": 0.25})])
+
+
+@pytest.mark.quick
+def test_rows_and_reverts_that_are_refused() -> None:
+    """A row with `classes` has as many scores; what some state did not count, or cannot find, is taken out of none."""
+    metrics = counting("probabilities")
+    bad: Cases = [
+        ([0.5, 0.5, 0.5], sm.ScoreError, "scores", None),
+        ("ab", sm.ScoreError, "scores", None, "ab"),
+        (7, sm.ScoreError, "scores", None, 7),
+        ([0.5, NAN], sm.ScoreError, "scores", None, NAN),
+        (np.array(0.5), sm.LabelError, "y_true"),  # as the number that it holds
+        ({0.25, 0.75}, sm.ScoreError, "scores"),
+    ]
+    for name in ("scores", "y_pred"):
+        rows = [({"y_true": "a", name: scores, "classes": ["a", "b"]}, *fields) for scores, *fields in bad]
+        check_refused(metrics, "update", rows)
+    whole = {"a": 0.5, "b": 0.25, "c": 0.125}
+    for name in ("probabilities", "any", "losses"):
+        samples = ("a", {"a": 0.03125}), ("b", whole), ("a", whole, 4)
+        check_refused(counting(name), "revert", [(sample, sm.WeightError) for sample in samples])
+    coarse, rng = counting("coarse"), np.random.default_rng(1)
+    coarse.update_many(rng.random(50) < 0.5, rng.random(50))
+    coarse.update(True, 0.75)
+    check_refused(coarse, "revert", [((True, 0.75), sm.WeightError)])
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("sketch", [0, 1], ids=["ranks", "confidence"])
+def test_an_interrupt_leaves_no_state_behind_the_others(
+    monkeypatch: pytest.MonkeyPatch, sketch: int, late: bool
+) -> None:
+    """Ctrl-C while a batch is added, before or after a sketch has taken it: every state counts it, or none does."""
+    batch = {"y_true": ["a", "b", "b"], "scores": [[0.75, 0.25]] * 3, "classes": ["a", "b"], "w": [1, 0.5, 0]}
+    metrics, expected = MetricSet(scores=True), MetricSet(scores=True)
+    expected.update_many(**batch)
+    add, calls = sm.RankSketch._add, iter(range(10))
+
+    def interrupted(self: sm.RankSketch, *arguments: Any) -> None:
+        now = next(calls) == sketch
+        if late or not now:
+            add(self, *arguments)
+        if now:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sm.RankSketch, "_add", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            metrics.update_many(**batch)
+    assert metrics.to_bytes() == expected.to_bytes()
+    assert sm.from_bytes(metrics.to_bytes()) == metrics
+
+
+LABELS = ["a", "b", "1", 0, 1, 2, True, False, 1.0, b"x"]
+PROBABLE = [0.0, 0.25, 0.5, 0.75, 1.0, -0.0]
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"labels": ["a", "b"], "pos_label": "a"},
+    {"labels": [0, 1, 2], "pos_label": 1},
+    {"labels": ["a", 1], "pos_label": 1},
+    {"labels": [True, 0]},
+    {"pos_label": "a"},
+    {"pos_label": 1, "threshold": 0.75},
+    {"pos_label": 2},
+    {"pos_label": 1.0},
+    {"scores": "any", "pairs": False},
+]
+labels = st.sampled_from(LABELS)
+values = st.sampled_from(PROBABLE * 3 + [1, True, NAN, INF, 1.5, -1.0, "0.5", None])
+streams = st.lists(
+    st.tuples(
+        labels,
+        st.one_of(st.dictionaries(labels, values, max_size=4), st.sampled_from([*PROBABLE, NAN, 1.5])),
+        st.sampled_from([None, None, "a", 1, 0, 2.0]),
+        st.sampled_from([1, 1, 1, 2, 0, 0.3, 2**62, 2**63 - 1025, -1, "x"]),
+    ),
+    max_size=12,
+)
+
+
+class Number:
+    """A number that is no float."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def __float__(self) -> float:
+        return self.value
+
+
+def outcome(counts: MetricSet, function: str, *sample: Any, scores: Any) -> object:
+    """Return the type of the error, None if there is none; an error leaves the state as it was."""
+    before = counts.to_bytes()
+    try:
+        getattr(counts, function)(*sample, scores=scores)
+    except sm.StreamMetricsError as error:
+        assert counts.to_bytes() == before
+        return type(error)
+    return None
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@settings(max_examples=20)
+@given(stream=streams)
+def test_plain_scores_count_as_other_objects_do(options: dict[str, Any], stream: list[Any]) -> None:
+    """Numbers and mappings that are read without Python code count, and are refused, as those that are read by it."""
+    plain, read = (MetricSet(**{"scores": True} | options) for _ in range(2))
+    steps, counted = [("update", sample) for sample in stream], []
+    while steps:
+        function, (truth, scores, given_label, w) = steps.pop(0)
+        slow = UserDict(scores) if isinstance(scores, dict) else Number(scores)
+        one = outcome(plain, function, truth, given_label, w, scores=scores)
+        assert one == outcome(read, function, truth, given_label, w, scores=slow)
+        assert plain.to_bytes() == read.to_bytes()
+        if function == "update":
+            counted += [] if one else [("revert", (truth, scores, given_label, w))]
+            steps = steps or counted[::-1]
+        elif one:  # the class beside `pos_label` is not known any more
+            return
+    assert plain == MetricSet(**{"scores": True} | options)
