@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from stream_metrics.monitor import Alerts, Config, Monitor, Record, open_store
+from stream_metrics.monitor import Alerts, Config, Monitor, Record, load, open_store
 from stream_metrics.monitor.config import ConfigError
 from stream_metrics.monitor.config.reading import configured, example
 from stream_metrics.monitor.serve.prometheus import text
@@ -14,7 +14,7 @@ from support.prometheus_text import unlabelled
 
 __all__ = [
     "NOW", "START", "Alerts", "Clock", "Config", "ConfigError", "Monitor", "Record", "config", "configured", "crash",
-    "example", "exported", "feed", "lines_of", "open_store", "pair", "read", "started", "window",
+    "example", "exported", "feed", "lines_of", "load", "open_store", "pair", "read", "started", "window",
 ]  # fmt: skip
 
 START = 1_700_000_000.0
