@@ -16,8 +16,6 @@ import stream_metrics as sm
 from stream_metrics.monitor.config import Config, ConfigError, Counting, Join, Key, Serve, Store, keys
 from stream_metrics.monitor.config.reading import configured, example, layered, load, tables_of
 
-pytestmark = pytest.mark.quick
-
 KEYS = list(keys())
 ODD: dict[str, Any] = {
     "counting": {"title": "\x7f\0\n\"'\\é", "labels": ["1", 1, 1.5, True, 1e300, float("inf")]},
@@ -37,6 +35,7 @@ def problem(tables: dict[str, Any]) -> str:
     return ""
 
 
+@pytest.mark.quick
 def test_the_example_reads_back() -> None:
     """Every key is in it with a comment above, its meaning is not empty, and its default is allowed."""
     text = example()
@@ -67,6 +66,7 @@ def test_other_names_of_metrics_are_found() -> None:
     }
 
 
+@pytest.mark.quick
 def test_later_layers_win() -> None:
     """Key by key, flags over a file over defaults; lists become tuples and whole numbers floats where they may."""
     file = {"join": {"ttl": "1h", "due": "5m"}, "counting": {"windows": ["5m"], "scores": "any"}}
@@ -116,15 +116,16 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.quick
 def test_what_is_refused() -> None:
     """The error names table and key, what may be meant, and no secret; tables made in Python have the same error."""
     all_refused((lambda tables=tables: configured(tables), ConfigError, about) for tables, about in REFUSED)
     assert [tables for tables, _ in REFUSED if "hunter2" in problem(tables)] == []
     for tables, _ in REFUSED:
         ((name, values),) = tables.items()
-        if default is None or not isinstance(values, dict) or not values.keys() <= {key.name for key in KEYS if key.table == name}:
+        default, names = getattr(Config(), name, None), {key.name for key in KEYS if key.table == name}
+        if default is None or not isinstance(values, dict) or not values.keys() <= names:
             continue
-        default = getattr(Config(), name, None)
         for make in (lambda: type(default)(**values), lambda: structs.replace(default, **values)):  # noqa: B023
             assert str(refused(make, ConfigError)) == problem(tables)
     refused(lambda: Config(join="5m"), ConfigError, "'join' to be a table, [join], but got a str")  # type: ignore[arg-type]
