@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.collector_server import Collector, Disk, Options, Report, Store, Unavailable, counted
 from support.command_line import until
+from support.refusals import refused
 
 import stream_metrics as sm
 from stream_metrics import PutResult
@@ -20,9 +21,16 @@ ACCEPTED, DUPLICATE, STALE, FENCED = PutResult
 SLOW = Options(silent=60, retire=3600, forget=7200)
 
 
-def report(worker: str, epoch: int, sequence: int, n: int, **more: Any) -> Report:
-    """Return a report of n samples."""
-    return Report(worker, epoch, sequence, counted(n).to_bytes(), **more)
+def sent(collector: Collector, worker: str, epoch: int, sequence: int, n: int, **more: Any) -> PutResult:
+    """Send a report of n samples."""
+    return collector.report(Report(worker, epoch, sequence, counted(n).to_bytes(), **more))
+
+
+def started(collector: Collector, worker: str, n: int, **more: Any) -> int:
+    """Register a worker and send its first report."""
+    epoch = collector.register(worker)
+    assert sent(collector, worker, epoch, 1, n, **more) is ACCEPTED
+    return epoch
 
 
 @contextlib.contextmanager
@@ -38,62 +46,53 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "agg.sqlite"
 
 
-def test_an_epoch_that_was_never_given_out_is_refused(file: Path) -> None:
-    """It would leave no epochs for workers that start later; nothing changes, not even the labels."""
+def test_epochs_of_another_file(file: Path) -> None:
+    """One that leaves no epochs for later workers is refused; one of a file that is gone is taken."""
     for epoch in (2**63 - 1, 2**62, 2**61 + 5):
         with collecting(file) as collector:
-            with pytest.raises(sm.LabelError) as caught:
-                collector.report(report("w", epoch, 1, 3))
-            assert (caught.value.argument, caught.value.got) == ("epoch", epoch)
+            error: Any = refused(lambda: sent(collector, "w", epoch, 1, 3), sm.LabelError)  # noqa: B023
+            assert (error.argument, error.got) == ("epoch", epoch)
             assert (collector.lives(), collector.refused) == ({}, {"label": 1})
             assert collector.alive
             assert collector.register("other") < 2**40
-
-
-def test_epochs_of_a_lost_file_are_taken(file: Path) -> None:
-    """A worker whose epoch came from a file that is gone goes on, and later epochs are larger."""
     epoch = (1_000_000 << 32) + 17
     with collecting(file) as collector:
-        assert collector.report(report("w", epoch, 4, 3)) is ACCEPTED
+        assert sent(collector, "w", epoch, 4, 3) is ACCEPTED
         assert epoch < collector.register("w") < 2 * epoch
-        assert collector.report(report("w", epoch, 5, 4)) is ACCEPTED
+        assert sent(collector, "w", epoch, 5, 4) is ACCEPTED
 
 
 def test_a_total_is_stored(file: Path) -> None:
     """What was reported is there after a restart, byte for byte, and goes on to be replaced."""
     with collecting(file) as collector:
         for worker in "xyz":
-            epoch = collector.register(worker)
-            assert collector.report(report(worker, epoch, 1, 2)) is ACCEPTED
-            assert collector.report(report(worker, epoch, 2, 5)) is ACCEPTED
-            assert collector.report(report(worker, epoch, 2, 5)) is DUPLICATE
-            assert collector.report(report(worker, epoch, 1, 2)) is STALE
-            assert collector.report(report(worker, 1, 9, 9)) is FENCED
+            epoch = started(collector, worker, 2)
+            assert sent(collector, worker, epoch, 2, 5) is ACCEPTED
+            assert sent(collector, worker, epoch, 2, 5) is DUPLICATE
+            assert sent(collector, worker, epoch, 1, 2) is STALE
+            assert sent(collector, worker, 1, 9, 9) is FENCED
         assert collector.outcomes == {"accepted": 6, "duplicate": 3, "stale": 3, "fenced": 3}
     with collecting(file) as collector:
         assert collector.total().to_bytes() == counted(15).to_bytes()
-        assert collector.report(report("z", epoch, 3, 6)) is ACCEPTED
-        assert collector.report(report("z", epoch, 2, 5)) is STALE
+        assert sent(collector, "z", epoch, 3, 6) is ACCEPTED
+        assert sent(collector, "z", epoch, 2, 5) is STALE
         assert collector.register("w") > epoch
         assert collector.total() == counted(16)
 
 
-@pytest.mark.parametrize("restart", [False, True])
-def test_lives_of_a_worker(file: Path, restart: bool) -> None:
+def test_lives_of_a_worker(file: Path) -> None:
     """The counts of an earlier life stay, or are replaced by those of a checkpoint; the earlier life is fenced."""
     with collecting(file) as collector:
         for worker, fold in (("from nothing", True), ("from a checkpoint", False)):
-            first = collector.register(worker)
-            collector.report(report(worker, first, 1, 3, fold=fold))
+            first = started(collector, worker, 3, fold=fold)
             second = collector.register(worker)
-            collector.report(report(worker, first, 2, 4, fold=fold))  # still the only one that has reported
-            collector.report(report(worker, second, 1, 5, fold=fold))
-            assert collector.report(report(worker, first, 3, 9, fold=fold)) is FENCED
-        if not restart:
-            assert collector.total() == counted(4 + 5 + 5)
+            sent(collector, worker, first, 2, 4, fold=fold)  # still the only one that has reported
+            sent(collector, worker, second, 1, 5, fold=fold)
+            assert sent(collector, worker, first, 3, 9, fold=fold) is FENCED
+        assert collector.total() == counted(4 + 5 + 5)
     with collecting(file) as collector:
         assert collector.total() == counted(4 + 5 + 5)
-        assert collector.report(report(worker, first, 3, 9)) is FENCED
+        assert sent(collector, worker, first, 3, 9) is FENCED
 
 
 @pytest.mark.parametrize("restart", [False, True])
@@ -102,19 +101,17 @@ def test_a_silent_worker_is_retired_and_comes_back(file: Path, restart: bool) ->
     options = Options(silent=0.01, retire=0.05, forget=3600)
     with contextlib.ExitStack() as stack:
         collector = stack.enter_context(collecting(file, options))
-        epochs = {worker: collector.register(worker) for worker in "xy"}
-        for worker, epoch in epochs.items():
-            collector.report(report(worker, epoch, 1, 3))
+        x, _ = started(collector, "x", 3), started(collector, "y", 3)
         until(lambda: not collector.aggregate().workers())
         if restart:
             stack.close()
             collector = stack.enter_context(collecting(file, options))
         assert collector.total() == counted(6)
-        assert collector.report(report("x", epochs["x"], 1, 3)) is FENCED  # a late message is no sign of life
+        assert sent(collector, "x", x, 1, 3) is FENCED  # a late message is no sign of life
         assert collector.total() == counted(6)
-        assert collector.report(report("x", epochs["x"], 2, 5)) is ACCEPTED
+        assert sent(collector, "x", x, 2, 5) is ACCEPTED
         assert collector.total() == counted(8)
-        assert collector.report(report("y", collector.register("y"), 1, 1)) is ACCEPTED
+        started(collector, "y", 1)
         assert collector.total() == counted(9)
         stack.close()
         collector = stack.enter_context(collecting(file, options))
@@ -125,16 +122,13 @@ def test_a_worker_that_is_forgotten(file: Path) -> None:
     """Its counts stay, its state leaves the file, and what comes of it later is fenced, also after a restart."""
     options = Options(silent=0.01, retire=0.02, forget=0.03)
     with collecting(file, options) as collector:
-        epochs = {str(at): collector.register(str(at)) for at in range(50)}
-        for worker, epoch in epochs.items():
-            collector.report(report(worker, epoch, 1, 2))
+        epochs = {str(at): started(collector, str(at), 2) for at in range(50)}
         until(lambda: not collector.lives())
         assert collector.lives_in_base == 50
     with collecting(file, options) as collector:
         assert collector.total() == counted(100)
-        for worker, epoch in epochs.items():
-            assert collector.report(report(worker, epoch, 2, 3)) is FENCED
-        assert collector.report(report("new", collector.register("new"), 1, 1)) is ACCEPTED
+        assert {sent(collector, worker, epoch, 2, 3) for worker, epoch in epochs.items()} == {FENCED}
+        started(collector, "new", 1)
         assert collector.total() == counted(101)
     with sqlite3.connect(file) as connection:
         assert connection.execute("select count(*) from workers").fetchone()[0] <= 1
@@ -145,22 +139,22 @@ def test_the_first_report_of_a_worker_is_late(file: Path, restart: bool) -> None
     """What it counts is counted once, though workers that registered after it have come and were forgotten."""
     quick = Options(retire=3600, forget=7200, finished=0.05)
     with collecting(file, quick) as collector:
-        late, later = collector.register("late"), collector.register("later")
-        assert collector.report(report("later", later, 1, 5, last=True)) is ACCEPTED
+        late = collector.register("late")
+        later = started(collector, "later", 5, last=True)
         until(lambda: not collector.lives())
         if not restart:
-            assert collector.report(report("late", late, 1, 1, last=True)) is ACCEPTED
+            assert sent(collector, "late", late, 1, 1, last=True) is ACCEPTED
     with collecting(file, quick) as collector:
         if restart:
             assert collector.register("other") > later
-            assert collector.report(report("never registered", late, 1, 1)) is FENCED
-            assert collector.report(report("late", late - 1, 1, 1)) is FENCED
-            assert collector.report(report("late", late, 1, 1, last=True)) is ACCEPTED
+            assert sent(collector, "never registered", late, 1, 1) is FENCED
+            assert sent(collector, "late", late - 1, 1, 1) is FENCED
+            assert sent(collector, "late", late, 1, 1, last=True) is ACCEPTED
         until(lambda: not collector.lives())
-        assert collector.report(report("late", late, 2, 1)) is FENCED
+        assert sent(collector, "late", late, 2, 1) is FENCED
         assert collector.total() == counted(6)
     with collecting(file, quick) as collector:
-        assert collector.report(report("late", late, 2, 1)) is FENCED
+        assert sent(collector, "late", late, 2, 1) is FENCED
         assert collector.total() == counted(6)
 
 
@@ -168,52 +162,39 @@ def test_the_last_report_is_sent_again(file: Path) -> None:
     """The answer was lost, and the collector started again long after: the report is known and counts once."""
     options = Options(silent=0.01, retire=0.01, finished=3600)
     with collecting(file, options) as collector:
-        epoch = collector.register("worker")
-        assert collector.report(report("worker", epoch, 1, 2, last=True)) is ACCEPTED
+        epoch = started(collector, "worker", 2, last=True)
     with sqlite3.connect(file) as connection:
         connection.execute("update workers set seen = seen - 86400")
     with collecting(file, options) as collector:
-        collector.report(report("other", collector.register("other"), 1, 1))
+        started(collector, "other", 1)
         until(lambda: not collector.aggregate().workers())  # it has looked who is silent
-        assert collector.report(report("worker", epoch, 2, 2, last=True)) is ACCEPTED
+        assert sent(collector, "worker", epoch, 2, 2, last=True) is ACCEPTED
         assert collector.total() == counted(3)
 
 
 def test_a_worker_that_finishes_is_retired_at_once(file: Path) -> None:
-    """Unless its next life replaces its counts, for which they must not be mixed with others."""
+    """Unless its next life may replace its counts, which a checkpoint takes out of the base again."""
     with collecting(file) as collector:
-        for worker, fold in (("ends", True), ("from a checkpoint", False)):
-            collector.report(report(worker, collector.register(worker), 1, 2, fold=fold, last=True))
-        assert {name: life.standing for name, (life, _) in collector.lives().items()} == {
-            "ends": "finished",
-            "from a checkpoint": "live",
-        }
-        collector.report(report("from a checkpoint", collector.register(worker), 1, 7, fold=False))
+        started(collector, "ends", 2, last=True)
+        started(collector, "from a checkpoint", 2, fold=False, last=True)
+        standing = {name: life.standing for name, (life, _) in collector.lives().items()}
+        assert standing == {"ends": "finished", "from a checkpoint": "live"}
+        started(collector, "from a checkpoint", 7, fold=False)
         assert collector.total() == counted(9)
-
-
-def test_a_checkpoint_replaces_what_was_retired(file: Path) -> None:
-    """A life that contains the counts of one that was retired takes them out of the base."""
+        started(collector, "ends", 5, fold=False)
+        assert collector.total() == counted(12)
     with collecting(file) as collector:
-        collector.report(report("w", collector.register("w"), 1, 2, last=True))
-        collector.report(report("v", collector.register("v"), 1, 1, last=True))
-        collector.report(report("w", collector.register("w"), 1, 5, fold=False))
-        assert collector.total() == counted(6)
-    with collecting(file) as collector:
-        assert collector.total() == counted(6)
+        assert collector.total() == counted(12)
 
 
 def test_bad_reports_change_nothing(file: Path) -> None:
     """They raise the reason, are counted by it, and do not affect others of their batch."""
     with collecting(file) as collector:
-        epoch = collector.register("w")
-        collector.report(report("w", epoch, 1, 2))
-        with pytest.raises(sm.DecodeError):
-            collector.report(Report("w", epoch, 2, b"nothing"))
-        with pytest.raises(sm.MergeError):
-            collector.report(Report("v", collector.register("v"), 1, sm.ConfusionMatrix().to_bytes()))
-        with pytest.raises(sm.MergeError):
-            collector.report(report("w", epoch, 1, 3))
+        epoch = started(collector, "w", 2)
+        other = collector.register("v")
+        refused(lambda: collector.report(Report("w", epoch, 2, b"nothing")), sm.DecodeError)
+        refused(lambda: collector.report(Report("v", other, 1, sm.ConfusionMatrix().to_bytes())), sm.MergeError)
+        refused(lambda: sent(collector, "w", epoch, 1, 3), sm.MergeError)
         assert collector.refused == {"decode": 1, "merge": 2}
         assert [letter.topic for letter in collector.letters] == ["w", "v", "w"]
         assert collector.total() == counted(2)
@@ -231,8 +212,8 @@ def test_refused_labels_widen_nothing(file: Path) -> None:
         assert collector.report(Report("w", epoch - 1, 1, wide)) is FENCED
         assert collector.report(Report("w", epoch, 1, wide)) is STALE
         for other in (sm.MetricSet(labels=more, scores=True), sm.ByGroup(sm.MetricSet(labels=more))):
-            with pytest.raises(sm.MergeError):
-                collector.report(Report("x", collector.register("x"), 1, other.to_bytes()))
+            again = Report("x", collector.register("x"), 1, other.to_bytes())
+            refused(lambda: collector.report(again), sm.MergeError)  # noqa: B023
         assert collector.total().to_bytes() == old.to_bytes()
         assert collector.report(Report("w", epoch, 3, wide)) is ACCEPTED
 
@@ -245,8 +226,8 @@ def test_options_that_more_labels_contradict(file: Path) -> None:
     wide.update("c", "c")
     with collecting(file) as collector:
         assert collector.report(Report("new", collector.register("new"), 1, wide.to_bytes())) is ACCEPTED
-        with pytest.raises(sm.MergeError):
-            collector.report(Report("old", collector.register("old"), 1, weighted.to_bytes()))
+        old = Report("old", collector.register("old"), 1, weighted.to_bytes())
+        refused(lambda: collector.report(old), sm.MergeError)
         assert collector.alive
         assert collector.total() == wide
 
@@ -259,8 +240,7 @@ def test_a_file_has_one_collector(file: Path, tmp_path: Path) -> None:
     before = other.read_bytes()
     with collecting(file):
         for path in (file, other, tmp_path / "none" / "agg.sqlite"):
-            with pytest.raises(sm.StreamMetricsError):
-                Store(str(path))
+            refused(lambda: Store(str(path)), sm.StreamMetricsError)  # noqa: B023
     assert other.read_bytes() == before
 
 
@@ -282,49 +262,36 @@ def script(collector: Collector, told: list[Any], epochs: dict[str, int]) -> Non
         ("b", "b", 2, 20, False),
         ("b", "b", 3, 30, True),
     ):
-        each = report(worker, epochs[life], sequence, n, last=last)
         for _ in range(3):
             with contextlib.suppress(Unavailable):
-                told.append(collector.report(each))
+                told.append(sent(collector, worker, epochs[life], sequence, n, last=last))
                 break
 
 
-def test_a_failure_at_any_step_of_writing(tmp_path: Path, disk: Disk) -> None:
-    """What is not stored is not acknowledged; sent again it counts once, in memory and in the file."""
+@pytest.mark.parametrize("crash", [False, True])
+def test_a_failure_at_any_step_of_writing(tmp_path: Path, disk: Disk, crash: bool) -> None:
+    """What is not stored is not acknowledged; sent again it counts once, in memory and in the file.
+
+    If the process ends there, the file has all that was acknowledged, and the rest is reported again.
+    """
     at, steps = 0, 1
     while at < steps:
         at += 1
-        path = tmp_path / f"{at}.sqlite"
-        told: list[Any] = []
-        with collecting(path) as collector:
-            disk.fail(at)
-            script(collector, told, {})
-            steps = max(steps, disk.seen)
-            assert told == [ACCEPTED] * 5, at
-            assert collector.total() == counted(132), at
-        disk.fail(0)
-        with collecting(path) as collector:
-            assert collector.total() == counted(132), at
-    assert steps > 15
-
-
-def test_a_crash_at_any_step_of_writing(tmp_path: Path, disk: Disk) -> None:
-    """If the process ends there, the file has all that was acknowledged; the rest is reported again."""
-    at, steps = 0, 1
-    while at < steps:
-        at += 1
-        path = tmp_path / f"{at}.sqlite"
         told: list[Any] = []
         epochs: dict[str, int] = {}
-        with collecting(path) as collector:
-            disk.fail(at, for_good=True)
+        with collecting(tmp_path / f"{at}.sqlite") as collector:
+            disk.fail(at, for_good=crash)
             script(collector, told, epochs)
             steps = max(steps, disk.seen)
+            if not crash:
+                assert told == [ACCEPTED] * 5, at
+                assert collector.total() == counted(132), at
         disk.fail(0)
-        with collecting(path) as collector:
+        with collecting(tmp_path / f"{at}.sqlite") as collector:
             if acknowledged := told.count(ACCEPTED):
                 assert collector.total().n >= [2, 12, 112, 122, 132][acknowledged - 1]
-            script(collector, [], epochs)
+            if crash:
+                script(collector, [], epochs)
             assert collector.total() == counted(132), at
     assert steps > 15
 
@@ -335,52 +302,52 @@ def test_many_at_once(file: Path) -> None:
         results: list[Any] = []
 
         def work(at: int) -> None:
-            results.append(collector.report(report(f"w{at}", collector.register("w"), 1, at)))
+            results.append(sent(collector, f"w{at}", collector.register("w"), 1, at))
 
-        threads = [threading.Thread(target=work, args=(at,)) for at in range(60)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(60) as threads:
+            list(threads.map(work, range(60)))
         assert results == [ACCEPTED] * 60
         assert collector.total() == counted(sum(range(60)))
         assert collector.changes < 120
 
 
-def groups(labels: Any) -> Any:
-    """Return groups of sets with fixed labels."""
-    return sm.ByGroup(sm.MetricSet(labels=labels))
+MAKES: list[Callable[..., Any]] = [
+    sm.MetricSet,
+    sm.ConfusionMatrix,
+    sm.MacroF1,
+    lambda labels: sm.ByGroup(sm.MetricSet(labels=labels)),
+]
 
 
-@pytest.mark.parametrize("make", [sm.MetricSet, sm.ConfusionMatrix, sm.MacroF1, groups])
+@pytest.mark.parametrize("make", MAKES, ids=["set", "matrix", "metric", "groups"])
 def test_a_deploy_with_one_more_fixed_label(file: Path, make: Callable[..., Any]) -> None:
     """Old workers, retired ones and new ones go on together, in any order and after a restart; others are refused."""
     more: dict[str, Any] = {"group": "g"} if isinstance(make(labels=["a"]), sm.ByGroup) else {}
     versions = [["a", "b"], ["a", "c", "b"], ["a", "b"], ["d", "b", "c", "a"], ["c", "a", "b"]]
     epochs, states = {}, {}
 
-    def send(collector: Collector, name: str, sequence: int, last: bool = False) -> PutResult:
+    def send(name: str, sequence: int, last: bool = False) -> None:
         states[name].update("a", "b", **more)
-        return collector.report(Report(name, epochs[name], sequence, states[name].to_bytes(), last=last))
+        each = Report(name, epochs[name], sequence, states[name].to_bytes(), last=last)
+        assert collector.report(each) is ACCEPTED
 
     with collecting(file) as collector:
         for at, labels in enumerate(versions):
             name = f"w{at}"
             epochs[name], states[name] = collector.register(name), make(labels=labels)
-            assert send(collector, name, 1, last=at == 0) is ACCEPTED
+            send(name, 1, last=at == 0)
         assert collector.total().n == 5
     with collecting(file) as collector:
         for name in states:
-            assert send(collector, name, 2) is ACCEPTED
-        assert send(collector, "w1", 3, last=True) is ACCEPTED
-        epochs["w1"] = collector.register("w1")
-        states["w1"] = make(labels=versions[0])
-        assert send(collector, "w1", 1) is ACCEPTED
+            send(name, 2)
+        send("w1", 3, last=True)
+        epochs["w1"], states["w1"] = collector.register("w1"), make(labels=versions[0])
+        send("w1", 1)
         total = collector.total()
         assert total.n == 12
         for labels in (None, ["a", "e"]):
-            with pytest.raises(sm.MergeError):
-                collector.report(Report("other", collector.register("other"), 1, make(labels=labels).to_bytes()))
+            other = Report("other", collector.register("other"), 1, make(labels=labels).to_bytes())
+            refused(lambda: collector.report(other), sm.MergeError)  # noqa: B023
         assert collector.total() == total
     whole = [state.reconfigured(labels=versions[3]) for state in states.values()]
     assert total.n == sm.merge(whole).n + 3

@@ -25,15 +25,8 @@ def test_lines_have_the_values_of_the_views() -> None:
     """Moments that come faster than the interval replace each other; time never goes back; None is no value."""
     history = History(LINES, interval=10.0)
     assert history.lines() == {"t": [], "n": [], "accuracy": [], "macro_f1": []}
-    for t, accuracy in (
-        (0.0, 0.25),
-        (1.0, 0.5),
-        (2.0, 0.5),
-        (12.0, None),
-        (13.0, 0.75),
-        (5.0, 1.0),
-        (float("nan"), 1.0),
-    ):
+    moments = [(0.0, 0.25), (1.0, 0.5), (2.0, 0.5), (12.0, None), (13.0, 0.75), (5.0, 1.0), (float("nan"), 1.0)]
+    for t, accuracy in moments:
         history.note(t, moment(0 if t != t else int(t), accuracy))
     lines = {"t": [0.0, 12.0, 13.0], "n": [0, 12, 13], "accuracy": [0.25, None, 0.75], "macro_f1": [None] * 3}
     assert history.lines() == lines

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import pytest
 from support.collector_server import Service, counted, view_of
 from support.command_line import until
+from support.refusals import refused
 
 import stream_metrics as sm
 
@@ -23,6 +24,12 @@ import stream_metrics as sm
 def accepted(service: Service) -> int:
     """Return how many reports were accepted."""
     return int(view_of(service)["workers"]["outcomes"].get("accepted", 0))
+
+
+def refused_status(call: Callable[[], Any]) -> int | None:
+    """Return the status of the answer for which a call raises."""
+    error: Any = refused(call, sm.ReportError)
+    return int(error.status) if error.status is not None else None
 
 
 class Answering(http.server.BaseHTTPRequestHandler):
@@ -63,29 +70,27 @@ def answering() -> Iterator[str]:
         thread.join()
 
 
-def test_a_thread_reports(serve: Callable[..., Service]) -> None:
-    """The first report comes at once, later ones by themselves, the last one when it is closed."""
+def test_a_thread_reports(serve: Callable[..., Service], caplog: pytest.LogCaptureFixture) -> None:
+    """The first report comes at once, later ones by themselves, the last one when it is closed; nothing is logged."""
+    caplog.set_level(logging.INFO)
     service, state = serve(), counted()
     with sm.Reporter(service.url, state, every="50ms", worker="w") as reporter:
         until(lambda: reporter.epoch is not None and accepted(service))
         assert service.total() == counted()
         state.update("b", "a")
-        until(lambda: service.total().n == 2)
+        until(lambda: service.total().n == 2 and accepted(service) > 3)
         state.update("b", "a")
     assert service.total() == state
-    assert state.n == 3
-    assert reporter.problem is None
+    assert (state.n, reporter.problem, caplog.text) == (3, None, "")
     reporter.close()
-    with pytest.raises(sm.ReportError):
-        reporter.report()
+    refused(reporter.report, sm.ReportError)
 
 
 def test_reports_by_hand(serve: Callable[..., Service]) -> None:
     """Without a thread nothing is sent but what `report` and `close` send."""
     service, state = serve(), counted()
     reporter = sm.Reporter(service.url, state, every=None)
-    assert reporter.report() is sm.PutResult.ACCEPTED
-    assert reporter.report() is sm.PutResult.ACCEPTED
+    assert {reporter.report() for _ in range(2)} == {sm.PutResult.ACCEPTED}
     state.update("a", "b")
     assert service.total().n == 1
     reporter.close()
@@ -123,9 +128,8 @@ def test_a_failure_is_tried_again(answering: str, monkeypatch: pytest.MonkeyPatc
     for status in (400, 401, 403, 404, 413, 422):
         Answering.statuses = [status]
         before = len(Answering.asked)
-        with pytest.raises(sm.ReportError) as caught:
-            reporter.report()
-        assert (caught.value.status, len(Answering.asked)) == (status, before + 1)
+        assert refused_status(reporter.report) == status
+        assert len(Answering.asked) == before + 1
     Answering.cut, before = 2, len(Answering.asked)  # headers alone do not say whether the report was stored
     assert reporter.report()
     assert len(Answering.asked) == before + 3
@@ -151,45 +155,38 @@ def test_the_time_is_up() -> None:
     """A report raises when no attempt was answered in time."""
     reporter = sm.Reporter("http://127.0.0.1:9", counted(), every=None)
     for call in (reporter.report, reporter.close):
-        with pytest.raises(sm.ReportError) as caught:
-            call(timeout=0.3)
-        assert caught.value.status is None
-        assert "127.0.0.1:9" in str(caught.value)
+        error: Any = refused(lambda: call(timeout=0.3), sm.ReportError, "127.0.0.1:9")  # noqa: B023
+        assert error.status is None
     reporter.close()
 
 
-@pytest.mark.parametrize("given", ["argument", "file", "variable", "file of a variable"])
+TOKENS: list[tuple[str, str]] = [("token", ""), ("token_file", ""), ("", "_TOKEN"), ("", "_TOKEN_FILE")]
+
+
+@pytest.mark.parametrize(("argument", "variable"), TOKENS)
 def test_the_token_comes_from(
-    given: str,
+    argument: str,
+    variable: str,
     serve: Callable[..., Service],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """A file, which may change, or the environment; it is in no text, and without it nothing is taken."""
-    service = serve(token="secret-7")
-    options: dict[str, Any] = {}
-    file = tmp_path / "token"
+    service, file = serve(token="secret-7"), tmp_path / "token"
     file.write_text("secret-7\n")
-    if given == "argument":
-        options["token"] = "secret-7"
-    elif given == "file":
-        options["token_file"] = file
-    elif given == "variable":
-        monkeypatch.setenv("STREAM_METRICS_TOKEN", "secret-7")
-    else:
-        monkeypatch.setenv("STREAM_METRICS_TOKEN_FILE", str(file))
-    with sm.Reporter(service.url, counted(), every=0.05, **options) as reporter:
+    in_file = "file" in f"{argument}{variable}".lower()
+    value = str(file) if in_file else "secret-7"
+    if variable:
+        monkeypatch.setenv(f"STREAM_METRICS{variable}", value)
+    with sm.Reporter(service.url, counted(), every=0.05, **({argument: value} if argument else {})) as reporter:
         assert reporter.report()
-        if "file" in given:
+        if in_file:
             file.write_text("another")
-            with pytest.raises(sm.ReportError) as caught:
-                reporter.report()
-            assert caught.value.status == 401
+            assert refused_status(reporter.report) == 401
             until(lambda: reporter.problem is not None)
             file.unlink()
-            with pytest.raises(sm.ReportError):
-                reporter.report(timeout=0)
+            refused(lambda: reporter.report(timeout=0), sm.ReportError)
             file.write_text("secret-7")
         assert "secret" not in repr(reporter) + str(vars(reporter))
     assert "secret" not in caplog.text
@@ -201,8 +198,7 @@ def test_a_token_goes_nowhere_else(answering: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     Answering.statuses = [302]
     reporter = sm.Reporter(answering, counted(), every=None, token="secret")
-    with pytest.raises(sm.ReportError):
-        reporter.report()
+    refused(reporter.report, sm.ReportError)
     reporter.close()
     assert {headers["Authorization"] for _, headers in Answering.asked} == {"Bearer secret"}
 
@@ -215,9 +211,7 @@ def test_two_workers_of_one_name(serve: Callable[..., Service], caplog: pytest.L
     with sm.Reporter(service.url, second, 0.05, worker="w"):
         until(lambda: fenced.problem is not None)
         first.update("a", "a")
-        with pytest.raises(sm.ReportError) as caught:
-            fenced.close()
-    assert caught.value.status == 409
+        assert refused_status(fenced.close) == 409
     assert service.total() == counted(7)
     assert "another process reports under this name" in caplog.text
 
@@ -241,17 +235,24 @@ def test_an_error_inside_is_not_hidden(caplog: pytest.LogCaptureFixture) -> None
     assert "the last report of" in caplog.text
 
 
-def test_a_state_that_cannot_be_written(
-    serve: Callable[..., Service], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+class Broken(sm.MetricSet):
+    """A set that cannot be written at first."""
+
+    broken = True
+
+    def to_bytes(self) -> bytes:
+        if self.broken:
+            raise OSError("it cannot be written")
+        return super().to_bytes()
+
+
+def test_a_state_that_cannot_be_written(serve: Callable[..., Service], caplog: pytest.LogCaptureFixture) -> None:
     """The thread says so and goes on."""
-    service, state = serve(), counted()
-    with monkeypatch.context() as patch:
-        patch.setattr(sm.MetricSet, "to_bytes", lambda self: 1 / 0)
-        reporter = sm.Reporter(service.url, state, 0.05)
+    service, state = serve(), Broken()
+    with sm.Reporter(service.url, state, 0.05):
         until(lambda: "is not reported" in caplog.text)
-    until(lambda: accepted(service))
-    reporter.close()
+        state.broken = False
+        until(lambda: accepted(service))
 
 
 PROGRAM = """
@@ -300,16 +301,6 @@ BAD_ARGUMENTS: list[tuple[str, Any]] = [
 def test_arguments_are_checked() -> None:
     """At once, and a password in an address is not repeated."""
     for name, value in BAD_ARGUMENTS:
-        with pytest.raises(sm.OptionError) as caught:
-            sm.Reporter(**{"url": "http://127.0.0.1:9", "state": counted(), "every": None, name: value})
-        assert name in str(caught.value)
-        assert "pass@" not in str(caught.value)
-
-
-def test_nothing_is_logged_when_all_is_well(serve: Callable[..., Service], caplog: pytest.LogCaptureFixture) -> None:
-    """A worker may report for years."""
-    caplog.set_level(logging.INFO)
-    service = serve()
-    with sm.Reporter(service.url, counted(), 0.02):
-        until(lambda: accepted(service) > 3)
-    assert caplog.text == ""
+        arguments: dict[str, Any] = {"url": "http://127.0.0.1:9", "state": counted(), "every": None, name: value}
+        error = refused(lambda: sm.Reporter(**arguments), sm.OptionError, name)  # noqa: B023
+        assert "pass@" not in str(error)

@@ -19,6 +19,7 @@ import pytest
 from support.collector_server import Disk, Options, Service, ask, counted, view_of
 from support.command_line import until
 from support.prometheus_text import unlabelled
+from support.refusals import refused
 
 import stream_metrics as sm
 
@@ -30,34 +31,40 @@ def epoch_of(service: Service, worker: str) -> int:
     return int(json.loads(text)["epoch"])
 
 
-def report(service: Service, body: bytes, **headers: str) -> Callable[..., tuple[int, str]]:
-    """Return what reports a body with fields."""
-    return lambda **fields: ask(service, "POST", f"/api/report?{urlencode(fields)}", body, **headers)
+def report(service: Service, body: bytes, **fields: Any) -> tuple[int, str]:
+    """Report a body with fields."""
+    return ask(service, "POST", f"/api/report?{urlencode(fields)}", body)
+
+
+def send(service: Service, worker: str, state: Any) -> None:
+    """Register a worker and send its first report."""
+    fields = {"worker": worker, "epoch": epoch_of(service, worker), "sequence": 1}
+    assert report(service, state.to_bytes(), **fields) == (200, '{"outcome":"accepted"}')
 
 
 def test_a_report_is_answered(serve: Callable[..., Service]) -> None:
     """With its outcome; a worker that is fenced learns so by the status."""
     service = serve()
-    epoch = epoch_of(service, "w")
-    posted = report(service, counted(2).to_bytes())
-
-    assert posted(worker="w", epoch=epoch, sequence=1) == (200, '{"outcome":"accepted"}')
-    assert posted(worker="w", epoch=epoch, sequence=1) == (200, '{"outcome":"duplicate"}')
-    assert posted(worker="w", epoch=epoch, sequence=0) == (200, '{"outcome":"stale"}')
-    assert posted(worker="w", epoch=1, sequence=9) == (409, '{"outcome":"fenced"}')
+    epoch, body = epoch_of(service, "w"), counted(2).to_bytes()
+    answers = [
+        (epoch, 1, 200, "accepted"),
+        (epoch, 1, 200, "duplicate"),
+        (epoch, 0, 200, "stale"),
+        (1, 9, 409, "fenced"),
+    ]
+    for of_worker, sequence, status, outcome in answers:
+        expected = status, f'{{"outcome":"{outcome}"}}'
+        assert report(service, body, worker="w", epoch=of_worker, sequence=sequence) == expected
     with urllib.request.urlopen(f"{service.url}api/state") as answer:
         assert sm.from_bytes(answer.read()) == counted(2)
 
 
 def test_names_are_any_text(serve: Callable[..., Service]) -> None:
     """They come percent-encoded, and are shown as they are."""
-    service = serve()
-    name = "Zoë/\u202e & 'x' %41"
-    status, text = ask(service, "POST", f"/api/register?{urlencode({'worker': name})}", b"")
-    fields = {"worker": name, "epoch": json.loads(text)["epoch"], "sequence": 1}
-    assert report(service, counted().to_bytes())(**fields)[0] == status == 200
-    view = view_of(service)
-    assert [row["worker"] for row in view["workers"]["rows"]] == [name]
+    service, name = serve(), "Zoë/\u202e & 'x' %41"
+    epoch = json.loads(ask(service, "POST", f"/api/register?{urlencode({'worker': name})}", b"")[1])["epoch"]
+    assert report(service, counted().to_bytes(), worker=name, epoch=epoch, sequence=1)[0] == 200
+    assert [row["worker"] for row in view_of(service)["workers"]["rows"]] == [name]
 
 
 BAD_REQUESTS = [
@@ -153,18 +160,16 @@ def test_pages_cannot_report(serve: Callable[..., Service]) -> None:
 
 def test_others_are_not_let_in_without_a_token(serve: Callable[..., Service], tmp_path: Any) -> None:
     """And no file is made then."""
-    with pytest.raises(ValueError, match="token"):
-        serve("never.sqlite", host="0.0.0.0")
+    refused(lambda: serve("never.sqlite", host="0.0.0.0"), ValueError, "token")
     assert not list(tmp_path.glob("never*"))
 
 
 def test_the_view(serve: Callable[..., Service], monkeypatch: pytest.MonkeyPatch) -> None:
     """The total, who is live, silent or missing, refused reports; the exporter says the same."""
     service = serve(expected=["w1", "w2"], options=Options(silent=600), title="all", metrics=["macro_f1"])
-    for worker, n in (("w1", 3), ("x", 4)):
-        fields = {"worker": worker, "epoch": epoch_of(service, worker), "sequence": 1}
-        report(service, counted(n).to_bytes())(**fields)
-    report(service, b"damaged")(**fields)
+    send(service, "w1", counted(3))
+    send(service, "x", counted(4))
+    report(service, b"damaged", worker="x", epoch=1, sequence=1)
     view = view_of(service)
     total = view["by_window"]["total"]
 
@@ -196,49 +201,41 @@ def test_the_view(serve: Callable[..., Service], monkeypatch: pytest.MonkeyPatch
     assert ask(service, "GET", "/healthz")[0] == ask(service, "GET", "/readyz")[0] == 200
 
 
-STATES: dict[str, Callable[[], Any]] = {
-    "set": sm.MetricSet,
-    "scores": lambda: sm.MetricSet(scores=True),
-    "metric": sm.MacroF1,
-    "area": sm.ROCAUC,
-    "matrix": sm.ConfusionMatrix,
-    "sketch": sm.RankSketch,
-    "losses": sm.ProbabilityLosses,
-    "groups": lambda: sm.ByGroup(sm.MetricSet()),
-    "window": lambda: sm.TimeWindow(sm.MetricSet(), "1h", 6),
-    "windows of groups": lambda: sm.ByGroup(sm.TimeWindow(sm.MetricSet(), "1h", 6)),
-    "fading": lambda: sm.Fading(sm.MetricSet(), "1h"),
-    "comparison": sm.Comparison,
-}
+TIMED = {"t": 1_700_000_000}
+KINDS: list[tuple[Callable[[], Any], dict[str, Any]]] = [  # with arguments beside a sample
+    (sm.MetricSet, {}),
+    (sm.MacroF1, {}),
+    (sm.ConfusionMatrix, {}),
+    (lambda: sm.ByGroup(sm.MetricSet()), {"group": "x"}),
+    (lambda: sm.TimeWindow(sm.MetricSet(), "1h", 6), TIMED),
+    (lambda: sm.ByGroup(sm.TimeWindow(sm.MetricSet(), "1h", 6)), TIMED | {"group": "x"}),
+    (lambda: sm.Fading(sm.MetricSet(), "1h"), TIMED),
+    (lambda: sm.MetricSet(scores=True), {"y_pred": 0.75}),
+    (sm.ROCAUC, {"y_pred": 0.75}),
+    (sm.RankSketch, {"y_pred": 0.75}),
+    (sm.ProbabilityLosses, {"y_pred": 0.75}),
+    (sm.Comparison, {"pred_a": True, "pred_b": False}),
+]
 
 
-@pytest.mark.parametrize("name", STATES)
-def test_every_kind_of_state(serve: Callable[..., Service], name: str) -> None:
+@pytest.mark.parametrize("at", range(len(KINDS)))
+def test_every_kind_of_state(serve: Callable[..., Service], at: int) -> None:
     """What merges is collected and shown, whatever it is; metrics as far as classes were counted."""
-    service = serve()
-    parts = []
-    for worker in range(2):
-        state = STATES[name]()
-        for at in range(5):
-            more: dict[str, Any] = {"group": "xy"[at % 2]} if "groups" in name else {}
-            if name.startswith(("window", "fading")):
-                more["t"] = 1_700_000_000 + at
-            if name == "comparison":
-                state.update("a", "a", "b")
-            else:
-                truth = at % 2 == 0
-                scored = name in ("scores", "area", "sketch", "losses")
-                state.update(truth, 0.25 + at / 10 if scored else truth, **more)
-        parts.append(state)
-        fields = {"worker": worker, "epoch": epoch_of(service, str(worker)), "sequence": 1}
-        assert report(service, state.to_bytes())(**fields) == (200, '{"outcome":"accepted"}')
+    service, (make, beside) = serve(), KINDS[at]
+    parts = [make(), make()]
+    for worker, state in zip("ab", parts, strict=True):
+        for truth in (True, False, True, False, True):
+            given = {"group": "xy"[not truth]} if "group" in beside else {}
+            state.update(
+                **{"y_true": truth, "y_pred": truth} | beside | given if at < 11 else {"y_true": truth} | beside
+            )
+        send(service, worker, state)
     assert service.total() == sm.merge(parts)
-    view = view_of(service)
-    total = view["by_window"]["total"]
+    total = view_of(service)["by_window"]["total"]
     assert total["n"] == 10
-    if name in ("set", "metric", "matrix", "groups", "window", "windows of groups", "fading"):
+    if at < 7:
         assert total["metrics"]["accuracy"] == 1
-    if "groups" in name:
+    if "group" in beside:
         assert [(row["group"], row["n"]) for row in total["groups"]["rows"]] == [("x", 6), ("y", 4)]
     assert ask(service, "GET", "/metrics")[0] == 200
 
@@ -246,15 +243,15 @@ def test_every_kind_of_state(serve: Callable[..., Service], name: str) -> None:
 def test_a_file_that_cannot_be_written(serve: Callable[..., Service], disk: Disk) -> None:
     """Workers are asked to send again, and the page says that nothing is stored; then it goes on."""
     service = serve()
+    send(service, "w", counted())
     fields = {"worker": "w", "epoch": epoch_of(service, "w")}
-    assert report(service, counted().to_bytes())(**fields, sequence=1)[0] == 200
     disk.fail(1, for_good=True)
-    status, text = report(service, counted(2).to_bytes())(**fields, sequence=2)
+    status, text = report(service, counted().to_bytes(), **fields, sequence=2)
     assert (status, "disk I/O error" in text) == (503, True)
     assert "disk I/O error" in view_of(service)["checkpoint"]["error"]
     assert ask(service, "GET", "/healthz")[0] == 503
     disk.fail(0)
-    assert report(service, counted(2).to_bytes())(**fields, sequence=3)[0] == 200
+    assert report(service, counted().to_bytes(), **fields, sequence=3)[0] == 200
     assert ask(service, "GET", "/healthz")[0] == 200
     assert service.total() == counted(2)
     service.close()
