@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validat
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
+from support.cases import every_case
+from support.refusals import all_refused, refused
 
 import stream_metrics as sm
 
@@ -32,37 +34,21 @@ WEIGHTS = np.random.default_rng(0).random(240)
 MODEL = LogisticRegression(max_iter=1000)
 
 
-@pytest.fixture
-def routing() -> Iterator[None]:
-    """Metadata routing is on."""
-    with config_context(enable_metadata_routing=True):
-        yield
-
-
-@pytest.mark.parametrize(
-    ("key", "theirs"),
-    [
-        ("macro_f1", "f1_macro"),
-        ("accuracy", "accuracy"),
-        ("log_loss", "neg_log_loss"),
-        ("roc_auc_ovr", "roc_auc_ovr"),
-        ("roc_auc_ovo", "roc_auc_ovo"),
-        ("mcc", "matthews_corrcoef"),
-    ],
-)
-def test_values_are_those_of_scikit_learn(key: str, theirs: str) -> None:
-    """Each fold has the score of scikit-learn's own scorer, also for text labels and losses."""
-    for y in (CODES, TEXT):
-        ours = cross_val_score(MODEL, X, y, scoring=sm.scorer(key))
-        assert ours == pytest.approx(cross_val_score(MODEL, X, y, scoring=theirs), rel=1e-9)
-
-
-@pytest.mark.parametrize("model", [LinearSVC(), MODEL, make_pipeline(StandardScaler(), MODEL)], ids=str)
-def test_binary_areas_read_margins_or_probabilities(model: Any) -> None:
-    """`decision_function` is enough for an area, through a pipeline too."""
-    ours = cross_val_score(model, X, BINARY, scoring=sm.scorer("roc_auc"))
-
-    assert ours == pytest.approx(cross_val_score(model, X, BINARY, scoring="roc_auc"), rel=1e-9)
+def test_values_are_those_of_scikit_learn() -> None:
+    """Each fold has the score of scikit-learn's own scorer, also for text, losses, margins and pipelines."""
+    keys = {
+        "macro_f1": "f1_macro", "accuracy": "accuracy", "log_loss": "neg_log_loss", "roc_auc_ovr": "roc_auc_ovr",
+        "roc_auc_ovo": "roc_auc_ovo", "mcc": "matthews_corrcoef",
+    }  # fmt: skip
+    areas = {"roc_auc": "roc_auc"}
+    binary = [(model, BINARY, areas) for model in (LinearSVC(), MODEL, make_pipeline(StandardScaler(), MODEL))]
+    with every_case() as case:
+        for model, y, scorers in [(MODEL, CODES, keys), (MODEL, TEXT, keys), *binary]:
+            scoring: Any = {key: sm.scorer(key) for key in scorers}
+            scores = cross_validate(model, X, y, scoring=scoring | {f"their {key}": scorers[key] for key in scorers})
+            for key in scorers:
+                with case((model, key, y.dtype)):
+                    assert scores[f"test_{key}"] == pytest.approx(scores[f"test_their {key}"], rel=1e-9)
 
 
 def test_the_class_of_a_metric_of_one_class() -> None:
@@ -72,8 +58,7 @@ def test_the_class_of_a_metric_of_one_class() -> None:
     first, second = (np.where(CODES == 0, "no", "yes"), np.where(CODES == 0, "yes", "no"))
 
     assert sm.scorer("precision", pos_label="bee")(fitted, X, TEXT) == pytest.approx(theirs.item())
-    with pytest.raises(sm.LabelError, match="pos_label"):
-        sm.scorer("precision")(fitted, X, TEXT)
+    refused(lambda: sm.scorer("precision")(fitted, X, TEXT), sm.LabelError, "pos_label")
     areas = [
         sm.scorer("roc_auc", pos_label="yes")(LinearSVC().fit(X, y), X, y) for y in (first, second)
     ]  # "yes" is the class of positive margins in both, as "no" sorts before it
@@ -94,8 +79,8 @@ def test_searches_with_several_scorers() -> None:
     assert repr(clone(search).scoring["f1"]) == "scorer('macro_f1')"
 
 
-def test_copies_pickles_and_processes() -> None:
-    """A scorer travels to other processes."""
+def test_copies_pickles_processes_and_weights() -> None:
+    """A scorer travels to other processes; weights count exactly as scikit-learn's."""
     score = sm.scorer("fbeta", beta=2.0, pos_label="ant")
     fitted = MODEL.fit(X, TEXT)
 
@@ -103,18 +88,12 @@ def test_copies_pickles_and_processes() -> None:
     assert len(values) == 1
     parallel = cross_val_score(MODEL, X, TEXT, scoring=score, n_jobs=2)
     assert parallel.tolist() == cross_val_score(MODEL, X, TEXT, scoring=score).tolist()
-
-
-def test_weights_of_a_call() -> None:
-    """Weights count exactly as scikit-learn's."""
-    fitted = MODEL.fit(X, TEXT)
     theirs = f1_score(TEXT, fitted.predict(X), average="macro", sample_weight=WEIGHTS)
-
     assert sm.scorer("macro_f1")(fitted, X, TEXT, sample_weight=WEIGHTS) == pytest.approx(theirs)
     assert sm.scorer("macro_f1")(fitted, X, TEXT) != pytest.approx(theirs)
 
 
-@pytest.mark.usefixtures("routing")
+@config_context(enable_metadata_routing=True)
 def test_metadata_routing() -> None:
     """Weights that are requested reach the scorer, alone and among several; others raise, or are not passed."""
     model = LogisticRegression(max_iter=1000).set_fit_request(sample_weight=True)
@@ -151,18 +130,15 @@ class Rude(ClassifierMixin, BaseEstimator):
 
 def test_what_cannot_be_scored() -> None:
     """A model without scores, a loss of margins, and metrics without direction or value are refused by name."""
-    with pytest.raises(sm.ScoreError, match="`estimator` to have `classes_` and predict_proba or decision_function"):
-        sm.scorer("roc_auc_ovr")(Rude().fit(X, TEXT), X, TEXT)
-    with pytest.raises(sm.ScoreError, match="predict_proba, which 'log_loss' reads, but got LinearSVC"):
-        sm.scorer("log_loss")(LinearSVC().fit(X, TEXT), X, TEXT)
-    with pytest.raises(ValueError, match="'prevalence' has no direction"):
-        sm.scorer("prevalence")
-    with pytest.raises(ValueError, match="one for each class"):
-        sm.scorer("power_mean_four_rates")
-    with pytest.raises(sm.UnknownMetricError, match="macro_f1"):
-        sm.scorer("macro_f")
-    with pytest.raises(TypeError):
-        sm.scorer("macro_f1", betta=2)
+    rude, margins = Rude().fit(X, TEXT), LinearSVC().fit(X, TEXT)
+    all_refused([
+        (lambda: sm.scorer("roc_auc_ovr")(rude, X, TEXT), sm.ScoreError, "to have `classes_` and predict_proba or "),
+        (lambda: sm.scorer("log_loss")(margins, X, TEXT), sm.ScoreError, "which 'log_loss' reads, but got LinearSVC"),
+        (lambda: sm.scorer("prevalence"), ValueError, "'prevalence' has no direction"),
+        (lambda: sm.scorer("power_mean_four_rates"), ValueError, "one for each class"),
+        (lambda: sm.scorer("macro_f"), sm.UnknownMetricError, "macro_f1"),
+        (lambda: sm.scorer("macro_f1", betta=2), TypeError, ""),
+    ])  # fmt: skip
     assert sm.scorer("macro_f1")(Rude().fit(X, TEXT), X, TEXT) == pytest.approx(
         f1_score(TEXT, np.repeat("ant", 240), average="macro")
     )
@@ -175,8 +151,8 @@ def test_scores_of_pairs_of_classes_are_no_scores_of_classes() -> None:
     for model in (pairs, search):
         fitted = model.fit(X, TEXT)
         assert fitted.decision_function(X).shape[1] == len(fitted.classes_) == 3
-        with pytest.raises(sm.ScoreError, match="a score for each class, but got one for each pair"):
-            sm.scorer("roc_auc_ovr")(fitted, X, TEXT)
+        score = partial(sm.scorer("roc_auc_ovr"), fitted, X, TEXT)
+        refused(score, sm.ScoreError, "a score for each class, but got one for each pair")
         assert sm.scorer("accuracy")(fitted, X, TEXT) == fitted.score(X, TEXT)
     two = X[TEXT != "ant"], TEXT[TEXT != "ant"]
     binary = SVC(decision_function_shape="ovo").fit(*two)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from support.cases import every_case
+from support.refusals import all_refused, refused
 
 import stream_metrics as sm
 
@@ -44,31 +47,34 @@ KINDS: dict[str, tuple[Callable[[], Any], str, dict[str, Any]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_arguments_by_position_and_by_name_are_the_same(name: str) -> None:
+def test_arguments_by_position_and_by_name_are_the_same() -> None:
     """Truth, prediction and weight come first; scores may be `y_pred` or `scores`; `classes` names columns."""
-    make, reads, more = KINDS[name]
-    for method in ("update", "update_many"):
-        parameters = inspect.signature(getattr(make(), method)).parameters.values()
-        positional = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-        assert [p.name for p in positional] == ["y_true", "y_pred", "w"]
-        assert positional[2].default == (None if method == "update_many" else 1)
-        assert {"scores", "classes"} <= {p.name for p in parameters} - {p.name for p in positional}
-    predicted, by_name = (LABELS, "y_pred") if reads == "labels" else (SCORES.tolist(), "scores")
-    single = [make() for _ in range(3)]
-    for y, p, w in zip(TRUTH, predicted, WEIGHTS, strict=True):
-        single[0].update(y, p, w, **more)
-        single[1].update(y_true=y, y_pred=p, w=w, **more)
-        single[2].update(y, w=w, **{by_name: p}, **more)
-    batch = [make() for _ in range(2)]
-    batch[0].update_many(TRUTH, predicted, WEIGHTS, **more)
-    batch[1].update_many(TRUTH, w=WEIGHTS, **{by_name: predicted}, **more)
-    assert single[0] == single[1] == single[2]
-    assert batch[0] == batch[1]
-    assert batch[0].n == single[0].n == 4
-    if reads == "labels":
-        return
+    with every_case() as case:
+        for name, (make, reads, more) in KINDS.items():
+            with case(name):
+                for method, default in (("update", 1), ("update_many", None)):
+                    parameters = inspect.signature(getattr(make(), method)).parameters.values()
+                    positional = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+                    assert [p.name for p in positional] == ["y_true", "y_pred", "w"]
+                    assert positional[2].default == default
+                    assert {"scores", "classes"} <= {p.name for p in parameters} - {p.name for p in positional}
+                predicted, by_name = (LABELS, "y_pred") if reads == "labels" else (SCORES.tolist(), "scores")
+                single, batch = [make() for _ in range(3)], [make() for _ in range(2)]
+                for y, p, w in zip(TRUTH, predicted, WEIGHTS, strict=True):
+                    single[0].update(y, p, w, **more)
+                    single[1].update(y_true=y, y_pred=p, w=w, **more)
+                    single[2].update(y, w=w, **{by_name: p}, **more)
+                batch[0].update_many(TRUTH, predicted, WEIGHTS, **more)
+                batch[1].update_many(TRUTH, w=WEIGHTS, **{by_name: predicted}, **more)
+                assert single[0] == single[1] == single[2]
+                assert batch[0] == batch[1]
+                assert batch[0].n == single[0].n == 4
+                if reads != "labels":
+                    check_tables(make, more)
 
+
+def check_tables(make: Callable[[], Any], more: dict[str, Any]) -> None:
+    """Count a table of scores and its rows, as predictions and as scores."""
     tables, rows = [make() for _ in range(2)], [make() for _ in range(2)]
     tables[0].update_many(TRUTH, TABLE, classes=[0, 1], **more)
     tables[1].update_many(TRUTH, scores=TABLE, classes=[0, 1], **more)
@@ -80,46 +86,34 @@ def test_arguments_by_position_and_by_name_are_the_same(name: str) -> None:
     assert tables[0].n == rows[0].n == 4
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_arguments_that_do_not_fit_are_refused_and_change_nothing(name: str) -> None:
+def test_arguments_that_do_not_fit_are_refused_and_change_nothing() -> None:
     """Scores for labels, scores twice, a weight by another name, a call without a prediction."""
-    make, reads, more = KINDS[name]
-    state = make()
-    if reads == "labels":
-        for call in (
-            lambda: state.update(1, 1, scores=0.5, **more),
-            lambda: state.update(1, scores=0.5, **more),
-            lambda: state.update_many(TRUTH, LABELS, scores=SCORES, **more),
-            lambda: state.update_many(TRUTH, scores=SCORES, **more),
-        ):
-            with pytest.raises(ValueError, match=r"MetricSet\(scores=True\)"):
-                call()
-    elif reads == "scores":
-        for call in (
-            lambda: state.update(1, 1, scores=0.5, **more),
-            lambda: state.update_many(TRUTH, LABELS, scores=SCORES, **more),
-        ):
-            with pytest.raises(sm.ScoreError):
-                call()
-    for word in ("sample_weight", "sample_weights", "weights"):
-        with pytest.raises(TypeError, match=rf"^{type(state).__name__}\.update_many.*'{word}'; did you mean `w`\?"):
-            state.update_many(TRUTH, LABELS, **{word: WEIGHTS})
-        with pytest.raises(TypeError):
-            state.update(1, 1, **{word: 1})
-    with pytest.raises(TypeError):
-        state.update_many(TRUTH, LABELS, nothing=1)
-    with pytest.raises(TypeError):
-        state.update(1, **more)
-    assert state == make()
+    with every_case() as case:
+        for name, (make, reads, more) in KINDS.items():
+            with case(name):
+                state = make()
+                update, update_many = partial(state.update, 1, **more), partial(state.update_many, TRUTH, **more)
+                twice = [partial(update, 1, scores=0.5), partial(update_many, LABELS, scores=SCORES)]
+                if reads == "labels":
+                    calls = [*twice, partial(update, scores=0.5), partial(update_many, scores=SCORES)]
+                    all_refused((call, ValueError, "MetricSet(scores=True)") for call in calls)
+                elif reads == "scores":
+                    all_refused((call, sm.ScoreError, "") for call in twice)
+                for word in ("sample_weight", "sample_weights", "weights"):
+                    call = partial(state.update_many, TRUTH, LABELS, **{word: WEIGHTS})
+                    text = str(refused(call, TypeError, f"'{word}'; did you mean `w`?"))
+                    assert text.startswith(f"{type(state).__name__}.update_many")
+                    refused(partial(state.update, 1, 1, **{word: 1}), TypeError)
+                refused(partial(state.update_many, TRUTH, LABELS, nothing=1), TypeError)
+                refused(update, TypeError)
+                assert state == make()
 
-    state.update(1, None, **more)
-    before = state.to_bytes()
-    with pytest.raises(TypeError, match="needs a prediction"):
-        state.update(1, **more)
-    if hasattr(state, "revert") and not name.startswith(("ByGroup", "TimeWindow", "Fading")):
-        with pytest.raises(TypeError, match="needs a prediction"):
-            state.revert(1)
-    assert state.to_bytes() == before
-    for spelled in ({"y_pred": None}, {"y_pred": {}}, {"scores": None}):
-        state.update(1, **spelled, **more)
-    assert (state.n, state.abstained) == (0, 4)
+                state.update(1, None, **more)
+                before = state.to_bytes()
+                refused(update, TypeError, "needs a prediction")
+                if hasattr(state, "revert") and not name.startswith(("ByGroup", "TimeWindow", "Fading")):
+                    refused(partial(state.revert, 1), TypeError, "needs a prediction")
+                assert state.to_bytes() == before
+                for spelled in ({"y_pred": None}, {"y_pred": {}}, {"scores": None}):
+                    state.update(1, **spelled, **more)
+                assert (state.n, state.abstained) == (0, 4)
