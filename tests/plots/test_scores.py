@@ -176,12 +176,15 @@ def test_det_axes_are_normal_deviates() -> None:
     taken = binary()
     curve = taken.det_curve()
     inner = (curve.x > 0) & (curve.x < 1) & (curve.y > 0) & (curve.y < 1)
-    x, y = line(plots.det(taken), "True")
-    probit = NormalDist().inv_cdf
+    ax, probit = plots.det(taken), NormalDist().inv_cdf
+    x, y = line(ax, "True")
 
     assert 0 < inner.sum() < len(curve.x)
     assert x.tolist() == [probit(rate) for rate in curve.x[inner]]
     assert y.tolist() == [probit(rate) for rate in curve.y[inner]]
+    for axis in (ax.xaxis, ax.yaxis):
+        texts = [text.get_text().rstrip("%") for text in axis.get_ticklabels()]
+        assert axis.get_ticklocs().tolist() == pytest.approx([probit(float(text) / 100) for text in texts])
 
 
 def test_reliability() -> None:

@@ -17,7 +17,6 @@ from support.widths import columns, widest
 
 import stream_metrics as sm
 
-pytestmark = pytest.mark.quick
 KINDS = ["snapshot", "groups", "comparison"]
 
 
@@ -33,6 +32,7 @@ def results(kind: str, seed: int = 0, n: int = 400) -> Any:
     return sm.evaluate(truth, first, group=rng.choice(list("xyz"), n) if kind == "groups" else None)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_result_is_a_mapping_that_is_equal_by_value(kind: str) -> None:
     """`keys`, `items`, `get`, `in`, `len` and `dict` agree; equal counters make equal results, also through pickle."""
@@ -72,6 +72,7 @@ def test_a_result_can_be_shown_everywhere(kind: str) -> None:
     assert all(widest(result.report(width=width)) <= width for width in (40, 60, 80, 140))
 
 
+@pytest.mark.quick
 def test_long_and_wide_names_of_models_keep_the_columns() -> None:
     """Names of models may hold anything: lines fit, columns stay aligned, HTML is escaped."""
     models = sm.Comparison("<b>一个很长的模型名字</b>\n", "x" * 100)
@@ -107,6 +108,7 @@ def test_the_comparison_report() -> None:
     assert "<table" not in html(empty)
 
 
+@pytest.mark.quick
 def test_differences_by_key_and_label() -> None:
     """`s[key]` is the difference, `s[key, label]` that of a class; what weights do not allow is omitted and raises."""
     result, models = results("comparison"), sm.Comparison()
@@ -125,6 +127,7 @@ def test_differences_by_key_and_label() -> None:
     assert weighted.report(width=200).count("Left out: Accuracy, Balanced accuracy, Macro F1, ") == 1
 
 
+@pytest.mark.quick
 def test_evidence_takes_the_name_of_a_model() -> None:
     """A name comes before a place; "either" is never a name; the evidence says whose it is."""
     for names, better, expected in (
@@ -163,6 +166,7 @@ FINE: list[Any] = [
 ]
 
 
+@pytest.mark.quick
 def test_doubts_are_said() -> None:
     """In text, HTML and data; where there is no reason to doubt nothing is said."""
     failures = []
@@ -179,6 +183,7 @@ def test_doubts_are_said() -> None:
     assert not failures
 
 
+@pytest.mark.quick
 def test_doubts_of_states_and_models() -> None:
     """A sketch alone, a set beside right predictions, and the model of a comparison with other labels are warned of."""
     sketch, beside, models = sm.RankSketch(), sm.MetricSet(scores=True), sm.Comparison("old", "new")
@@ -196,6 +201,7 @@ def test_doubts_of_states_and_models() -> None:
     assert "Warning: " in str(models.snapshot())
 
 
+@pytest.mark.quick
 def test_floats_of_another_width_are_refused() -> None:
     """What float32 makes of 0.1 is another label than 0.1; neither counts silently."""
     narrow = np.array([0.1, 0.2], np.float32)
@@ -204,6 +210,7 @@ def test_floats_of_another_width_are_refused() -> None:
     assert sm.evaluate(np.array([1, 2], np.float32), [1, 2])["accuracy"] == 1.0
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("kind", ["snapshot", "groups"])
 def test_a_warning_from_outside_stays_with_the_result(kind: str) -> None:
     """It is in text, HTML and data, survives pickling and intervals, and makes results differ."""
