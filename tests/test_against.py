@@ -6,15 +6,31 @@ import json
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+from support.cases import every_case
 
+pytestmark = pytest.mark.quick
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 HERE = {"compiler": "GCC 12", "valgrind": "3.19"}
+# the counts of each run, the compiler of the baseline, which has 100 of all, the status, and what is printed
+RUNS: list[tuple[list[dict[str, float]], str, int, str]] = [
+    ([{"update": 104.0}], "GCC 12", 0, ""),
+    ([{"update": 106.0}], "GCC 12", 1, ""),
+    ([{"update": 50.0}], "GCC 12", 0, ""),
+    ([{"update": 100.0, "merge": 9.0}], "GCC 12", 0, "| merge |  | 9 |  | not in the baseline |"),
+    ([{"merge": 9.0}], "GCC 12", 1, "| update | 100 |  |  | DOES NOT RUN |"),
+    ([{"update": 900.0}], "GCC 13", 0, "another environment (compiler)"),
+    ([{"update": 900.0}], "GCC 13", 0, "instructions are not compared"),
+    ([{"update": 106, "get": 90}, {"update": 101, "get": 104}], "GCC 12", 0, "| update | 100 | 101 | 1.010 |  |"),
+    ([{"update": 106, "get": 90}, {"update": 101, "get": 104}], "GCC 12", 0, "| get | 100 | 90 | 0.900 | faster |"),
+]
 
 
 @pytest.fixture
 def against(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Return the module, imported again."""
     monkeypatch.syspath_prepend(str(FOLDER))
     monkeypatch.delitem(sys.modules, "against", raising=False)
     import against
@@ -22,75 +38,37 @@ def against(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return against
 
 
-def compared(
-    against: ModuleType, monkeypatch: pytest.MonkeyPatch, path: Path, now: dict[str, float], **environment: str
-) -> int:
-    monkeypatch.setattr(against, "count", lambda package=None: against.Counts(HERE, now))
-    content = {"commit": "0" * 40, "environment": {**HERE, **environment}, "instructions": {"update": 100.0}}
-    path.write_text(json.dumps(content))
-    status: int = against.compare(str(path))
-    return status
-
-
-@pytest.mark.parametrize(("instructions", "status"), [(104.0, 0), (106.0, 1), (50.0, 0)])
-def test_more_instructions_than_the_limit_are_a_failure(
-    against: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, instructions: float, status: int
-) -> None:
-    assert compared(against, monkeypatch, tmp_path / "counts.json", {"update": instructions}) == status
-
-
-def test_an_operation_that_is_slower_once_is_counted_again(
+def test_only_a_slower_operation_is_a_failure(
     against: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Slower once is counted again; new operations and another environment are no failure, a missing operation is."""
+    counts: list[Any] = []
+    monkeypatch.setattr(
+        against, "count", lambda package=None: against.Counts(HERE, counts.pop(0) if counts[1:] else counts[0])
+    )
     path = tmp_path / "counts.json"
-    path.write_text(json.dumps({"commit": "0" * 40, "environment": HERE, "instructions": {"update": 100, "get": 100}}))
-    runs = [{"update": 106, "get": 90}, {"update": 101, "get": 104}]
-    monkeypatch.setattr(against, "count", lambda package=None: against.Counts(HERE, runs.pop(0)))
-
-    assert against.compare(str(path)) == 0
-    assert "| update | 100 | 101 | 1.010 |  |\n| get | 100 | 90 | 0.900 | faster |" in capsys.readouterr().out
-
-
-def test_a_new_operation_is_no_failure(
-    against: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert compared(against, monkeypatch, tmp_path / "counts.json", {"update": 100.0, "merge": 9.0}) == 0
-    assert "| merge |  | 9 |  | not in the baseline |" in capsys.readouterr().out
-
-
-def test_an_operation_that_does_not_run_any_more_is_a_failure(
-    against: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert compared(against, monkeypatch, tmp_path / "counts.json", {"merge": 9.0}) == 1
-    assert "| update | 100 |  |  | DOES NOT RUN |" in capsys.readouterr().out
-
-
-def test_counts_of_another_environment_are_not_compared(
-    against: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert compared(against, monkeypatch, tmp_path / "counts.json", {"update": 900.0}, compiler="GCC 13") == 0
-    out = capsys.readouterr().out
-    assert "another environment (compiler)" in out
-    assert "instructions are not compared" in out
+    with every_case() as case:
+        for runs, compiler, status, printed in RUNS:
+            with case((runs, compiler)):
+                stored = dict.fromkeys(["update", "get"] if len(runs) > 1 else ["update"], 100.0)
+                content = {"commit": "0" * 40, "environment": HERE | {"compiler": compiler}, "instructions": stored}
+                path.write_text(json.dumps(content))
+                counts[:] = runs
+                assert against.compare(str(path)) == status
+                assert printed in capsys.readouterr().out
+    counts[:] = [{"update": 100.0}]
+    with pytest.raises(SystemExit) as caught:
+        against.compare("no-such-revision")
+    assert "'no-such-revision' is neither a file nor a revision" in str(caught.value)
 
 
 def test_without_valgrind_nothing_fails(
     against: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """The output says that nothing is compared; the stored baseline has every operation."""
+    from hot_operations import OPERATIONS
+
     monkeypatch.setenv("PATH", str(tmp_path))
     assert against.compare("HEAD") == 0
     assert capsys.readouterr().out == "instructions are not compared: there is no valgrind\n"
-
-
-def test_a_baseline_that_does_not_exist_is_an_error(against: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(against, "count", lambda package=None: against.Counts(HERE, {"update": 100.0}))
-    with pytest.raises(SystemExit, match="'no-such-revision' is neither a file nor a revision"):
-        against.compare("no-such-revision")
-
-
-def test_the_stored_baseline_has_every_operation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(FOLDER))
-    from hot_operations import OPERATIONS
-
-    stored = json.loads((FOLDER / "instructions.json").read_text())
-    assert list(stored["instructions"]) == list(OPERATIONS)
+    assert [*json.loads((FOLDER / "instructions.json").read_text())["instructions"]] == list(OPERATIONS)

@@ -13,19 +13,21 @@ import pytest
 from stream_metrics.process_memory import collecting_rarely, importing, return_large_blocks
 
 
-@pytest.mark.parametrize(("before", "young"), [((700, 10, 5), 50_000), ((90_000, 10, 10), 90_000), ((0, 10, 10), 0)])
-def test_garbage_is_looked_for_rarely(before: tuple[int, int, int], young: int) -> None:
+@pytest.mark.quick
+def test_garbage_is_looked_for_rarely() -> None:
     """Less often than before, not at all where that was switched off, and as before in the end."""
     original = gc.get_threshold()
     try:
-        gc.set_threshold(*before)
-        with collecting_rarely():
-            assert gc.get_threshold() == (young, *before[1:])
-        assert gc.get_threshold() == before
+        for before, young in (((700, 10, 5), 50_000), ((90_000, 10, 10), 90_000), ((0, 10, 10), 0)):
+            gc.set_threshold(*before)
+            with collecting_rarely():
+                assert gc.get_threshold() == (young, *before[1:])
+            assert gc.get_threshold() == before
     finally:
         gc.set_threshold(*original)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("collected", [True, False])
 def test_no_garbage_is_looked_for_while_modules_are_imported(collected: bool) -> None:
     """Later neither among the objects that are there by then; what was switched off stays so, also after an error."""
@@ -50,19 +52,16 @@ from stream_metrics.process_memory import return_large_blocks
 class Mallinfo(ctypes.Structure):
     _fields_ = [("before", ctypes.c_int * 4), ("hblkhd", ctypes.c_int), ("after", ctypes.c_int * 5)]
 
-def mapped():
-    return libc.mallinfo().hblkhd
-
 libc = ctypes.CDLL(None)
 libc.mallinfo.restype = Mallinfo
 {call}
 block = bytearray(20 << 20)
 del block
-before, block = mapped(), bytearray(4 << 20)
-print(mapped() - before >= 4 << 20)
-before = mapped()
+before, block = libc.mallinfo().hblkhd, bytearray(4 << 20)
+print(libc.mallinfo().hblkhd - before >= 4 << 20)
+before = libc.mallinfo().hblkhd
 del block
-print(before - mapped() >= 4 << 20)
+print(before - libc.mallinfo().hblkhd >= 4 << 20)
 """
 
 
@@ -76,6 +75,7 @@ def test_large_blocks_go_back_to_the_system(called: bool) -> None:
     assert output.split() == [str(called)] * 2
 
 
+@pytest.mark.quick
 def test_another_libc_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without `mallopt` nothing happens."""
     asked = []
