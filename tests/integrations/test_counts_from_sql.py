@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
 from support import postgres
+from support.refusals import refused
 
 import stream_metrics as sm
 
@@ -105,19 +108,17 @@ def test_duckdb(duck: Any, form: str) -> None:
     """In each form of its results; a sum of counts is a HUGEINT, that is a Decimal or a float."""
     for package in NEEDS[form]:
         pytest.importorskip(package, reason=f"needs {package}")
-    forms = {
-        "rows": fetched,
-        "numpy": lambda relation: relation.fetchnumpy(),
-        "pandas": lambda relation: relation.df(),
-        "arrow": lambda relation: relation.to_arrow_table(),
-        "polars": lambda relation: relation.pl(),
-    }
-    check(lambda sql: forms[form](duck.sql(sql)))
+    read = {"numpy": "fetchnumpy", "pandas": "df", "arrow": "to_arrow_table", "polars": "pl"}
+
+    def query(sql: str) -> Any:
+        relation = duck.sql(sql)
+        return getattr(relation, read[form])() if form in read else fetched(relation)
+
+    check(query)
     if form == "pandas":  # where a missing score is nan
-        with pytest.raises(sm.ScoreError, match="got nan"):
-            check_scores(lambda sql: forms[form](duck.sql(sql)))
+        assert math.isnan(refused(partial(check_scores, query), sm.ScoreError).got)
     else:
-        check_scores(lambda sql: forms[form](duck.sql(sql)))
+        check_scores(query)
 
 
 def test_polars() -> None:
@@ -161,9 +162,7 @@ def database() -> Iterator[Any]:
     if folder is None:
         pytest.skip("needs initdb and pg_ctl of PostgreSQL")
     with postgres.server(folder) as where, psycopg.connect(where) as connection:
-        connection.execute(
-            "CREATE TABLE predictions (y_true text, y_pred text, score float8, w numeric, country text)"
-        )
+        connection.execute("CREATE TABLE predictions (y_true text, y_pred text, score float8, w numeric, country text)")
         with connection.cursor() as cursor:
             exact = [(*row[:3], Decimal(row[3]), row[4]) for row in ROWS]
             cursor.executemany("INSERT INTO predictions VALUES (%s, %s, %s, %s, %s)", exact)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import doctest
 import os
-import sys
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -13,6 +13,8 @@ import pytest
 
 os.environ.setdefault("KERAS_BACKEND", "jax" if find_spec("jax") else "torch")
 keras = pytest.importorskip("keras", reason="needs Keras with a backend", exc_type=ImportError)
+
+from support.refusals import all_refused  # noqa: E402
 
 import stream_metrics as sm  # noqa: E402
 from stream_metrics.integrations import keras as adapter  # noqa: E402
@@ -112,25 +114,20 @@ def test_what_is_refused() -> None:
     """Logits, other targets and other tuples raise errors that say what is expected."""
     net = keras.Sequential([keras.Input((3,)), keras.layers.Dense(3, kernel_initializer="identity")])
     net.compile("sgd", "mse")
-    with pytest.raises(sm.ScoreError, match="probabilities from 0 to 1"):
-        net.fit(X, X, verbose=0, callbacks=[EvaluateAtEpochEnd("log_loss", (X * 9, Y))])
-    with pytest.raises(sm.LabelError, match="rows of one 1 among zeros"):
-        net.fit(X, X, verbose=0, callbacks=[EvaluateAtEpochEnd("accuracy", (X, X))])
-    with pytest.raises(sm.LabelError, match=r"to have rows in every epoch.*generator"):
-        model().fit(X, Y, epochs=2, verbose=0, callbacks=[EvaluateAtEpochEnd("accuracy", iter([(X, Y)]))])
-    with pytest.raises(ValueError, match="a tuple of 1"):
-        EvaluateAtEpochEnd("accuracy", (X,))
+
+    def fit(net: Any, y: Any, metric: str, data: Any, **options: Any) -> Any:
+        return partial(net.fit, X, y, verbose=0, callbacks=[EvaluateAtEpochEnd(metric, data)], **options)
+
+    all_refused(
+        [
+            (fit(net, X, "log_loss", (X * 9, Y)), sm.ScoreError, "probabilities from 0 to 1"),
+            (fit(net, X, "accuracy", (X, X)), sm.LabelError, "rows of one 1 among zeros"),
+            (fit(model(), Y, "accuracy", iter([(X, Y)]), epochs=2), sm.LabelError, "to have rows in every epoch"),
+            (partial(EvaluateAtEpochEnd, "accuracy", (X,)), ValueError, "a tuple of 1"),
+        ]
+    )
 
 
 def test_the_example_of_the_class() -> None:
     """The doctest runs."""
     assert doctest.testmod(adapter).failed == 0
-
-
-def test_missing_keras_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without Keras the import says what to install."""
-    monkeypatch.setitem(sys.modules, "keras", None)
-    monkeypatch.delitem(sys.modules, "stream_metrics.integrations.keras")
-
-    with pytest.raises(ImportError, match=r"stream-metrics\[keras\]"):
-        import stream_metrics.integrations.keras  # noqa: F401

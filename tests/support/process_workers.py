@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 import stream_metrics as sm
-from stream_metrics.containers.inner import walk_inner
 
 ROWS = 400
 PROTOTYPES: dict[str, Callable[[], Any]] = {
@@ -34,7 +33,7 @@ def count(state: Any, low: int, high: int) -> Any:
     named: dict[str, Any] = {}
     if isinstance(state, sm.ByGroup):
         named["group"] = (number % 7)[rows]
-    if any(isinstance(part, sm.TimeWindow) for part in walk_inner(state)):
+    if isinstance(state, sm.TimeWindow) or isinstance(getattr(state, "inner", None), sm.TimeWindow):
         named["t"] = (number * 20.0)[rows]
     if isinstance(state, sm.RankSketch | sm.ProbabilityLosses) or getattr(state, "scored", None) is not None:
         state.update_many(truth[rows], p[rows], classes=range(4))

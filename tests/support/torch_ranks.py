@@ -133,22 +133,22 @@ def rank_main(rank: int, folder: str) -> None:
 
 
 def tree_main(rank: int, folder: str) -> None:
-    """Let one of five ranks merge, count its merges and the states it has received, and meet errors of each other."""
+    """Let one of five ranks merge, note whose states it receives, and meet errors of each other."""
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     torch.set_num_threads(1)
     limits = {"world_size": TREE, "timeout": timedelta(seconds=120)}
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, **limits)
-    merges: list[int] = []
-    merge = adapter._merged
+    senders: dict[int, None] = {}
+    receive = dist.recv
 
-    def counted(total: Any, shard: Any, sender: int) -> Any:
-        merges.append(sender)
-        return merge(total, shard, sender)
+    def noted(tensor: torch.Tensor, sender: int, **named: Any) -> Any:
+        senders[sender] = None
+        return receive(tensor, sender, **named)
 
-    adapter._merged = counted
+    dist.recv = noted
     try:
         state = fed("scores", slice(rank, None, TREE))
-        got: dict[str, Any] = {"total": adapter.all_reduce(state, expect_n=ROWS).to_bytes(), "merges": list(merges)}
+        got: dict[str, Any] = {"total": adapter.all_reduce(state, expect_n=ROWS).to_bytes(), "senders": list(senders)}
         for dst in range(TREE):
             there = adapter.reduce(state, dst)
             got[f"to {dst}"] = None if there is None else there.to_bytes()
