@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import zlib
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -13,12 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.changed_bytes import bytes_of
+from support.refusals import all_refused, refused
 
 import stream_metrics as sm
-from stream_metrics.states.batches import mergeable
-from stream_metrics.tables.bad_rows import MOST_EXAMPLES, MOST_REASONS, BadRow
-from stream_metrics.wire import encoded
 
+MOST_REASONS, MOST_EXAMPLES, LONGEST = 20, 10, 300  # reasons and rows that are shown, and their length
 SCORES = {"a": 0.25, "b": 0.75}
 KINDS: dict[str, tuple[Callable[[], Any], dict[str, tuple[list[Any], list[Any]]]]] = {  # good and bad values
     "labels": (
@@ -50,53 +49,46 @@ KINDS: dict[str, tuple[Callable[[], Any], dict[str, tuple[list[Any], list[Any]]]
 
 
 @st.composite
-def batches(draw: st.DrawFn) -> tuple[str, dict[str, list[Any]]]:
-    """A kind of state and columns for it, some rows of which are bad."""
-    kind = draw(st.sampled_from(list(KINDS)))
+def batches(draw: st.DrawFn) -> tuple[Callable[[], Any], dict[str, list[Any]]]:
+    """What makes a state, and columns for it, some rows of which are bad."""
+    make, values = KINDS[draw(st.sampled_from(list(KINDS)))]
     n, share, rng = draw(st.integers(1, 60)), draw(st.sampled_from([0.0, 0.02, 0.3, 1.0])), draw(st.randoms())
     columns = {
         name: [rng.choice(bad if bad and rng.random() < share else good) for _ in range(n)]
-        for name, (good, bad) in KINDS[kind][1].items()
+        for name, (good, bad) in values.items()
     }
-    return kind, columns
+    return make, columns
 
 
-def one_by_one(kind: str, columns: dict[str, list[Any]]) -> tuple[Any, list[int]]:
-    """Return the state of the good rows, and the numbers of the bad ones."""
-    state, refused = KINDS[kind][0](), []
+@pytest.mark.quick
+@given(batches(), st.integers(0, 2**40))
+def test_good_rows_are_counted_and_bad_rows_are_named(batch: Any, first: int) -> None:
+    """The state is that of the good rows, byte for byte; the record has every bad row, by its number."""
+    make, columns = batch
+    expected, bad_rows = make(), []
     for at in range(len(columns["y_true"])):
         try:
-            state.update_many(**{name: values[at : at + 1] for name, values in columns.items()})
+            expected.update_many(**{name: values[at : at + 1] for name, values in columns.items()})
         except ValueError:
-            refused.append(at)
-    return state, refused
-
-
-@given(batches(), st.integers(0, 2**40))
-def test_good_rows_are_counted_and_bad_rows_are_named(batch: tuple[str, dict[str, list[Any]]], first: int) -> None:
-    """The state is that of the good rows, byte for byte; the record has every bad row, by its number."""
-    kind, columns = batch
-    expected, refused = one_by_one(kind, columns)
-    state, bad = KINDS[kind][0](), sm.BadRows()
-
+            bad_rows.append(at)
+    state, bad = make(), sm.BadRows()
     bad.count_into(state, **columns, file="f", partition=7, row=first)
 
     assert state == expected
-    assert bad.n == len(refused) == sum(bad.reasons.values())
-    assert [row[:3] for row in bad.first] == [("f", 7, first + at) for at in refused[:MOST_EXAMPLES]]
+    assert bad.n == len(bad_rows) == sum(bad.reasons.values())
+    assert [row[:3] for row in bad.first] == [("f", 7, first + at) for at in bad_rows[:MOST_EXAMPLES]]
 
 
 @given(batches(), st.randoms())
-def test_a_record_does_not_depend_on_the_split(batch: tuple[str, dict[str, list[Any]]], rng: random.Random) -> None:
+def test_a_record_does_not_depend_on_the_split(batch: Any, rng: random.Random) -> None:
     """Rows that are split anywhere and merged in any tree, through bytes, give one record and one state."""
-    kind, columns = batch
+    make, columns = batch
     n = len(columns["y_true"])
-    whole = KINDS[kind][0](), sm.BadRows()
+    whole = make(), sm.BadRows()
     whole[1].count_into(whole[0], **columns)
-    edges = [0, *sorted(rng.choices(range(n + 1), k=3)), n]
     parts = []
-    for start, stop in pairwise(edges):
-        state, bad = KINDS[kind][0](), sm.BadRows()
+    for start, stop in pairwise([0, *sorted(rng.choices(range(n + 1), k=3)), n]):
+        state, bad = make(), sm.BadRows()
         if stop > start:
             bad.count_into(state, **{name: values[start:stop] for name, values in columns.items()}, row=start)
         parts.append((state, sm.BadRows.from_bytes(bad.to_bytes())))
@@ -122,21 +114,22 @@ def test_numbers_of_the_reasons_shown_are_exact(texts: list[str], rng: random.Ra
     assert bool(total) == bool(texts)
 
 
-FORMS: dict[str, Callable[[list[Any]], Any]] = {
-    "list": list,
-    "tuple": tuple,
-    "iterator": iter,
-    "array": lambda x: np.array(x, object),
-}
+def test_as_many_reasons_and_rows_are_shown() -> None:
+    """Exactly so many of more than there are, and texts of exactly so many characters."""
+    bad = sm.BadRows()
+    for at in range(40):
+        bad.add(ValueError(f"{at:02}" + "x" * 5_000), (None, None, at))
+
+    assert (bad.n, len(bad.reasons), len(bad.first)) == (40, MOST_REASONS, MOST_EXAMPLES)
+    assert {len(text) for text in [*bad.reasons, *(row.error for row in bad.first)]} == {LONGEST}
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_columns_of_any_form(form: str) -> None:
-    """What can be read once only, too, is counted without its bad rows."""
-    state, bad = sm.MetricSet(), sm.BadRows()
-    bad.count_into(state, FORMS[form](["a", None] * 50), FORMS[form](["a", "b"] * 50))
-
-    assert (state.n, bad.n) == (50, 50)
+def test_columns_of_any_form() -> None:
+    """Lists, tuples, arrays, and what can be read once only are counted without their bad rows."""
+    for form in (list, tuple, iter, lambda x: np.array(x, object)):
+        state, bad = sm.MetricSet(), sm.BadRows()
+        bad.count_into(state, form(["a", None] * 50), form(["a", "b"] * 50))
+        assert (state.n, bad.n) == (50, 50)
 
 
 def test_columns_of_pandas_and_arrow() -> None:
@@ -145,7 +138,7 @@ def test_columns_of_pandas_and_arrow() -> None:
     truth, other = ["a", None, "b", "a"], ["a", "a", "b", "b"]
     index = [9, 9, 1, 0]
     scores = pd.DataFrame({"a": [0.5, 0.5, 2.0, 0.25], "b": [0.5, 0.5, 0.0, 0.75]}, index=index)
-    expected, bad = sm.MetricSet(scores=True), sm.BadRows()
+    expected = sm.MetricSet(scores=True)
     expected.update_many(["a", "a"], ["a", "b"], scores=[[0.5, 0.5], [0.25, 0.75]], classes=["a", "b"])
     for make in (
         lambda x: pd.Series(x, index=index),
@@ -157,7 +150,6 @@ def test_columns_of_pandas_and_arrow() -> None:
     ):
         state, bad = sm.MetricSet(scores=True), sm.BadRows()
         bad.count_into(state, make(truth), make(other), scores=scores)
-
         assert state == expected
         assert [row.row for row in bad.first] == [1, 2]
 
@@ -173,30 +165,28 @@ def test_a_good_batch_is_counted_once() -> None:
     truth = np.array([1, 2])
     sm.BadRows().count_into(Counter(), truth, truth, classes=None)  # type: ignore[arg-type]
 
-    assert len(calls) == 1
+    assert [set(call) for call in calls] == [{"y_true", "y_pred"}]
     assert calls[0]["y_true"] is truth
-    assert set(calls[0]) == {"y_true", "y_pred"}
 
 
-@pytest.mark.parametrize(
-    ("columns", "match"),
-    [
-        ({"y_true": ["a", None], "y_pred": ["a"]}, "as many rows"),
-        ({"y_true": ["a"], "y_pred": ["a"], "scores": [[0.5, 0.5]], "classes": ["a", "b"]}, "labels only"),
-        ({"y_true": "text", "y_pred": ["a"]}, "column of labels"),
-        ({"y_true": [], "y_pred": ["a"]}, "as many rows"),
-    ],
-)
-def test_what_is_wrong_with_the_batch_raises(columns: dict[str, Any], match: str) -> None:
+@pytest.mark.quick
+def test_what_is_wrong_with_the_batch_raises() -> None:
     """Columns of different lengths, and arguments that the state does not take, are no bad rows."""
     state, bad = sm.MetricSet(), sm.BadRows()
-    with pytest.raises(ValueError, match=match):
-        bad.count_into(state, **columns)
+    scores = {"scores": [[0.5, 0.5]], "classes": ["a", "b"]}
+    all_refused([
+        (lambda: bad.count_into(state, ["a", None], ["a"]), ValueError, "as many rows"),
+        (lambda: bad.count_into(state, [], ["a"]), ValueError, "as many rows"),
+        (lambda: bad.count_into(state, ["a"], ["a"], **scores), ValueError, "labels only"),
+        (lambda: bad.count_into(state, "text", ["a"]), ValueError, "column of labels"),
+        (lambda: bad.merge(sm.Accuracy()), sm.MergeError, "got an Accuracy"),
+    ])  # fmt: skip
 
     assert not bad
     assert state == sm.MetricSet()
 
 
+@pytest.mark.quick
 def test_texts() -> None:
     """A record as text has numbers, reasons and places; so has the sentence of a report."""
     state, bad = sm.ConfusionMatrix(["a"]), sm.BadRows()
@@ -204,7 +194,6 @@ def test_texts() -> None:
     assert bad.sentence(3) is None
 
     bad.count_into(state, ["a", None, "a"], ["a", "a", "b"], file="x.csv", row=10)
-
     assert str(bad).splitlines() == [
         "2 bad rows, not counted:",
         "  1: Expected `y_pred` to be one of the fixed labels ['a']",
@@ -216,20 +205,22 @@ def test_texts() -> None:
     assert repr(bad) == "BadRows(2 rows)"
     assert bad.sentence(1) == f"2 of 3 rows could not be counted; the first: {bad.first[0]}"
     assert bad.to_dict()["first"][1] == {"file": "x.csv", "partition": None, "row": 12, "error": bad.first[1].error}
-    assert str(BadRow(None, 2, None, "no")) == "partition 2: no"
-    assert str(BadRow("f", 2, 1, "no")) == "partition 2 of f, row 1: no"
-    assert str(BadRow(None, None, None, "no")) == "no"
+
+    row = type(bad.first[0])
+    texts = [str(row(*place, "no")) for place in ((None, 2, None), ("f", 2, 1), (None, None, None))]
+    assert texts == ["partition 2: no", "partition 2 of f, row 1: no", "no"]
 
 
 def test_errors_that_are_not_of_this_package() -> None:
-    """The type of the error is a part of the reason; long and unwritable texts are cut and escaped."""
+    """The type of the error is a part of the reason; unwritable texts are escaped; a reset forgets them."""
     bad = sm.BadRows()
     bad.add(UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no"))
     bad.add(ValueError("\ud800" + "x" * 5_000))
 
     assert any(reason.startswith("UnicodeDecodeError: 'utf-8' codec") for reason in bad.reasons)
-    assert max(map(len, bad.reasons)) <= 300
     assert sm.from_bytes(bad.to_bytes()) == bad
+    bad.reset()
+    assert bad == sm.BadRows()
 
 
 GOLDEN = bytes.fromhex(
@@ -240,6 +231,7 @@ GOLDEN = bytes.fromhex(
 )
 
 
+@pytest.mark.quick
 def test_bytes_of_format_1() -> None:
     """These bytes were written by the first version that had records, and every later one reads and writes them."""
     bad = sm.BadRows()
@@ -251,45 +243,26 @@ def test_bytes_of_format_1() -> None:
     assert sm.from_bytes(GOLDEN) == bad
 
 
-def test_another_kind_does_not_merge() -> None:
-    """Only records merge with records, and the text says what came."""
-    with pytest.raises(sm.MergeError, match="got an Accuracy"):
-        sm.BadRows().merge(sm.Accuracy())  # type: ignore[arg-type]
+DAMAGED: list[list[Any]] = [
+    [1, [], []],
+    [-1, [], []],
+    [0, [["r", 0]], []],
+    [1, [["r", 2]], [[None, None, None, "r"]]],
+    [1, [["r", 1]], [[1, None, None, "r"]]],
+    [1, [["r", 1]], [[None, "p", None, "r"]]],
+    [1, [["r", True]], [[None, None, None, "r"]]],
+    [1, [["r" * 301, 1]], [[None, None, None, "r"]]],
+    [2, [["b", 1], ["a", 1]], [[None, None, None, "b"], [None, None, None, "a"]]],
+    [1, [], [[None, None, "r"]]],
+    ["x", [], []],
+]
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        [1, [], []],
-        [-1, [], []],
-        [0, [["r", 0]], []],
-        [1, [["r", 2]], [[None, None, None, "r"]]],
-        [1, [["r", 1]], [[1, None, None, "r"]]],
-        [1, [["r", 1]], [[None, "p", None, "r"]]],
-        [1, [["r", True]], [[None, None, None, "r"]]],
-        [1, [["r" * 301, 1]], [[None, None, None, "r"]]],
-        [2, [["b", 1], ["a", 1]], [[None, None, None, "b"], [None, None, None, "a"]]],
-        [1, [], [[None, None, "r"]]],
-        ["x", [], []],
-    ],
-)
-def test_damaged_bytes_are_refused(content: Any) -> None:
+def test_damaged_bytes_are_refused() -> None:
     """Bytes that no record would have written are no record."""
-    body = encoded(["bad_rows", content])
-    with pytest.raises(sm.DecodeError):
-        sm.from_bytes(b"SMET\x01" + zlib.crc32(body).to_bytes(4, "little") + body)
-
-
-def test_a_record_is_merged_wherever_states_are() -> None:
-    """What asks whether a state can be merged takes a record, too, and leaves it as it is."""
-    bad = sm.BadRows()
-    bad.add(ValueError("no"))
-    data = bad.to_bytes()
-
-    assert mergeable(bad) is None
-    assert bad.to_bytes() == data
-    bad.reset()
-    assert bad == sm.BadRows()
+    assert sm.from_bytes(bytes_of("bad_rows", [1, [["r" * 300, 1]], [[None, None, None, "r"]]])).n == 1
+    for content in DAMAGED:
+        refused(lambda: sm.from_bytes(bytes_of("bad_rows", content)), sm.DecodeError)  # noqa: B023
 
 
 def test_a_record_is_reduced_over_ranks() -> None:
