@@ -58,11 +58,11 @@ def test_golden() -> None:
         key, labels = case["metric"], re.split(r"[|/]", case["class"] or "")
         expected = float(Fraction(case["rational"])) if case["rational"] else float(case["value"])
         truth, table = golden_inputs(case)
-        found = [fed(truth, table, scores=True)] + ([] if key == "log_loss" else [fed(truth, table, scores="any")])
+        actual = [fed(truth, table, scores=True)] + ([] if key == "log_loss" else [fed(truth, table, scores="any")])
         options = {"label": labels[0]} if METRICS[key].kind == "per_class" else {}
-        values = [taken.value(key, **options, **case["params"]) for taken in found]
+        values = [taken.value(key, **options, **case["params"]) for taken in actual]
         if len(labels) == 2:
-            at = tuple(found[0].labels.index(label) for label in labels)
+            at = tuple(actual[0].labels.index(label) for label in labels)
             values = [value[at] for value in values]
         name = METRICS[key].class_name
         if name is not None:
@@ -95,8 +95,8 @@ def test_several_classes_against_sklearn(weighted: bool) -> None:
     snapshot, one_hot, given = fed(truth, table, range(5), w), np.eye(5)[truth], {"sample_weight": w}
     for key, average in (("", None), ("_ovr", "macro"), ("_ovr_weighted", "weighted"), ("_micro", "micro")):
         for name, function in (("roc_auc", sk.roc_auc_score), ("average_precision", sk.average_precision_score)):
-            found = snapshot[name + key] if key else list(snapshot.per_class[name].values())
-            close(found, function(one_hot, table, average=average, **given))
+            actual = snapshot[name + key] if key else list(snapshot.per_class[name].values())
+            close(actual, function(one_hot, table, average=average, **given))
     close(snapshot["brier_score"], sk.brier_score_loss(truth, table, labels=range(5), **given))
     if not weighted:
         close(snapshot["roc_auc_ovo"], sk.roc_auc_score(truth, table, multi_class="ovo", average="macro"))
@@ -154,13 +154,13 @@ def test_two_classes_against_sklearn() -> None:
     snapshot = fed(truth, scores, scores="any")
     for strategy in ("uniform", "quantile"):
         shares, means = calibration_curve(truth, scores, n_bins=10, strategy=strategy)
-        found = snapshot.reliability_curve(bins=10, strategy=strategy)
-        close(found.scores, means, 1e-9)
-        close(found.shares, shares, 1e-9)
-        assert found.weights.sum() == 500
+        actual = snapshot.reliability_curve(bins=10, strategy=strategy)
+        close(actual.scores, means, 1e-9)
+        close(actual.shares, shares, 1e-9)
+        assert actual.weights.sum() == 500
         if strategy == "uniform":
             off = np.abs(means - shares)
-            close(snapshot.value("expected_calibration_error", bins=10)[True], found.weights @ off / 500, 1e-9)
+            close(snapshot.value("expected_calibration_error", bins=10)[True], actual.weights @ off / 500, 1e-9)
             close(snapshot.value("maximum_calibration_error", bins=10)[True], off.max(), 1e-9)
 
 
@@ -195,9 +195,9 @@ def test_areas_are_fractions_worked_out_pair_by_pair() -> None:
         close(snapshot.estimate("roc_auc_ovo_pair", i, j).value, float((area + directed[j, i]) / 2), 1e-15)
     assert abs(snapshot["roc_auc_ovo"] - float(sum(directed.values()) / 6)) <= math.ulp(1.0)
     single = sum(pairs(samples, "a", j, {i}) for i, j in ("ab", "ac", "bc")) / 3
-    found = fed(truth, table, None, w, pos_label="a")
-    assert abs(found["roc_auc_single_score"] - float(single)) <= math.ulp(1.0)
-    assert abs(found.value("roc_auc_single_score", direction="down") - float(1 - single)) <= math.ulp(1.0)
+    actual = fed(truth, table, None, w, pos_label="a")
+    assert abs(actual["roc_auc_single_score"] - float(single)) <= math.ulp(1.0)
+    assert abs(actual.value("roc_auc_single_score", direction="down") - float(1 - single)) <= math.ulp(1.0)
 
 
 def test_losses_by_hand() -> None:
@@ -230,13 +230,13 @@ def test_no_data_and_one_class() -> None:
         for metrics in (sm.MetricSet(scores=True, zero_division=zero), empty):
             taken = metrics.snapshot()
             for key in OF_SCORES:
-                found = taken.value(key)
+                actual = taken.value(key)
                 good = (
-                    repr(found) == repr(math.nan if zero is None else zero)
+                    repr(actual) == repr(math.nan if zero is None else zero)
                     if METRICS[key].kind == "whole"
-                    else len(found) == 0 or metrics is empty
+                    else len(actual) == 0 or metrics is empty
                 )
-                failures += [] if good else [(zero, key, found)]
+                failures += [] if good else [(zero, key, actual)]
     for key in OF_SCORES:
         taken = sm.MetricSet([key], zero_division=0.0)
         taken.update("a", {"a": 0.75, "b": 0.25})

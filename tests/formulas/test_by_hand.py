@@ -61,11 +61,11 @@ def test_values() -> None:
     """Values of options are the ones worked by hand; those of 0/0 inside an average for each choice."""
     failures = []
     for key, matrix, options, expected in WORKED:
-        if not same(found := value(key, matrix, **options), expected):
-            failures.append((key, options, found, expected))
+        if not same(actual := value(key, matrix, **options), expected):
+            failures.append((key, options, actual, expected))
     for key, matrix, options, by_zero in COMPONENTS:
-        if not same(found := [value(key, matrix, zero_division=zero, **options) for zero in (0.0, 1.0, NAN)], by_zero):
-            failures.append((key, options, found, by_zero))
+        if not same(actual := [value(key, matrix, zero_division=zero, **options) for zero in (0.0, 1.0, NAN)], by_zero):
+            failures.append((key, options, actual, by_zero))
 
     assert not failures
     assert f"{value('nir_p_value', DOERING):.3e}" == "1.637e-11"  # as R's caret prints it

@@ -91,9 +91,9 @@ def test_beta_distribution() -> None:
     """Quantiles to eleven digits, the distribution function to eight, and the logarithm of the beta function."""
     for a, b in PARAMETERS:
         for q in (0.005, 0.025, 0.5, 0.975):
-            found = beta_quantile(q, a, b)
-            assert found == pytest.approx(float(special.betaincinv(a, b, q)), rel=1e-11)
-            assert beta_cdf(found, a, b) == pytest.approx(q, rel=1e-8)
+            actual = beta_quantile(q, a, b)
+            assert actual == pytest.approx(float(special.betaincinv(a, b, q)), rel=1e-11)
+            assert beta_cdf(actual, a, b) == pytest.approx(q, rel=1e-8)
         mean, spread = a / (a + b), math.sqrt(a * b / (a + b + 1)) / (a + b)
         for x in (mean + step * spread for step in (-3.0, 0.0, 2.0)):
             if 0 < x < 1:

@@ -26,17 +26,17 @@ def test_no_data() -> None:
         for zero in (0.0, 1.0, math.nan):
             taken = sm.Snapshot(sm.ConfusionMatrix(labels), zero_division=zero)
             for key in taken.default_keys():
-                info, found = METRICS[key], taken.value(key)
+                info, actual = METRICS[key], taken.value(key)
                 if info.kind == "per_class":
                     defined = info.undefined == "never"
                     expected = repr(0.0 if defined else zero)
-                    good = [repr(float(x)) for x in found.values()] == [expected] * len(labels or ())
+                    good = [repr(float(x)) for x in actual.values()] == [expected] * len(labels or ())
                     good = good and (not labels or defined is not ((key, "a") in taken.undefined))
                 elif info.undefined == "never":
-                    good = key not in taken.undefined and found == float(key.endswith("p_value"))
+                    good = key not in taken.undefined and actual == float(key.endswith("p_value"))
                 else:
-                    good = key in taken.undefined and (found is None or repr(found) == repr(zero))
-                failures += [] if good else [(labels, zero, key, found)]
+                    good = key in taken.undefined and (actual is None or repr(actual) == repr(zero))
+                failures += [] if good else [(labels, zero, key, actual)]
 
     assert not failures
     assert math.isnan(sm.ConfusionMatrix().snapshot()["zero_one_loss"])  # 0.0 would look perfect

@@ -50,25 +50,25 @@ def as_fraction(x: Any) -> Fraction:
     return Fraction(x) if not isinstance(x, np.generic) else Fraction(x.item())
 
 
-def check(key: str, found: Any, reference: Any, zero: float, bound: Bound) -> None:
+def check(key: str, actual: Any, reference: Any, zero: float, bound: Bound) -> None:
     """Assert that a value is its reference within the bound, and in the range of its row; a 0/0 is what replaces it."""
     if isinstance(reference, list):
-        assert len(found) == len(reference), key
-        for mine, theirs in zip(found, reference, strict=True):
+        assert len(actual) == len(reference), key
+        for mine, theirs in zip(actual, reference, strict=True):
             check(key, mine, theirs, zero, bound)
         return
     if reference is None:
-        assert found == zero or (math.isnan(found) and math.isnan(zero)), (key, found)
+        assert actual == zero or (math.isnan(actual) and math.isnan(zero)), (key, actual)
         return
     low, high = METRICS[key].range
-    assert key == "majority_class" or low <= found <= high, (key, found)
+    assert key == "majority_class" or low <= actual <= high, (key, actual)
     if bound == Bound():
-        assert found == (int(reference) if isinstance(found, int) else float(reference)), (key, found, reference)
+        assert actual == (int(reference) if isinstance(actual, int) else float(reference)), (key, actual, reference)
         return
     exact = as_fraction(reference)
     slack = Fraction(bound.relative) * abs(exact) + Fraction(bound.absolute) + Fraction(2.0**-1070)
-    assert abs(as_fraction(found) - exact) <= slack, (key, found, float(exact))
-    assert bound.absolute or (found > 0, found < 0) == (exact > 0, exact < 0), (key, found, float(exact))
+    assert abs(as_fraction(actual) - exact) <= slack, (key, actual, float(exact))
+    assert bound.absolute or (actual > 0, actual < 0) == (exact > 0, exact < 0), (key, actual, float(exact))
 
 
 def lost(key: str, reference: Any) -> set[Any]:
@@ -104,8 +104,8 @@ def test_every_metric_is_its_definition(matrix: list[list[Any]], zero: float) ->
         if reference is NotImplemented:
             continue
         if METRICS[key].kind != "matrix":
-            found = {place for place in undefined if key in (place, place[0])}
-            assert found == lost(key, reference), key
+            actual = {place for place in undefined if key in (place, place[0])}
+            assert actual == lost(key, reference), key
         value = plain(snapshot.value(key))
         if key == "majority_class" and reference is None:
             assert value is None

@@ -32,12 +32,12 @@ def read(case: dict[str, Any], zero_division: float = 0.0) -> float:
     labels, options = [str(label) for label in case["labels"]], dict(case["params"])
     if "weights" in options:
         options["weights"] = [Fraction(weight) for weight in options["weights"]]
-    found = value(case["metric"], case["confusion_matrix"], case["labels"], zero_division, **options)
+    result = value(case["metric"], case["confusion_matrix"], case["labels"], zero_division, **options)
     if case["metric"] == "majority_class":
-        return labels.index(found) + 1
+        return labels.index(result) + 1
     for label in [] if case["class"] is None else case["class"].split(","):
-        found = found[labels.index(label)]
-    return float(found)
+        result = result[labels.index(label)]
+    return float(result)
 
 
 def agrees(actual: float, case: dict[str, Any]) -> bool:

@@ -26,13 +26,13 @@ def chances(n: int) -> list[tuple[int, int]]:
 
 def cases() -> list[tuple[int, int, int, int]]:
     """Return x, n and the probability as two whole numbers."""
-    found = [(n // 2, n, 1, 2) for n in TRIALS] + [(n // 2 + 1, n, 1, 2) for n in TRIALS]
+    actual = [(n // 2, n, 1, 2) for n in TRIALS] + [(n // 2 + 1, n, 1, 2) for n in TRIALS]
     for n in TRIALS:
         for times, of in chances(n):
             mean, spread = n * times // of, math.sqrt(n * (times / of) * ((of - times) / of))
             places = [mean + round(z * spread) for z in DISTANCES]
-            found += [(x, n, times, of) for x in places if 0 < x <= n]
-    return sorted(set(found), key=lambda case: case[1:] + case[:1])
+            actual += [(x, n, times, of) for x in places if 0 < x <= n]
+    return sorted(set(actual), key=lambda case: case[1:] + case[:1])
 
 
 def tail(x: int, n: int, times: int, of: int) -> Any:

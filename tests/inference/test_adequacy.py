@@ -38,10 +38,10 @@ def test_few_cells_choose_another_method() -> None:
 
 def test_the_interval_of_a_rare_class_holds_its_value() -> None:
     """A class with ten samples and no miss: the upper end is not below the value."""
-    found = snapshot([[188, 2], [0, 10]]).interval("balanced_accuracy")
+    actual = snapshot([[188, 2], [0, 10]]).interval("balanced_accuracy")
 
-    assert found.method == "posterior"
-    assert found.high >= found.value
+    assert actual.method == "posterior"
+    assert actual.high >= actual.value
 
 
 def test_notes_are_shown() -> None:

@@ -101,15 +101,18 @@ def test_the_accuracy_difference_is_the_paired_formula() -> None:
     b, c = taken.discordant
     mean = (c - b) / 2000
     se = math.sqrt(((b + c) / 2000 - mean**2) / 2000)
-    found, score = (taken.difference("accuracy", 0.9, method) for method in ("delta", None))
+    actual, score = (taken.difference("accuracy", 0.9, method) for method in ("delta", None))
 
-    assert (found.value, found.se) == (pytest.approx(mean), pytest.approx(se))
-    assert (found.low, found.high) == tuple(pytest.approx(mean + z * se) for z in stats.norm.ppf([0.05, 0.95]))
+    assert (actual.value, actual.se) == (pytest.approx(mean), pytest.approx(se))
+    assert (actual.low, actual.high) == tuple(pytest.approx(mean + z * se) for z in stats.norm.ppf([0.05, 0.95]))
     assert score.method == "tango"
-    assert (score.low, score.high) == (pytest.approx(found.low, abs=0.1 * se), pytest.approx(found.high, abs=0.1 * se))
+    assert (score.low, score.high) == (
+        pytest.approx(actual.low, abs=0.1 * se),
+        pytest.approx(actual.high, abs=0.1 * se),
+    )
     always, wrong = (taken.difference(key, valid="anytime") for key in ("accuracy", "zero_one_loss"))
     assert always.method == "bets"
-    assert always.low < found.low < found.high < always.high
+    assert always.low < actual.low < actual.high < always.high
     assert (wrong.low, wrong.high) == (-always.high, -always.low)
 
 
@@ -126,8 +129,8 @@ def test_tango_inverts_the_score_test(b: int, c: int, n: int) -> None:
             best = q[np.nanargmax(sum(logs))]
         return (c - b - n * d) / math.sqrt(n * (2 * best + d - d * d))
 
-    found, z = discordant(b, c, n).difference("accuracy", method="tango"), stats.norm.ppf(0.975)
-    for end, sign in ((found.low, 1), (found.high, -1)):
+    actual, z = discordant(b, c, n).difference("accuracy", method="tango"), stats.norm.ppf(0.975)
+    for end, sign in ((actual.low, 1), (actual.high, -1)):
         if -1 < end < 1 and end != 0:  # 0 is where McNemar's test decides
             assert statistic(end) == pytest.approx(sign * z, abs=2e-3)
 
@@ -156,8 +159,8 @@ def test_bets_are_ever_wrong_as_seldom_as_promised(s: float, d: float, looks: in
                     after[at] = after.get(at, 0.0) + chance * p
         chances = {}
         for (b, c), chance in after.items():
-            found = discordant(b, c, n).difference("accuracy", valid="anytime")
-            if found.low <= d <= found.high:
+            actual = discordant(b, c, n).difference("accuracy", valid="anytime")
+            if actual.low <= d <= actual.high:
                 chances[b, c] = chance
             else:
                 wrong += chance
@@ -192,8 +195,8 @@ def test_the_delta_method_agrees_with_the_bootstrap() -> None:
         assert delta.low == pytest.approx(bootstrap.low, abs=0.3 * delta.se), key
     state = Comparison()
     state.update_many(list("abc") * 30, list("abc") * 30, ["a"] * 90)
-    found = state.snapshot().difference("pair_fowlkes_mallows", method="bootstrap", draws=20)
-    assert found.low <= found.value <= found.high  # where all draws of a biased metric are on one side
+    actual = state.snapshot().difference("pair_fowlkes_mallows", method="bootstrap", draws=20)
+    assert actual.low <= actual.value <= actual.high  # where all draws of a biased metric are on one side
 
 
 @pytest.mark.quick
@@ -241,14 +244,14 @@ def test_the_area_difference_is_about_as_sure_as_paired_delong() -> None:
         placements.append((above.mean(1), above.mean(0)))
     (v10, v01), (w10, w01) = placements
     se = math.sqrt(np.var(w10 - v10, ddof=1) / truth.sum() + np.var(w01 - v01, ddof=1) / (~truth).sum())
-    found = taken.difference("roc_auc")
+    actual = taken.difference("roc_auc")
     repeated = Comparison(scores=True)
     repeated.update_many([True, False] * 200, [0.5, 0.25] * 200, [0.75, 0.25] * 200)
     none = repeated.snapshot().difference("roc_auc")
 
-    assert found.value == pytest.approx(w10.mean() - v10.mean(), abs=1e-9)
-    assert found.se == pytest.approx(se, rel=0.35)
-    assert found.method == "folds"
+    assert actual.value == pytest.approx(w10.mean() - v10.mean(), abs=1e-9)
+    assert actual.se == pytest.approx(se, rel=0.35)
+    assert actual.method == "folds"
     assert taken.difference("log_loss").high < 0
     assert math.isnan(none.low)
     assert "unit" in none.note

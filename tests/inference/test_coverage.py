@@ -95,8 +95,8 @@ def test_misses_are_few_or_said(name: str, runs: int) -> None:
     classes = dict.fromkeys(of_classes, 0)
     for taken in drawn(matrix, n, runs):
         for key in keys:
-            found = taken.interval(key)
-            missed[key] += not found.low <= truth[key] <= found.high and not found.note
+            actual = taken.interval(key)
+            missed[key] += not actual.low <= truth[key] <= actual.high and not actual.note
         for key in classes:
             classes[key] += sum(not x.low <= truth[key, at] <= x.high for at, x in taken.interval(key).items())
 
@@ -122,12 +122,12 @@ def test_options_and_functions_are_held() -> None:
     def macro_f1(c: Any) -> float:
         return float(np.mean(2 * c.diagonal / (c.true_totals + c.predicted_totals)))
 
-    held = np.zeros(2)
+    hits = np.zeros(2)
     for taken in drawn(matrix, 300, 12):
-        found = taken.interval("fbeta", label=1, beta=2.0, draws=200), taken.interval(macro_f1, draws=200)
-        held += [one.low <= value <= one.high for one, value in zip(found, expected, strict=True)]
-        assert all(one.low < one.high for one in found)
-    assert held.min() >= 11
+        actual = taken.interval("fbeta", label=1, beta=2.0, draws=200), taken.interval(macro_f1, draws=200)
+        hits += [one.low <= value <= one.high for one, value in zip(actual, expected, strict=True)]
+        assert all(one.low < one.high for one in actual)
+    assert hits.min() >= 11
 
 
 def normal_scores(own: float, n: int, raised: float, rng: np.random.Generator) -> sm.Snapshot:
@@ -153,17 +153,17 @@ def phi(x: float) -> float:
 )
 def test_areas_near_1_are_held(own: float, n: int, runs: int) -> None:
     """A few positives below many negatives make up the variance, and most samples have too few of them."""
-    rng, raised, held = np.random.default_rng(1), 4.370248, 0
+    rng, raised, hits = np.random.default_rng(1), 4.370248, 0
     for _ in range(runs):
-        found = normal_scores(own, n, raised, rng).interval("roc_auc", label=True)
-        held += found.low <= phi(raised / math.sqrt(2)) <= found.high
-    assert held >= 0.9 * runs
+        actual = normal_scores(own, n, raised, rng).interval("roc_auc", label=True)
+        hits += actual.low <= phi(raised / math.sqrt(2)) <= actual.high
+    assert hits >= 0.9 * runs
 
 
 @pytest.mark.parametrize("key", ["tpr_at_fpr", "partial_roc_auc"])
 def test_points_of_a_good_curve_are_held(key: str) -> None:
     """The true positive rate at one false positive in ten, where no draw of a bootstrap loses a positive."""
-    rng, raised, held = np.random.default_rng(2), 4.07, 0
+    rng, raised, hits = np.random.default_rng(2), 4.07, 0
     truth = phi(raised - TENTH)
     if key == "partial_roc_auc":
         thresholds = np.linspace(TENTH, 8, 20_001)
@@ -171,7 +171,7 @@ def test_points_of_a_good_curve_are_held(key: str) -> None:
         area = float(np.sum((tails[:-1] - tails[1:]) * (powers[:-1] + powers[1:]) / 2))
         truth = (1 + (area - 0.005) / 0.095) / 2
     for _ in range(12):
-        found = normal_scores(0.5, 150, raised, rng).interval(key, label=True, draws=50)
-        held += found.low <= truth <= found.high
-        assert found.low < found.high
-    assert held >= 11
+        actual = normal_scores(0.5, 150, raised, rng).interval(key, label=True, draws=50)
+        hits += actual.low <= truth <= actual.high
+        assert actual.low < actual.high
+    assert hits >= 11

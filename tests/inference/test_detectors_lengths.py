@@ -106,13 +106,13 @@ def test_losses_between_0_and_1_and_sums_run_as_long() -> None:
         for errors in random.binomial(10, 0.1, 400).tolist():
             detector.update_sum(errors, 10)
         sums.append(detector.changes[0] - 100 if detector.changed else 3900)
-    found = ChangeDetector(reference=1000)
+    actual = ChangeDetector(reference=1000)
     for errors in [*random.binomial(50, 0.1, 40).tolist(), *random.binomial(50, 0.3, 10).tolist()]:
-        found.update_sum(errors, 50)
+        actual.update_sum(errors, 50)
 
     assert 0.93 < np.mean(betas) / 100 < 1.5
     assert 0.93 < np.mean(sums) / 300 < 1.5
-    assert 2000 < found.changes[0] <= 2150
+    assert 2000 < actual.changes[0] <= 2150
 
 
 def runs_of_errors(rate: float, correlation: float, n: int, random: np.random.Generator) -> Any:

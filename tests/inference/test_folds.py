@@ -78,12 +78,12 @@ def test_errors_in_runs_with_blocks_of_time(rho: float, naive: float, runs: int)
 
 def test_weighted_samples() -> None:
     """Weights have an interval once every sample has a unit, and it holds the truth."""
-    held = []
+    inside = []
     for run in range(50):
         rng = np.random.default_rng(run)
         y, right, w = rng.random(300) < 0.5, rng.random(300) < 0.8, rng.exponential(1, 300)
-        held.append(taken(y, y == right, np.arange(300) + 1000 * run, w))
-    assert covered("accuracy", 0.8, held) >= 0.90
+        inside.append(taken(y, y == right, np.arange(300) + 1000 * run, w))
+    assert covered("accuracy", 0.8, inside) >= 0.90
     y, predicted, _ = customers(0)
     refused(lambda: taken(y, predicted, None, np.full(len(y), 2.0)).interval("accuracy"), ValueError, "weight")
 
@@ -100,16 +100,16 @@ def test_the_interval_is_that_of_the_jackknife() -> None:
         state = sm.ConfusionMatrix()
         state.update_many(y[folds != fold], predicted[folds != fold])
         rest.append(state.snapshot()["macro_f1"])
-    found: Any = taken(y, predicted, unit).interval("macro_f1", 0.9)
+    actual: Any = taken(y, predicted, unit).interval("macro_f1", 0.9)
     se = math.sqrt((len(rest) - 1) * np.var(rest))
     sizes = np.bincount(folds)[used].astype(float)
     t = stats.t.ppf(0.95, sizes.sum() ** 2 / (sizes**2).sum() - 1)
-    reach, logit = t * se / (found.value * (1 - found.value)), math.log(found.value / (1 - found.value))
+    reach, logit = t * se / (actual.value * (1 - actual.value)), math.log(actual.value / (1 - actual.value))
 
-    assert found.se == pytest.approx(se, rel=1e-12)
-    assert (found.method, found.n) == ("folds", len(y))
-    assert found.low == pytest.approx(1 / (1 + math.exp(reach - logit)), abs=1e-9)
-    assert found.high == pytest.approx(1 / (1 + math.exp(-reach - logit)), abs=1e-9)
+    assert actual.se == pytest.approx(se, rel=1e-12)
+    assert (actual.method, actual.n) == ("folds", len(y))
+    assert actual.low == pytest.approx(1 / (1 + math.exp(reach - logit)), abs=1e-9)
+    assert actual.high == pytest.approx(1 / (1 + math.exp(-reach - logit)), abs=1e-9)
 
 
 @pytest.mark.quick
@@ -119,12 +119,12 @@ def test_every_metric_holds_its_value() -> None:
     keyed, failures, count = taken(y, p, unit, scores=True), [], 0
     for key, info in METRICS.items():
         try:
-            found = keyed.interval(key)
+            actual = keyed.interval(key)
         except ValueError as error:
             failures += [] if "has none" in str(error) or key == "top_k_accuracy" else [(key, str(error))]
             continue
         count += 1
-        for one in found.values() if isinstance(found, dict) else [found]:
+        for one in actual.values() if isinstance(actual, dict) else [actual]:
             low, high = info.range
             if not (low <= one.low <= one.value <= one.high <= high and one.low < one.high and one.method == "folds"):
                 failures.append((key, one))  # type: ignore[arg-type]
@@ -152,8 +152,8 @@ def test_mean_of_areas_is_not_too_wide() -> None:
     for unit in (np.arange(1500), None):
         state = sm.MetricSet(scores=True)
         state.update_many(y, scores=p, classes=range(5), unit=unit)
-        found: Any = state.snapshot().interval("roc_auc_ovr")
-        widths.append(found.high - found.low)
+        actual: Any = state.snapshot().interval("roc_auc_ovr")
+        widths.append(actual.high - actual.low)
     assert widths[0] < 0.75 * widths[1]
 
 
@@ -178,15 +178,15 @@ def test_few_units_have_a_note() -> None:
     few: Any = taken(y, predicted, unit % 5).interval("accuracy")
     most: Any = taken(y, predicted, np.where(np.arange(len(y)) % 10, 0, unit)).interval("accuracy")
     whole: Any = taken(y, predicted, unit).interval("accuracy")
-    found: Any = taken(rare, np.where(predicted, "a", "b"), unit)
+    actual: Any = taken(rare, np.where(predicted, "a", "b"), unit)
 
     assert (alone.low, alone.high) == (0, 1)
     assert alone.note
     assert "a few units have most samples" in few.note
     assert "a few units have most samples" in most.note
     assert not whole.note
-    assert "a class occurs in" in found.interval("macro_f1").note
-    assert not found.interval("recall", label="a").note
+    assert "a class occurs in" in actual.interval("macro_f1").note
+    assert not actual.interval("recall", label="a").note
 
 
 @pytest.mark.quick

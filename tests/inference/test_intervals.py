@@ -34,9 +34,9 @@ def scored(n: int = 400, classes: int = 3) -> sm.Snapshot:
     return state.snapshot()
 
 
-def each(found: Any) -> list[sm.Interval]:
+def each(actual: Any) -> list[sm.Interval]:
     """Return the intervals of all classes, or the one that there is."""
-    return list(found.values()) if isinstance(found, dict) else [found]
+    return list(actual.values()) if isinstance(actual, dict) else [actual]
 
 
 def test_every_metric_has_an_interval_or_a_reason() -> None:
@@ -44,22 +44,22 @@ def test_every_metric_has_an_interval_or_a_reason() -> None:
     taken, failures, kinds = scored(150), [], set()
     for key, info in METRICS.items():
         try:
-            found = [taken.interval(key)]
+            actual = [taken.interval(key)]
         except ValueError as error:
             if f"{key!r} has none: " not in str(error):
                 failures.append((key, str(error)))
             continue
         for method in METHODS:
             try:
-                found.append(taken.interval(key, method=method, draws=10))
+                actual.append(taken.interval(key, method=method, draws=10))
             except ValueError as error:
                 if "`method`" not in str(error):
                     failures.append((key, str(error)))
                 continue
-            failures += [(key, method, one) for one in each(found[-1]) if one.method != method]
-        kinds |= {one.method for one in each(found[0])}
+            failures += [(key, method, one) for one in each(actual[-1]) if one.method != method]
+        kinds |= {one.method for one in each(actual[0])}
         low, high = info.range
-        for one in (one for part in found for one in each(part)):
+        for one in (one for part in actual for one in each(part)):
             if not (low <= one.low <= one.value <= one.high <= high and one.low < one.high):
                 failures.append((key, one))
 
@@ -114,14 +114,14 @@ def test_undefined_values_have_no_bounds() -> None:
     """0/0 is no value to be sure of: of a class, of the whole, of no samples, of a function."""
     taken, empty = snapshot([[5, 0], [3, 0]]), sm.ConfusionMatrix(labels=["a", "b"]).snapshot()
     precision = taken.interval("precision")[1]
-    found = [precision, taken.interval("matthews_corrcoef"), empty.interval("accuracy")]
+    actual = [precision, taken.interval("matthews_corrcoef"), empty.interval("accuracy")]
     for options in ({"valid": "anytime"}, {"method": "bootstrap"}, {"method": "delta"}):
-        found += each(empty.interval("p4", **options))  # type: ignore[arg-type]
+        actual += each(empty.interval("p4", **options))  # type: ignore[arg-type]
     for method in ("bootstrap", "delta"):
-        found.append(empty.interval(lambda c: c.hits / c.total if c.total else math.nan, method=method))
+        actual.append(empty.interval(lambda c: c.hits / c.total if c.total else math.nan, method=method))
 
     assert (precision.value, precision.n) == (0.0, 0)
-    assert all(math.isnan(one.low) and math.isnan(one.high) for one in found)
+    assert all(math.isnan(one.low) and math.isnan(one.high) for one in actual)
 
 
 def test_levels_nest() -> None:
@@ -163,9 +163,9 @@ def test_options_and_labels() -> None:
     for key in WITH_INTERVAL:
         for options in ({}, {"valid": "anytime"}):
             if METRICS[key].kind == "per_class":
-                found = taken.interval(key, **options)  # type: ignore[arg-type]
-                assert list(found) == ABC
-                assert taken.interval(key, label="b", **options) == found["b"]  # type: ignore[arg-type]
+                actual = taken.interval(key, **options)  # type: ignore[arg-type]
+                assert list(actual) == ABC
+                assert taken.interval(key, label="b", **options) == actual["b"]  # type: ignore[arg-type]
 
 
 def test_questions_without_an_answer_are_refused() -> None:

@@ -55,14 +55,14 @@ def ranked(truth: Any, scores: Any, **options: Any) -> Any:
 def test_one_look_holds_the_truth(name: str, n: int) -> None:
     """At least 88 % of 60 intervals do, also where hardly any error is seen; with more runs, 93 % or more."""
     rng, stream = np.random.default_rng(n), STREAMS.STREAMS[name]
-    truth, held = STREAMS.truths(stream), dict.fromkeys(LOSSES, 0)
+    truth, hits = STREAMS.truths(stream), dict.fromkeys(LOSSES, 0)
     for _ in range(60):
         taken = of_probabilities(*STREAMS.drawn(stream, n, rng))
         for key in LOSSES:
-            found = taken.interval(key)
-            held[key] += found.low <= truth[key] + 1e-9 and truth[key] - 1e-9 <= found.high
-            assert found.low < found.high
-    assert min(held.values()) >= 0.88 * 60
+            actual = taken.interval(key)
+            hits[key] += actual.low <= truth[key] + 1e-9 and truth[key] - 1e-9 <= actual.high
+            assert actual.low < actual.high
+    assert min(hits.values()) >= 0.88 * 60
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_sequences_are_hardly_ever_wrong(name: str, runs: int) -> None:
         for n in looks:
             taken = of_probabilities(positive[:n], scores[:n])
             for key in LOSSES:
-                found = taken.interval(key, valid="anytime")
-                wrong[key] |= found.low > truth[key] + 1e-9 or found.high < truth[key] - 1e-9
+                actual = taken.interval(key, valid="anytime")
+                wrong[key] |= actual.low > truth[key] + 1e-9 or actual.high < truth[key] - 1e-9
         for key in LOSSES:
             missed[key] += wrong[key]
     assert max(missed.values()) <= runs // 10
@@ -97,8 +97,8 @@ def test_a_bounded_mean_is_ever_wrong_as_seldom_as_promised(large: float, p: flo
         chances = np.append(chances * (1 - p), 0.0) + np.append(0.0, chances * p)
         for x, chance in enumerate(chances.tolist()):
             misses = np.array([large] * x + [0.01] * (n - x))
-            found = of_probabilities([True] * n, 1 - np.sqrt(misses)).interval("brier_score", valid="anytime")
-            if chance > 1e-9 and not found.low <= mean <= found.high:
+            actual = of_probabilities([True] * n, 1 - np.sqrt(misses)).interval("brier_score", valid="anytime")
+            if chance > 1e-9 and not actual.low <= mean <= actual.high:
                 wrong, chances[x] = wrong + chance, 0.0
     assert wrong < 0.05
 
@@ -114,10 +114,10 @@ def test_a_bounded_mean_has_two_ends(values: list[float], times: int) -> None:
     state.update_many([True] * len(values), 1 - np.sqrt(values))
     for _ in range(times.bit_length() - 1):
         state.merge(state.copy())
-    found = state.snapshot().interval("brier_score", valid="anytime")
+    actual = state.snapshot().interval("brier_score", valid="anytime")
 
-    assert 0 <= found.low <= found.value + 1e-15
-    assert found.value - 1e-15 <= found.high <= 1
+    assert 0 <= actual.low <= actual.value + 1e-15
+    assert actual.value - 1e-15 <= actual.high <= 1
 
 
 @pytest.mark.quick
@@ -136,8 +136,8 @@ def test_values_of_losses() -> None:
         p = 0.3 + 0.2 * spread * rng.random(1000)
         expected = -np.log(p), (1 - p) ** 2, p / np.hypot(p, 1 - p)
         for key, losses in zip(LOSSES, expected, strict=True):
-            found = of_probabilities(np.ones(1000, bool), p).interval(key)
-            assert found.se == pytest.approx(losses.std(ddof=1) / math.sqrt(1000), rel=1e-6)
+            actual = of_probabilities(np.ones(1000, bool), p).interval(key)
+            assert actual.se == pytest.approx(losses.std(ddof=1) / math.sqrt(1000), rel=1e-6)
 
 
 @pytest.mark.quick
@@ -162,13 +162,13 @@ def test_what_has_no_squares_says_why() -> None:
 def test_calibration_error_without_noise(name: str) -> None:
     """The interval holds the truth, and the value is near it, also near 0."""
     rng, stream = np.random.default_rng(3), STREAMS.STREAMS[name]
-    truth, held, values = STREAMS.truths(stream)["debiased_calibration_error"], 0, []
+    truth, hits, values = STREAMS.truths(stream)["debiased_calibration_error"], 0, []
     for _ in range(40):
-        found = ranked(*STREAMS.drawn(stream, 400, rng)).interval("debiased_calibration_error", label=True)
-        held += found.low <= truth + 1e-9 and truth <= found.high
-        values.append(found.value)
-        assert 0 <= found.low <= found.value <= found.high <= 1
-    assert held >= 0.88 * 40
+        actual = ranked(*STREAMS.drawn(stream, 400, rng)).interval("debiased_calibration_error", label=True)
+        hits += actual.low <= truth + 1e-9 and truth <= actual.high
+        values.append(actual.value)
+        assert 0 <= actual.low <= actual.value <= actual.high <= 1
+    assert hits >= 0.88 * 40
     assert abs(np.median(values) - truth) < 0.025
 
 
@@ -181,8 +181,8 @@ def test_calibration_error_by_hand() -> None:
         d = truth[scores == s] - s
         expected += len(d) / 8 * (d.mean() ** 2 - d.var(ddof=1) / len(d))
 
-    found = ranked(truth, scores)["debiased_calibration_error"]
-    assert found == pytest.approx(math.sqrt(max(expected, 0.0)), abs=1e-7)
+    actual = ranked(truth, scores)["debiased_calibration_error"]
+    assert actual == pytest.approx(math.sqrt(max(expected, 0.0)), abs=1e-7)
 
 
 @pytest.mark.quick
@@ -210,15 +210,15 @@ def test_standard_errors_of_areas() -> None:
 def test_areas_at_their_ends() -> None:
     """A perfect ranking is not certain; positives alone say nothing; of two classes all areas are one."""
     perfect = ranked([False] * 30 + [True] * 10, np.arange(40.0))
-    found = perfect.interval("roc_auc", label=True)
+    actual = perfect.interval("roc_auc", label=True)
     alone = ranked([True] * 30, np.arange(30) / 30).interval("average_precision", label=True)
     positive, scores = STREAMS.drawn(STREAMS.STREAMS["calibrated"], 400, np.random.default_rng(4))
     state = sm.RankSketch()
     state.update_many(positive, np.column_stack([1 - scores, scores]), classes=[False, True])
     two, single = state.snapshot(), ranked(positive, scores)
 
-    assert (found.low, found.high) == (pytest.approx(0.025 ** (1 / 10)), 1.0)
-    assert perfect.interval("average_precision", label=True).low == found.low
+    assert (actual.low, actual.high) == (pytest.approx(0.025 ** (1 / 10)), 1.0)
+    assert perfect.interval("average_precision", label=True).low == actual.low
     assert (alone.low, alone.value, alone.high) == (0.0, 1.0, 1.0)
     for key in ("roc_auc_ovr", "roc_auc_ovo"):
         assert two.interval(key).se == pytest.approx(two.interval("roc_auc", label=True).se)
@@ -234,9 +234,9 @@ def test_the_sketch_is_added_to_the_sample() -> None:
     coarse, fine = ranked(own, scores, buckets=64), ranked(own, scores, buckets=2**14)
 
     for key in ("roc_auc", "average_precision"):
-        certain, found = coarse.estimate(key), coarse.interval(key, label=True)
-        assert found.low <= certain.low < certain.high <= found.high
-        assert found.se >= certain.se
+        certain, actual = coarse.estimate(key), coarse.interval(key, label=True)
+        assert actual.low <= certain.low < certain.high <= actual.high
+        assert actual.se >= certain.se
         always, exact = (taken.interval(key, label=True, valid="anytime") for taken in (coarse, fine))
         assert always.high - always.low > exact.high - exact.low + 0.8 * (certain.high - certain.low)
 
@@ -251,8 +251,8 @@ def test_means_over_classes_are_not_the_worst_case(runs: int) -> None:
         state = sm.RankSketch()
         state.update_many(truth, scores, classes=range(10))
         taken = state.snapshot()
-        found = [taken.interval(key) for key in keys]
-        values.append([one.value for one in found])
-        bounds.append([one.se for one in found])
-        assert found[0].se < 0.7 * np.mean([taken.delong_se(label) for label in range(10)])
+        actual = [taken.interval(key) for key in keys]
+        values.append([one.value for one in actual])
+        bounds.append([one.se for one in actual])
+        assert actual[0].se < 0.7 * np.mean([taken.delong_se(label) for label in range(10)])
     assert (np.mean(bounds, 0) > np.std(values, 0)).all()

@@ -27,12 +27,12 @@ def test_an_interval_is_that_narrow_then_and_not_before() -> None:
     for rate, width in ((0.5, 0.1), (0.9, 0.02), (1.0, 0.01)):
         n = samples_needed(width, rate, valid="anytime")
         hits = [round(rate * m) for m in (n + 10, n - 10)]
-        found = [
+        actual = [
             snapshot([[x, m - x], [0, 0]]).interval("accuracy", valid="anytime")
             for x, m in zip(hits, (n + 10, n - 10), strict=True)
         ]
-        assert found[0].high - found[0].low <= width * 1.001
-        assert found[1].high - found[1].low > width * 0.999
+        assert actual[0].high - actual[0].low <= width * 1.001
+        assert actual[1].high - actual[1].low > width * 0.999
 
 
 def test_a_snapshot_tells_how_many_more() -> None:
@@ -42,9 +42,9 @@ def test_a_snapshot_tells_how_many_more() -> None:
         metrics, truth = sm.MetricSet(), random.integers(0, 3, sizes[-1])
         metrics.update_many(truth, np.where(random.random(sizes[-1]) < 0.8, truth, random.integers(0, 3, sizes[-1])))
         sizes.append(samples_needed(0.02, snapshot=metrics.snapshot(), key="macro_f1"))
-    found = metrics.snapshot().interval("macro_f1")
+    actual = metrics.snapshot().interval("macro_f1")
 
-    assert found.high - found.low == pytest.approx(0.02, rel=0.05)
+    assert actual.high - actual.low == pytest.approx(0.02, rel=0.05)
     assert samples_needed(0.1, se=0.05, n=100) == 385
     assert samples_needed(0.05, se=0.05, n=100) == 1537  # half the width needs four times the samples
     assert samples_needed(0.1, se=0.05, n=100, valid="anytime") > 2 * 385
@@ -56,8 +56,8 @@ def test_planned_sequences_are_the_ones_given() -> None:
     for key, label in (("accuracy", None), ("matthews_corrcoef", None), ("recall", 2), ("p4", 1)):
         n = samples_needed(0.04, snapshot=snapshot(MATRIX), key=key, label=label, valid="anytime")
         then = snapshot(np.rint(MATRIX * (n / MATRIX.sum())).astype(int))
-        found: Any = then.interval(key, label=label, valid="anytime")
-        assert found.high - found.low == pytest.approx(0.04, rel=0.01), key
+        actual: Any = then.interval(key, label=label, valid="anytime")
+        assert actual.high - actual.low == pytest.approx(0.04, rel=0.01), key
 
 
 def test_power_is_how_often_a_test_rejects() -> None:

@@ -17,8 +17,8 @@ ALPHA = 0.05
 
 def bounds(x: int, n: int, method: str | None = None, **options: Any) -> tuple[float, float]:
     """Return the interval of an accuracy of x of n."""
-    found = snapshot([[x, n - x], [0, 0]]).interval("accuracy", 1 - ALPHA, method, **options)
-    return found.low, found.high
+    actual = snapshot([[x, n - x], [0, 0]]).interval("accuracy", 1 - ALPHA, method, **options)
+    return actual.low, actual.high
 
 
 def binomial(n: int, p: float) -> np.ndarray[Any, Any]:
@@ -65,13 +65,13 @@ def test_clopper_pearson_is_the_exact_binomial_sum() -> None:
 def test_exact_coverage(method: str | None, n: int, least: float, mean: float | None) -> None:
     """Coverage over p from .002 to .998, summed exactly, is what the literature's formulas give; the default covers."""
     low, high = np.array([bounds(x, n, method) for x in range(n + 1)]).T
-    held = [binomial(n, p)[(low <= p) & (p <= high)].sum() for p in np.linspace(0.002, 0.998, 499).tolist()]
+    hits = [binomial(n, p)[(low <= p) & (p <= high)].sum() for p in np.linspace(0.002, 0.998, 499).tolist()]
 
     if mean is None:
-        assert min(held) >= 0.935
+        assert min(hits) >= 0.935
     else:
-        assert min(held) == pytest.approx(least, abs=0.004)
-        assert np.mean(held) == pytest.approx(mean, abs=0.002)
+        assert min(hits) == pytest.approx(least, abs=0.004)
+        assert np.mean(hits) == pytest.approx(mean, abs=0.002)
 
 
 def test_ends() -> None:

@@ -46,10 +46,10 @@ def test_it_is_wrong_as_rarely_as_it_says() -> None:
         for n in range(20, 1001, 20):
             right = int(hits[n - 1])
             view = sm.ConfusionMatrix.from_matrix([[right, n - right], [0, 0]], ["a", "b"]).snapshot()
-            found = running.look(view)
+            actual = running.look(view)
         last = view.interval("accuracy", valid="anytime")
-        wrong += not found.low <= 0.8 <= found.high
-        narrower.append((found.high - found.low) / (last.high - last.low))
+        wrong += not actual.low <= 0.8 <= actual.high
+        narrower.append((actual.high - actual.low) / (last.high - last.low))
 
     assert wrong <= 3
     assert np.mean(narrower) < 0.95
@@ -60,11 +60,11 @@ def test_nothing_is_left_of_a_population_that_changes() -> None:
     running = sm.RunningInterval("accuracy")
     running.look(snapshot(30))
     for times in (200, 300):
-        found = running.look(snapshot(times, np.array([[10, 50], [30, 10]])))
+        actual = running.look(snapshot(times, np.array([[10, 50], [30, 10]])))
 
-        assert math.isnan(found.low)
-        assert math.isnan(found.high)
-        assert found.note.startswith("no value was in all intervals so far")
+        assert math.isnan(actual.low)
+        assert math.isnan(actual.high)
+        assert actual.note.startswith("no value was in all intervals so far")
     assert sm.from_bytes(running.to_bytes()) == running
 
 

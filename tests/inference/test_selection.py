@@ -32,16 +32,16 @@ def of_counts(counts: list[tuple[int, int]]) -> sm.GroupSnapshot:
 @pytest.mark.parametrize(("key", "runs"), [("accuracy", 80), ("macro_f1", 20)])
 def test_the_interval_of_the_worst_of_many_groups_holds(key: str, runs: int) -> None:
     """Of 20 equal groups, that of the worst in at least 93 % of samples; on its own it would in 58 %."""
-    rng, held, alone = np.random.default_rng(1), 0, 0
+    rng, hits, alone = np.random.default_rng(1), 0, 0
     for _ in range(runs):
         taken = drawn(rng, [0.9] * 20, 400)
         worst, one = next(iter(taken.intervals(key).items()))
         own: Any = taken[worst].interval(key)
         assert [worst] == [group for group, _ in taken.worst(key, 1)]
-        held += one.low <= 0.9 <= one.high
+        hits += one.low <= 0.9 <= one.high
         alone += own.low <= 0.9 <= own.high
 
-    assert held >= 0.93 * runs
+    assert hits >= 0.93 * runs
     assert alone < 0.75 * runs
 
 
@@ -50,16 +50,16 @@ def test_the_interval_of_the_worst_of_many_groups_holds(key: str, runs: int) -> 
 )
 def test_the_interval_of_the_largest_gap_holds_the_true_one(rates: list[float], valid: str) -> None:
     """In at least 95 % of samples, for equal groups and others; equal groups are not said to differ."""
-    rng, held = np.random.default_rng(2), 0
+    rng, hits = np.random.default_rng(2), 0
     for _ in range(40):
-        found = drawn(rng, rates, 300).gap_interval("accuracy", valid=valid)
-        held += found.low <= max(rates) - min(rates) <= found.high
-        assert found.low <= found.value <= found.high
-    assert held >= 38
+        actual = drawn(rng, rates, 300).gap_interval("accuracy", valid=valid)
+        hits += actual.low <= max(rates) - min(rates) <= actual.high
+        assert actual.low <= actual.value <= actual.high
+    assert hits >= 38
 
-    found = drawn(np.random.default_rng(3), [0.7, 0.9, 0.9], 20_000).gap_interval("accuracy")
-    assert 0.17 < found.low < found.value < found.high < 0.23
-    assert (found.level, found.method, found.n) == (0.95, "simultaneous", 60_000)
+    actual = drawn(np.random.default_rng(3), [0.7, 0.9, 0.9], 20_000).gap_interval("accuracy")
+    assert 0.17 < actual.low < actual.value < actual.high < 0.23
+    assert (actual.level, actual.method, actual.n) == (0.95, "simultaneous", 60_000)
 
 
 def test_every_group_has_the_level_that_all_need_together() -> None:
@@ -116,9 +116,9 @@ def test_groups_below_a_target() -> None:
                 total += math.comb(n, x) * p**x * (1 - p) ** (n - x) * min(evidence.get(0, 0.0), math.inf)
             assert total <= 1 + 1e-9
             assert fair or total < 1
-    found = drawn(np.random.default_rng(9), [0.9, 0.6, 0.9, 0.7], 500)
-    assert list(found.below("accuracy", 0.9)) == [1, 3]
-    assert set(found.below("recall", 0.9, label=1)) == {1, 3}
+    actual = drawn(np.random.default_rng(9), [0.9, 0.6, 0.9, 0.7], 500)
+    assert list(actual.below("accuracy", 0.9)) == [1, 3]
+    assert set(actual.below("recall", 0.9, label=1)) == {1, 3}
     values = [of_counts([(x, 100 - x)]).below("accuracy", 0.9, fdr=0.5)[0] for x in (80, 76)]
     both = of_counts([(80, 20), (76, 24), (97, 3)])
     for fdr in (0.5, 0.2, 0.05, 0.01, 0.001):  # the k largest for the largest k with e(k) >= m / (k fdr)

@@ -18,8 +18,8 @@ def watched(population: Any, key: str, looks: Any, rng: np.random.Generator) -> 
     shares = np.array(population, float) / np.sum(population)
     truth = snapshot(np.rint(shares * 2**40).astype(np.int64))[key]
     for counts in rng.multinomial(np.diff(looks, prepend=0), shares.ravel()).cumsum(0):
-        found = snapshot(counts.reshape(shares.shape)).interval(key, valid="anytime")
-        if found.low > truth or found.high < truth:
+        actual = snapshot(counts.reshape(shares.shape)).interval(key, valid="anytime")
+        if actual.low > truth or actual.high < truth:
             return True
     return False
 
@@ -54,9 +54,9 @@ def test_asymptotic_sequences_wait_for_the_cells_that_matter() -> None:
 
     for key in ("balanced_accuracy", "geometric_mean"):
         assert early.interval(key, valid="anytime").method == "beta_binomial"
-        found, once = late.interval(key, valid="anytime"), late.interval(key)
-        assert found.method == "asymptotic"
-        assert found.low < once.low < once.high < found.high
+        actual, once = late.interval(key, valid="anytime"), late.interval(key)
+        assert actual.method == "asymptotic"
+        assert actual.low < once.low < once.high < actual.high
     assert early.interval("accuracy", valid="anytime").method == "beta_binomial"
     assert early.interval("macro_f1", valid="anytime").method == "asymptotic"  # rests on the false alarms
 
@@ -64,11 +64,11 @@ def test_asymptotic_sequences_wait_for_the_cells_that_matter() -> None:
 @pytest.mark.quick
 def test_what_has_no_exact_sequence_is_the_whole_range_at_first() -> None:
     """Of three classes MCC has none; of one class nothing has; Cramer's V has no sequence at all."""
-    found = snapshot([[50, 0, 0], [0, 50, 1], [0, 0, 50]]).interval("matthews_corrcoef", valid="anytime")
+    actual = snapshot([[50, 0, 0], [0, 50, 1], [0, 0, 50]]).interval("matthews_corrcoef", valid="anytime")
     one = snapshot([[50]]).interval("balanced_accuracy", valid="anytime")
 
-    assert (found.low, found.high) == (-1.0, 1.0)
-    assert found.note.startswith("too early")
+    assert (actual.low, actual.high) == (-1.0, 1.0)
+    assert actual.note.startswith("too early")
     assert (one.low, one.high) == (0.0, 1.0)
     assert "one class" in one.note
     refused(lambda: snapshot([[50, 9], [9, 50]]).interval("cramers_v", valid="anytime"), ValueError, "'cramers_v'")
@@ -80,11 +80,11 @@ def test_exact_intervals_hold_chance_and_the_value() -> None:
     keys = ("matthews_corrcoef", "cohen_kappa", "balanced_accuracy", "macro_f1", "weighted_f1", "macro_precision")
     for cells in ([[9801, 99], [100, 0]], [[0, 10], [10, 0]], [[1, 0], [0, 1]], [[70, 0], [3, 0]]):
         for key in keys:
-            found = snapshot(cells).interval(key, valid="anytime")
-            assert not found.low > found.value
-            assert not found.high < found.value
-    found = snapshot([[9801, 99], [100, 0]]).interval("matthews_corrcoef", valid="anytime")
-    assert found.low < 0 < found.high
+            actual = snapshot(cells).interval(key, valid="anytime")
+            assert not actual.low > actual.value
+            assert not actual.high < actual.value
+    actual = snapshot([[9801, 99], [100, 0]]).interval("matthews_corrcoef", valid="anytime")
+    assert actual.low < 0 < actual.high
 
 
 @pytest.mark.quick
@@ -92,10 +92,10 @@ def test_t_opt_is_a_choice() -> None:
     """The multiplier of the standard error is the printed one; a sequence is tightest near `t_opt` samples."""
 
     def width(times: int, t_opt: float | None) -> float:
-        found = snapshot([[10 * times, 3 * times], [3 * times, 10 * times]]).interval(
+        actual = snapshot([[10 * times, 3 * times], [3 * times, 10 * times]]).interval(
             "cohen_kappa", valid="anytime", t_opt=t_opt
         )
-        return found.high - found.low
+        return actual.high - actual.low
 
     assert width(10, 200) < width(10, 10**6)
     assert width(10**5, 200) > width(10**5, 10**6)
@@ -114,9 +114,9 @@ def test_the_sequence_of_an_area() -> None:
         sketch = sm.RankSketch()
         positive, negative = np.arange(own) / own + raised, np.arange(rest) / rest
         sketch.update_many([True] * own + [False] * rest, np.concatenate([positive, negative]))
-        found = sketch.snapshot().interval("roc_auc", label=True, valid="anytime")
-        assert isinstance(found, sm.Interval)
-        return found
+        actual = sketch.snapshot().interval("roc_auc", label=True, valid="anytime")
+        assert isinstance(actual, sm.Interval)
+        return actual
 
     for own, rest in ((1, 1), (50, 5000), (5000, 50), (300, 300)):
         up, down = area(own, rest, 2.0), area(rest, own, -2.0)

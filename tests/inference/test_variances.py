@@ -70,8 +70,8 @@ def test_standard_errors_are_those_of_finite_differences(matrix: Any, zero: floa
     taken, failures = snapshot(matrix, zero_division=zero), []
     expected = standard_errors(matrix, DELTA, zero)
     for key in DELTA:
-        found = taken.interval(key, method="delta")
-        for at, one in enumerate(found.values() if isinstance(found, dict) else [found]):
+        actual = taken.interval(key, method="delta")
+        for at, one in enumerate(actual.values() if isinstance(actual, dict) else [actual]):
             se = expected[key][at]
             if one.method == "delta" and not math.isnan(one.low + se) and one.se != pytest.approx(se, 1e-4, 1e-7):
                 failures.append((key, at, one.se, se))
@@ -121,12 +121,12 @@ def test_an_interval_by_draws_is_that_of_the_formula_on_each_draw(method: str) -
         for key in keys:
             if (len(matrix), key, method) == (2, "balanced_accuracy", "posterior"):
                 continue  # which is exact, see below
-            found = taken.interval(key, method=method, draws=40)
+            actual = taken.interval(key, method=method, draws=40)
             values = [math.nan if key in one.undefined else one.value(key) for one in last]
             expected = np.nanquantile([taken.value(key) if math.isnan(x) else x for x in values], [0.025, 0.975])
-            low, high = min(expected[0], found.value), max(expected[1], found.value)
-            if tuple(found) != pytest.approx((low, high), rel=1e-6) and not found.skipped:
-                failures.append((matrix, key, tuple(found), (low, high)))
+            low, high = min(expected[0], actual.value), max(expected[1], actual.value)
+            if tuple(actual) != pytest.approx((low, high), rel=1e-6) and not actual.skipped:
+                failures.append((matrix, key, tuple(actual), (low, high)))
 
     assert len(keys) > 25
     assert not failures
@@ -190,11 +190,11 @@ def test_the_posterior_of_balanced_accuracy_is_the_integral(counts: tuple[int, .
     tp, fn, tn, fp = counts
     grid = np.arange(8001) / 8000
     weights, middles = np.diff(special.betainc(tn + 0.5, fp + 0.5, grid)), (grid[1:] + grid[:-1]) / 2
-    found = snapshot([[tn, fp], [fn, tp]]).interval("balanced_accuracy", method="posterior")
+    actual = snapshot([[tn, fp], [fn, tp]]).interval("balanced_accuracy", method="posterior")
 
-    for end, tail in ((found.low, 0.025), (found.high, 0.975)):
+    for end, tail in ((actual.low, 0.025), (actual.high, 0.975)):
         below = (weights * special.betainc(tp + 0.5, fn + 0.5, np.clip(2 * end - middles, 0, 1))).sum()
-        assert below == pytest.approx(tail, abs=2e-3) or end == found.value
+        assert below == pytest.approx(tail, abs=2e-3) or end == actual.value
 
 
 def test_posteriors_of_draws_have_the_moments_of_betas() -> None:
@@ -209,9 +209,9 @@ def test_posteriors_of_draws_have_the_moments_of_betas() -> None:
     assert many.interval("balanced_accuracy", method="posterior", draws=20_000).se == pytest.approx(variance**0.5, 0.03)
     assert tuple(recall) == pytest.approx([special.betaincinv(5.5, 2.5, q) for q in (0.025, 0.975)], abs=0.01)
     for key in ("p4", "ova_matthews_corrcoef"):
-        found, expected = (taken.interval(key, label=0, draws=20_000) for taken in (many, two))
-        assert found.method == "posterior"
-        assert tuple(found) == pytest.approx(tuple(expected), abs=0.01)
+        actual, expected = (taken.interval(key, label=0, draws=20_000) for taken in (many, two))
+        assert actual.method == "posterior"
+        assert tuple(actual) == pytest.approx(tuple(expected), abs=0.01)
 
 
 def test_cramers_v_inverts_chi_square() -> None:
@@ -220,9 +220,9 @@ def test_cramers_v_inverts_chi_square() -> None:
     two = snapshot([[300, 50], [60, 90]])
     for matrix in ([[90, 110, 100], [100, 105, 95], [110, 98, 104]], [[99, 105, 110], [90, 110, 100], [115, 93, 104]]):
         taken = snapshot(matrix)
-        found, x, scale = taken.interval("cramers_v"), taken["chi2"], 2 * taken.n
-        low, high = found.low**2 * scale, found.high**2 * scale
-        assert found.low == 0 or stats.ncx2.sf(x, 4, low) < 0.0275
+        actual, x, scale = taken.interval("cramers_v"), taken["chi2"], 2 * taken.n
+        low, high = actual.low**2 * scale, actual.high**2 * scale
+        assert actual.low == 0 or stats.ncx2.sf(x, 4, low) < 0.0275
         assert 1e-5 < stats.ncx2.cdf(x, 4, high) < 0.0275
     assert snapshot([[10, 20], [10, 20]]).interval("cramers_v").low == 0
     assert snapshot([[250, 230], [260, 270]]).interval("cramers_v").low == 0
