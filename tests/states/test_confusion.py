@@ -36,17 +36,6 @@ def test_rows_are_true_and_columns_predicted() -> None:
 
 
 @pytest.mark.quick
-def test_arguments_have_names() -> None:
-    """The arguments are y_true, y_pred and w, by keyword too, and update returns nothing."""
-    state = sm.ConfusionMatrix()
-
-    assert state.update(y_true="a", y_pred="b", w=2) is None
-    assert state.update_many(y_true=["a"], y_pred=["b"], w=[2]) is None
-    assert state.revert(y_true="a", y_pred="b", w=2) is None
-    assert state == counted(("a", "b", 2))
-
-
-@pytest.mark.quick
 def test_an_abstention_is_counted_apart() -> None:
     """No prediction is no sample, no weight and no class, also where the sum of weights is full or the label bad."""
     for nothing in (None, {}, type("Empty", (dict,), {})()):
@@ -101,30 +90,17 @@ def test_a_weight_is_counted_exactly() -> None:
     assert tenths.total == 10 * Fraction(0.1)
 
 
+@pytest.mark.quick
 def test_columns_of_weights() -> None:
-    """Whole weights are counted as they are however they are stored, and numbers of a list one by one."""
-    weights = [3, 0, 2**53 + 1, 7]
-    for column in (
-        list,
-        np.array,
-        lambda w: np.array(w, object),
-        lambda w: np.array(w, ">i8"),
-        lambda w: np.array(w, "u8"),
-        lambda w: np.repeat(np.array(w), 2)[::2],
-        lambda w: pd.Series(w, dtype="Int64"),
-        lambda w: [Fraction(x) for x in w],
-        lambda w: [Decimal(x) for x in w],
-    ):
-        state = sm.ConfusionMatrix()
-        state.update_many(list("abcd"), list("abdd"), column(weights))
-        assert state == counted(*zip("abcd", "abdd", column(weights), strict=True))
-        assert (state.labels, state.n, state.weight) == (("a", "c", "d"), 4, sum(weights))
+    """Numbers of a list are counted one by one, without rounding, and False is a sample without weight."""
     chosen, odd = sm.ConfusionMatrix(), sm.ConfusionMatrix()
-    chosen.update_many(["a", "b"], ["a", "b"], np.array([True, False]))
+    assert chosen.update_many(["a", "b"], ["a", "b"], np.array([True, False])) is None
     assert (chosen.n, chosen.weight, chosen.labels) == (2, 1, ("a",))
-    for w in ([2**53 + 1, 0.5], np.array([2**53 + 1, 0.5], object)):
-        odd.update_many(["a", "a"], ["a", "a"], w)
-    assert odd.total == 2 * (2**53 + 1) + 1
+    weights = [3, 0, 2**53 + 1, 0.5]
+    for w in (weights, np.array(weights, object), [Fraction(x) for x in weights], [Decimal(x) for x in weights]):
+        odd.update_many(list("abcd"), list("abcd"), w)
+    assert odd.total == 4 * sum(map(Fraction, weights))
+    assert (odd.labels, odd.n) == (("a", "c", "d"), 16)
 
 
 BAD_SAMPLES: list[tuple[Any, ...]] = [
@@ -166,65 +142,56 @@ def test_a_bad_sample_changes_nothing() -> None:
             assert state.to_bytes() == before
 
 
+AA = ["a", "a"]
+BAD_LABELS: list[tuple[Any, ...]] = [  # as truth and as prediction: the column, and position and value in the error
+    ([1, [2]], 1),
+    ([1, 0.25], 1, 0.25),
+    (np.array([1, 0.25]), 1, 0.25),
+    (np.array([1.0, INF]), 1, INF),
+    (np.array([1, 1e4000], "g"), 1),
+    (np.array(["2020", "2021"], "M8[ns]"), 0),
+    (np.array([1, 2], "m8[ns]"), 0),
+    (pd.Series(pd.to_datetime(["2020", "2021"])), 0),
+    (np.array([1j, 1]), 0),
+    ([["a"], ["a"]], 0),
+    *((column, None) for column in (np.ones((2, 1)), np.ones((2, 2)), pd.DataFrame({"a": [1, 2]}), np.array(1))),
+    *((column, None, column) for column in ("ab", b"ab", 5)),
+    (sm.Categorical([0, 1], ["a"]), 1, 1),
+    (sm.Categorical([0, -2], ["a"]), 1, -2),
+    (sm.Categorical([0, 10**6], ["a"]), 1, 10**6),
+    (sm.Categorical(np.array([0, 2**32]), ["a"]), 1, 2**32),
+    (sm.Categorical([0.0, 0.0], ["a"]), None),
+    (sm.Categorical([[0], [0]], ["a"]), None),
+]
+MISSING: list[Any] = [
+    [1, None], [1, NAN], [1, {}], np.array([1.0, NAN]), pd.Series([1, None]), pd.Series([1, None], dtype="Int64"),
+    pd.Categorical(["a", None]), np.ma.masked_array([1, 2], [0, 1]),
+]  # fmt: skip
+BAD_WEIGHTS: list[tuple[Any, ...]] = [
+    *((w, 1, w[1]) for w in ([1, -1], [1, None], [1, "1"], [1, 2**63])),
+    *((np.array(w), 1, w[1]) for w in ([1, -1], [1, NAN], [1, INF], [1, -1.0])),
+    (np.array([1, 2**63], "u8"), 1, 2**63),
+    *((w, None) for w in (np.array(["1", "1"]), np.array([1, 1], "M8[ns]"), np.array([1, 1j]), [1], np.ones((2, 1)))),
+    (2, None, 2),
+]
 BAD_BATCHES: list[tuple[Any, ...]] = [
-    ((["a", NAN], ["a", "a"]), sm.LabelError, "y_true", 1, NAN),
-    ((["a", None], ["a", "a"]), sm.LabelError, "y_true", 1, None),
-    ((["a", {}], ["a", "a"]), sm.LabelError, "y_true", 1, "{}"),
+    *(((column, AA), sm.LabelError, "y_true", *at) for column, *at in BAD_LABELS),
+    *(((AA, column), sm.LabelError, "y_pred", *at) for column, *at in BAD_LABELS if at[1:] or at != [1]),
+    *(((column, AA), sm.LabelError, "y_true", 1) for column in MISSING),
+    *(((AA, AA, w), sm.WeightError, "w", *at) for w, *at in BAD_WEIGHTS),
+    ((AA, ["a", None], np.array([1, -1.0])), sm.WeightError, "w", 1, -1.0),
     (([1, 2], [1, [2]]), sm.LabelError, "y_pred", 1, "[2]"),
     (([1, 2], [{1: 1}, {1: NAN}]), sm.ScoreError, "y_pred", 1, NAN),
     (([1, 2], [{1: 1}, {None: 1}]), sm.LabelError, "y_pred", 1, None),
-    ((np.array([1.0, NAN]), ["a", "a"]), sm.LabelError, "y_true", 1, NAN),
-    ((["a", "a"], np.array([1.0, INF])), sm.LabelError, "y_pred", 1, INF),
-    ((["a", "a"], np.array([1, 1e4000], "g")), sm.LabelError, "y_pred", 1),
-    ((["a", "a"], np.array(["2020", "2021"], "M8[ns]")), sm.LabelError, "y_pred", 0),
-    ((["a", "a"], np.array([1, 2], "m8[ns]")), sm.LabelError, "y_pred", 0),
-    ((pd.Series(pd.to_datetime(["2020", "2021"])), [1, 1]), sm.LabelError, "y_true", 0),
-    ((["a", "a"], np.array([1j, 1])), sm.LabelError, "y_pred", 0),
-    ((pd.Series([1, None]), ["a", "a"]), sm.LabelError, "y_true", 1, NAN),
-    ((["a", "a"], [1, 0.25]), sm.LabelError, "y_pred", 1, 0.25),
-    ((["a", "a"], np.array([1, 0.25])), sm.LabelError, "y_pred", 1, 0.25),
-    (([1, 0.25], ["a", "a"]), sm.LabelError, "y_true", 1, 0.25),
-    ((["a", "a"], np.array([[0.5, 0.5], [0.5, 0.5]])), sm.LabelError, "y_pred"),
-    ((pd.Series([1, None], dtype="Int64"), ["a", "a"]), sm.LabelError, "y_true", 1),
-    ((pd.Categorical(["a", None]), ["a", "a"]), sm.LabelError, "y_true", 1),
-    ((np.ma.masked_array([1, 2], [0, 1]), [1, 1]), sm.LabelError, "y_true", 1, None),
-    ((["a", "a"], ["a", "a"], [1, -1]), sm.WeightError, "w", 1, -1),
-    ((["a", "a"], ["a", "a"], np.array([1, -1])), sm.WeightError, "w", 1, -1),
-    ((["a", "a"], ["a", "a"], np.array([1, NAN])), sm.WeightError, "w", 1, NAN),
-    ((["a", "a"], ["a", "a"], np.array([1, INF])), sm.WeightError, "w", 1, INF),
-    ((["a", "a"], ["a", None], np.array([1, -1.0])), sm.WeightError, "w", 1, -1.0),
-    ((["a", "a"], ["a", "a"], [1, None]), sm.WeightError, "w", 1, None),
-    ((["a", "a"], ["a", "a"], [1, "1"]), sm.WeightError, "w", 1, "1"),
-    ((["a", "a"], ["a", "a"], np.array(["1", "1"])), sm.WeightError, "w", None),
-    ((["a", "a"], ["a", "a"], np.array([1, 1], "M8[ns]")), sm.WeightError, "w", None),
-    ((["a", "a"], ["a", "a"], np.array([1, 1j])), sm.WeightError, "w", None),
-    ((["a", "a"], ["a", "a"], np.array([1, 2**63], "u8")), sm.WeightError, "w", 1, 2**63),
-    ((["a", "a"], ["a", "a"], [1, 2**63]), sm.WeightError, "w", 1, 2**63),
-    ((["a", "a"], ["a", "a"], [2**62, 2**62]), sm.WeightError),
+    ((AA, np.array([1, 1e4000], "g")), sm.LabelError, "y_pred", 1),
+    ((None, None), sm.LabelError, "y_true", None, None),
+    ((AA, ["a"]), sm.LabelError, "y_pred", None),
+    (([], ["a"]), sm.LabelError, "y_pred", None),
+    ((AA, sm.Categorical([0, 0], [NAN])), sm.LabelError, "categories", 0, NAN),
+    ((AA, AA, [2**62, 2**62]), sm.WeightError),
     ((["a", "c"], ["b", "d"], np.array([2.0**62, 2.0**62])), sm.WeightError),
     ((["a"] * 8, ["a"] * 8, np.full(8, 2**61)), sm.WeightError),
-    ((["a", "a"], ["a", "a"], [1]), sm.WeightError, "w", None),
-    ((["a", "a"], ["a", "a"], np.ones((2, 1))), sm.WeightError, "w", None),
-    ((["a", "a"], ["a", "a"], 2), sm.WeightError, "w", None, 2),
-    ((["a", "a"], ["a"]), sm.LabelError, "y_pred", None),
-    (([], ["a"]), sm.LabelError, "y_pred", None),
-    ((np.ones((2, 1)), ["a", "a"]), sm.LabelError, "y_true", None),
-    ((np.ones((2, 2), int), ["a", "a"]), sm.LabelError, "y_true", None),
-    ((pd.DataFrame({"a": [1, 2]}), ["a", "a"]), sm.LabelError, "y_true", None),
-    ((np.array(1), ["a"]), sm.LabelError, "y_true", None, "array(1)"),
-    (([["a"], ["a"]], ["a", "a"]), sm.LabelError, "y_true", 0),
-    (("ab", "ab"), sm.LabelError, "y_true", None, "ab"),
-    ((["a", "b"], b"ab"), sm.LabelError, "y_pred", None, b"ab"),
-    ((5, [5]), sm.LabelError, "y_true", None, 5),
-    ((None, None), sm.LabelError, "y_true", None, None),
-    ((sm.Categorical([0, 1], ["a"]), ["a", "a"]), sm.LabelError, "y_true", 1, 1),
-    ((["a", "a"], sm.Categorical([0, -2], ["a"])), sm.LabelError, "y_pred", 1, -2),
-    ((["a", "a"], sm.Categorical([0, 10**6], ["a"]), [1, 1]), sm.LabelError, "y_pred", 1, 10**6),
-    ((["a", "a"], sm.Categorical(np.array([0, 2**32]), ["a"])), sm.LabelError, "y_pred", 1, 2**32),
-    ((["a", "a"], sm.Categorical([0.0, 0.0], ["a"])), sm.LabelError, "y_pred", None),
-    ((["a", "a"], sm.Categorical([[0], [0]], ["a"])), sm.LabelError, "y_pred", None),
-    ((["a", "a"], sm.Categorical([0, 0], [NAN])), sm.LabelError, "categories", 0, NAN),
-]  # fmt: skip
+]
 
 
 def test_one_bad_row_rejects_the_batch() -> None:

@@ -15,9 +15,6 @@ from stream_metrics import ByGroup, ConfusionMatrix, MetricSet
 LABELS: list[Any] = ["a", "b", b"a", 0, 1, 2, True, False, 1.0, 2.0, ("a", 1), ("a", 1.0), 2**70]
 weights = st.sampled_from([1, 1, 1, 0, 2, 0.5])
 samples = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from([*LABELS, None]), weights), max_size=5)
-grouped = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from("ab"), st.sampled_from("abc")), max_size=6)
-
-
 def counted(some: list[Any], more: list[Any], how: int) -> Any:
     """Return a state that counts samples: in order, with others taken back, by a merge, or read from its bytes."""
     state, other = ConfusionMatrix(), ConfusionMatrix()
@@ -90,40 +87,26 @@ def test_configurations_and_what_is_no_cell_are_compared() -> None:
     check_distinct([fed(ConfusionMatrix(), some) for some in rows])
     groups = [ByGroup(ConfusionMatrix()), ByGroup(ConfusionMatrix(), 3), ByGroup(ConfusionMatrix(), 3, "rest")]
     check_distinct([*groups, *map(ByGroup, (ConfusionMatrix(["a"]), MetricSet(), MetricSet(["accuracy"])))])
+    keyed = [ByGroup(ConfusionMatrix(), most) for most in (None, 1) for _ in range(3)]
+    for at, state in enumerate(keyed):
+        state.update_many([1, 2], [1, 2], group=["x", "yx"[at % 3 - 1]]) if at % 3 else None
+    check_distinct(keyed)
     assert ConfusionMatrix() != "a state"
     with pytest.raises(TypeError, match="unhashable"):
         hash(ConfusionMatrix())
 
 
-@given(grouped, grouped, st.booleans(), st.sampled_from([None, 1, 2]))
-def test_groups_are_equal_where_their_bytes_are(one: Any, two: Any, same: bool, most: int | None) -> None:
-    """In any order of samples, with and without a limit of groups, and read from bytes."""
-    states = [ByGroup(ConfusionMatrix(), most), ByGroup(ConfusionMatrix(), most)]
-    for state, rows in zip(states, (one, sorted(one, key=repr) if same else two), strict=True):
-        for group, truth, predicted in rows:
-            state.update(truth, predicted, group=group)
-    check(*states)
-    check(states[0], sm.from_bytes(states[0].to_bytes()))
-
-
 def test_metrics_and_sets_are_equal_where_their_bytes_are() -> None:
     """Options, units and samples are compared."""
-    every: list[Any] = [
-        make() for make in (
-            sm.MacroF1, sm.Accuracy, MetricSet, lambda: sm.MacroF1(labels=[0, 1]), sm.ROCAUC,
-            lambda: sm.MacroF1(zero_division=1.0), lambda: MetricSet(["accuracy"]), lambda: MetricSet(scores=True),
-            lambda: MetricSet(scores="any"),
-        )
-    ]  # fmt: skip
-    for metric in list(every):
-        some = metric.copy()
-        if metric.reads == "labels":
-            some.update(1, 0)
-            every.append(metric.copy())
-            every[-1].update(1, 0, unit="u")
-        else:
-            some.update(1, {1: 0.6, 0: 0.4})
-        every += [some, some.copy()]
+    make = (
+        sm.MacroF1, sm.Accuracy, MetricSet, lambda: sm.MacroF1(labels=[0, 1]), lambda: sm.MacroF1(zero_division=1.0),
+        lambda: MetricSet(["accuracy"]), lambda: MetricSet(scores=True), lambda: MetricSet(scores="any"), sm.ROCAUC,
+    )  # fmt: skip
+    some = [fed(new(), [(1, {1: 0.6, 0: 0.4} if at > 5 else 0)]) for at, new in enumerate(make)]
+    every = [new() for new in make] + some + [state.copy() for state in some]
+    for unit in ("u", 1):
+        every.append(sm.Accuracy())
+        every[-1].update(1, 0, unit=unit)
     for a in every:
         for b in every:
             check(a, b)

@@ -21,7 +21,6 @@ import stream_metrics as sm
 
 PRECISION = (1, 0, 0, 0), (0, 0, 1, 0)
 F1 = (2, 0, 0, 0), (0, 1, 1, 0)
-either = pytest.mark.parametrize("fractions", [False, True], ids=["whole", "fractions"])
 
 
 def stream(seed: int, classes: int, n: int, fractions: bool) -> Iterator[tuple[Any, Any, Any]]:
@@ -72,29 +71,11 @@ def assert_same_readings(state: sm.ConfusionMatrix, oracle: Oracle) -> None:
         assert np.array_equal(state.ratios(*form), oracle.ratios(*form), equal_nan=True)
 
 
-@either
-def test_many_classes_are_read_as_in_plain_python(fractions: bool) -> None:
-    """More than 1100 classes with weights, reverted, through bytes and merged: every reading is the oracle's."""
-    samples = list(stream(0, 1300, 4000, fractions))
-    state = fed(sm.ConfusionMatrix(), samples)
-    assert state.k > 1100
-    assert_same_readings(state, in_plain_python(samples))
-    oracle = in_plain_python(samples[2500:])
-    for other in (reverted(state, samples[:2500]), sm.from_bytes(state.to_bytes()), state.copy()):
-        assert_same_readings(other, oracle)
-    for mine, theirs in ((12, 1300), (1300, 12)):
-        streams = [list(stream(seed, classes, 3000, fractions)) for seed, classes in enumerate((mine, theirs))]
-        first, second = (fed(sm.ConfusionMatrix(), rows) for rows in streams)
-        before = first.to_bytes()
-        assert_same_readings(first.merge(second), in_plain_python(streams[0] + streams[1]))
-        assert first.subtract(second).to_bytes() == before
-
-
-@either
-@pytest.mark.parametrize("classes", [31, 34, 60, 150, 400])
+@pytest.mark.parametrize("fractions", [False, True], ids=["whole", "fractions"])
+@pytest.mark.parametrize("classes", [31, 34, 60, 150, 400, 1300])
 def test_tables_that_change_their_form(classes: int, fractions: bool) -> None:
     """Few cells, then many, then few again, in one state and in shards: all bytes are equal, and readings exact."""
-    samples = [*stream(classes, 20, 60, fractions), *stream(classes + 1, classes, 30_000, fractions)]
+    samples = [*stream(classes, 20, 60, fractions), *stream(classes + 1, classes, 15_000, fractions)]
     whole, shards = sm.ConfusionMatrix(), [sm.ConfusionMatrix() for _ in range(5)]
     for at, sample in enumerate(samples):
         whole.update(*sample)
@@ -105,27 +86,15 @@ def test_tables_that_change_their_form(classes: int, fractions: bool) -> None:
             assert sm.from_bytes(whole.to_bytes()) == whole
             assert np.array_equal(whole.matrix, merged.matrix)
     assert_same_readings(whole, in_plain_python(samples))
-    rest = sm.merge(shards)
-    reverted(whole, samples[100:])
+    rest, first = sm.merge(shards), fed(sm.ConfusionMatrix(), samples[:100])
+    assert_same_readings(reverted(whole, samples[100:]), in_plain_python(samples[:100]))
     for at in range(5):
         later = fed(sm.ConfusionMatrix(), samples[100:][at::5])
         rest.subtract(sm.from_bytes(later.to_bytes()) if at % 2 else later)
-
-    assert_same_readings(whole, in_plain_python(samples[:100]))
-    assert rest.to_bytes() == whole.to_bytes()
+    assert rest.to_bytes() == whole.to_bytes() == first.to_bytes()
+    assert whole.snapshot().to_json() == first.snapshot().to_json()
+    assert first.copy().merge(batch_of(samples[100:])) == batch_of(samples[100:]).merge(first) == batch_of(samples)
     assert rest.merge(rest).total == 2 * whole.total
-
-
-@either
-def test_a_table_that_was_sparse_is_the_same_state(fractions: bool) -> None:
-    """A state that had many classes once, and one that never had, are equal in bytes and readings."""
-    few, many = list(stream(3, 40, 500, fractions)), list(stream(4, 2000, 5000, fractions))
-    state = reverted(fed(sm.ConfusionMatrix(), many + few), many)
-    never = fed(sm.ConfusionMatrix(), few)
-
-    assert state.to_bytes() == never.to_bytes()
-    assert np.array_equal(state.matrix, never.matrix)
-    assert state.snapshot().to_json() == never.snapshot().to_json()
 
 
 def test_classes_and_cells_that_left_cost_nothing() -> None:

@@ -30,48 +30,26 @@ def table(rng: np.random.Generator, classes: int, fractions: bool) -> Table:
     return rng.integers(0, classes, n), scores, weights
 
 
-def feed(state: Any, rows: Table, how: int) -> None:
-    """Count rows as a table, as a list of mappings, or one by one."""
-    truth, scores, weights = rows
-    named = [dict(enumerate(row)) for row in scores.tolist()]
-    if how == 0:
-        state.update_many(truth, scores, weights, classes=range(scores.shape[1]))
-    elif how == 1:
-        state.update_many(truth, named, weights)
-    else:
-        fed(state, zip(truth.tolist(), named, weights.tolist(), strict=True))
-
-
-def counted_in_parts(make: Callable[[], Any], rows: Table, rng: np.random.Generator) -> Any:
-    """Split a stream in any order over states, some of them through bytes, and merge them in any tree."""
-    parts = []
-    for chosen in np.split(rng.permutation(len(rows[0])), np.sort(rng.integers(0, len(rows[0]), rng.integers(0, 6)))):
-        part = make()
-        for some in np.array_split(chosen, rng.integers(1, 4)):
-            feed(part, tuple(column[some] for column in rows), int(rng.integers(3)))  # type: ignore[arg-type]
-        parts.append(sm.from_bytes(part.to_bytes()) if rng.random() < 0.5 else part)
-    while len(parts) > 1:
-        at = int(rng.integers(len(parts) - 1))
-        parts[at].merge(parts.pop(at + 1))
-    return parts[0]
-
-
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_any_split_gives_the_bytes_of_one_against_the_rest(size: dict[str, int]) -> None:
     """Beyond 64 classes a sketch has the content of one without pairs; up to 64 it has its pairs."""
     for classes, fractions in ((62, True), (64, False), (65, True), (70, False), (70, True)):
         rng = np.random.default_rng([classes, size["buckets"], fractions])
-        for _ in range(2):
-            rows = table(rng, classes, fractions)
-            rest = RankSketch(**size, pairs=False)
-            feed(rest, rows, 0)
-            results = {counted_in_parts(lambda: RankSketch(**size), rows, rng).to_bytes() for _ in range(4)}
-            assert len(results) == 1
-            state = sm.from_bytes(results.pop())
-            assert (state.pairs, state.paired) == (True, len(rest.labels) <= 64)
-            if not state.paired:
-                assert content_of(state)[1:] == content_of(rest)[1:]
-                assert all(repr(state.column(label)) == repr(rest.column(label)) for label in rest.labels)
+        truth, scores, weights = table(rng, classes, fractions)
+        named, order = [dict(enumerate(row)) for row in scores.tolist()], rng.permutation(len(truth))
+        rest, whole, mappings, *shards = (RankSketch(**size, pairs=i > 0) for i in range(7))
+        for state in (rest, whole):
+            state.update_many(truth, scores, weights, classes=range(classes))
+        mappings.update_many(truth, named, weights)
+        for at, row in enumerate(order.tolist()):
+            shards[at * 4 // len(order)].update(int(truth[row]), named[row], weights[row].item())
+        halves = sm.from_bytes(shards[0].to_bytes()).merge(shards[1]), shards[3].merge(shards[2])
+        merged = sm.merge(halves), sm.merge(halves[::-1])
+        assert {state.to_bytes() for state in (mappings, *merged)} == {whole.to_bytes()}
+        assert (whole.pairs, whole.paired) == (True, len(rest.labels) <= 64)
+        if not whole.paired:
+            assert content_of(whole)[1:] == content_of(rest)[1:]
+            assert all(repr(whole.column(label)) == repr(rest.column(label)) for label in rest.labels)
 
 
 def one_each(labels: Any) -> Any:
