@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
+from support.monitor_runs import Alerts, config, feed, pair, started
 
-from stream_metrics.monitor.alerts.alerting import Alerts
-from stream_metrics.monitor.alerts.rule_reading import parse
-from stream_metrics.monitor.config import Alerts as AlertsConfig
-from stream_metrics.monitor.config import Config, Counting
 from stream_metrics.monitor.events.recent import RecentRejects
-from stream_metrics.monitor.events.records import Record
-from stream_metrics.monitor.monitor import Monitor
+
+REASONS = ("decode", "weight", "label", "other")
+GOOD = [pair(at, at % 2, at % 2) for at in range(400)]
+BAD: list[Any] = [b"no JSON", pair(1, 1, 1, weight=-1)]
+WRONG = [pair(at, 1, "1") for at in range(5)]
+DEFAULTS = ("rejected_share > 0.01", "mismatched_labels > 0")
 
 
+@pytest.mark.quick
 def test_a_share_of_what_is_recent() -> None:
     """The last five minutes count, the last thousand records if these took longer, and never less than a hundred."""
     recent = RecentRejects()
@@ -29,70 +30,37 @@ def test_a_share_of_what_is_recent() -> None:
     recent.note(600.0, 1000, 0)
     assert recent.share(700.0) == pytest.approx(500 / 1500)
     assert recent.share(900.0) == 0.0
-
-
-def test_marks_are_bounded() -> None:
-    """For any records, there are no more marks than seconds, or than records if these are rare."""
-    recent = RecentRejects()
-    for second in range(3000):
+    for second in range(900, 3900):
         recent.note(second, 10_000, 5)
         recent.note(second + 0.5, 1, 0)
-        recent.share(second + 0.9)
-    assert len(recent._marks) < 310
-    assert recent.share(3000) == pytest.approx(5 / 10_001, rel=1e-3)
+    assert recent.share(3900) == pytest.approx(5 / 10_001, rel=1e-3)
 
 
-def monitored(lines: list[bytes], **alerts: Any) -> tuple[Monitor, Alerts]:
-    """Return a monitor that has read records, with its alerts."""
-    config = Config(counting=Counting(windows=("1h",)), alerts=AlertsConfig(log=False, **alerts))
-    monitor = Monitor(config, clock=lambda: 2e9)
-    told = Alerts(config, monitor, sinks={})
-    monitor.assign([0])
-    monitor.step([Record("t", 0, at, at + 1, None, None, line) for at, line in enumerate(lines)])
-    return monitor, told
-
-
-GOOD = [json.dumps({"id": at, "time": 1.7e9, "truth": at % 2, "prediction": at % 2}).encode() for at in range(400)]
-BAD = [b"no JSON", json.dumps({"id": 1, "time": 1.7e9, "truth": 1, "weight": -1, "prediction": 1}).encode()]
-
-
-def test_rejecting_records_fires_without_a_rule() -> None:
-    """More than one record of a hundred is an alert; a few are not, and nothing is shown of rules that are well."""
-    monitor, told = monitored(GOOD + BAD)
-    view = monitor.view()
-    assert told.see(view) == [] == view.alerts
-
-    monitor, told = monitored(GOOD + 10 * BAD)
-    view = monitor.view()
-    (change,) = told.see(view)
-    assert (change.rule, change.state) == ("rejected_share > 0.01", "firing")
-    assert change.value == view.records.rejected_share == 20 / 420
-    assert [alert.rule for alert in view.alerts] == ["rejected_share > 0.01"]
-    assert view.records.rejected == {"decode": 10, "weight": 10}
-
-    monitor, told = monitored(GOOD + 10 * BAD, defaults=False)
-    assert told.see(monitor.view()) == []
-    monitor, told = monitored(GOOD, rules=("rejected_share > 0.01",))
-    view = monitor.view()
-    told.see(view)
-    assert [(alert.rule, alert.state) for alert in view.alerts] == [("rejected_share > 0.01", "ok")]
+def test_defaults_fire_without_a_rule() -> None:
+    """Over one rejected record of a hundred, or labels of two types, are alerts; what is well is shown if asked for."""
+    for events, settings, fired, shown in (
+        (GOOD + BAD, {}, [], []),
+        (GOOD + 10 * BAD, {}, [(DEFAULTS[0], "firing", 20 / 420)], [DEFAULTS[0]]),
+        (GOOD + 10 * BAD, {"defaults": False}, [], []),
+        (GOOD, {"rules": [DEFAULTS[0]]}, [], [DEFAULTS[0]]),
+        (WRONG, {}, [(DEFAULTS[1], "firing", 1)], [DEFAULTS[1]]),
+        (GOOD, {}, [], []),
+    ):
+        how = config(counting={"windows": ["1h"]}, alerts={"log": False, **settings})
+        monitor = started(how)
+        alerts = Alerts(how, monitor, {})
+        view = feed(monitor, events).view()
+        assert [(each.rule, each.state, each.value) for each in alerts.see(view)] == fired
+        assert [alert.rule for alert in view.alerts] == shown
+        assert ("'1'" in view.by_window["1h"].mismatch) == (events is WRONG)
 
 
 def test_reasons_are_values_of_rules() -> None:
     """Each reason can have a rule of its own."""
-    view = monitored(GOOD + 10 * BAD)[0].view()
-    values = {reason: parse(f"rejected_{reason} > 5").read(view) for reason in ("decode", "weight", "label", "other")}
-    assert values == {"decode": 10, "weight": 10, "label": 0, "other": 0}
+    how = config(alerts={"rules": [f"rejected_{reason} > 5" for reason in REASONS], "log": False})
+    monitor = started(how)
+    alerts = Alerts(how, monitor, {})
+    alerts.see(feed(monitor, GOOD + 10 * BAD).view())
 
-
-def test_labels_of_two_types_fire_without_a_rule() -> None:
-    """Predictions that are texts of the numbers of the labels are an alert, while the window has them."""
-    wrong = [json.dumps({"id": at, "time": 1.7e9, "truth": 1, "prediction": "1"}).encode() for at in range(5)]
-    monitor, told = monitored(wrong)
-    view = monitor.view()
-    (change,) = told.see(view)
-    assert (change.rule, parse("mismatched_labels > 0").read(view)) == ("mismatched_labels > 0", 1)
-    assert "'1'" in view.by_window["1h"].mismatch
-
-    monitor, told = monitored(GOOD)
-    assert told.see(monitor.view()) == []
+    assert [alert.value for alert in monitor.view().alerts[:4]] == [10, 10, 0, 0]
+    assert monitor.view().records.rejected == {"decode": 10, "weight": 10}
