@@ -60,8 +60,7 @@ def change_words(data: bytes, chance: Random, words: Sequence[bytes]) -> bytes:
 
 def unpack(data: bytes) -> Any:
     """Return the value of msgpack with lists that can be changed; ValueError and others for what is none."""
-    value = wire.decoded(data)
-    return _with_lists(value)
+    return _with_lists(wire.decoded(data))
 
 
 def pack(value: Any) -> bytes:

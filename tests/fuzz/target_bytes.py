@@ -5,6 +5,7 @@ An input is the msgpack body of a state, [kind, content]; header and checksum ar
 
 from __future__ import annotations
 
+import functools
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -16,8 +17,6 @@ from fuzz import mutation
 
 import stream_metrics as sm
 from stream_metrics import wire
-from stream_metrics.catalog import table as catalog
-from stream_metrics.states.detector import ChangeDetector
 
 __all__ = ["COVERED", "check", "mutate", "seeds"]
 
@@ -32,12 +31,26 @@ SAMPLES: tuple[tuple[Any, ...], ...] = (
     ("b", {"a": 0.5, "b": 0.25}),
     (1, None),
 )
-TEXTS = [*catalog.CATALOG, *wire._kinds, "a", "b", "worse", "up", "down", "both", "beta", "weights", "same", "stop"]
-TEXTS += ["learn"]
+TEXTS = [str(line).split()[0] for line in str(sm.metrics()).splitlines() if line.strip()]
+TEXTS += [
+    "confusion",
+    "metric",
+    "ranks",
+    "losses",
+    "set",
+    "rolling",
+    "timed",
+    "fading",
+    "groups",
+    "comparison",
+    "detector",
+]
+TEXTS += ["aggregate", "a", "b", "worse", "up", "down", "both", "beta", "weights", "same", "stop", "learn"]
 DIGITS = re.compile(r"\d+|'[^']*'|\"[^\"]*\"|\(.*\)|\[.*\]", re.DOTALL)
 REFUSED = (sm.StreamMetricsError, ValueError)
 
 
+@functools.cache
 def seeds() -> list[bytes]:
     """Return the bodies of all golden files and of some states in states."""
     golden = [path.read_bytes()[wire.HEADER :] for path in sorted(GOLDEN.glob("*.bin"))]
@@ -66,16 +79,7 @@ def mutate(data: bytes, chance: Random, raw: mutation.Raw) -> bytes:
     """Return another body: mostly with values changed, sometimes bytes."""
     if chance.random() < 0.1:
         return raw(data, chance)
-    return mutation.change_tree(data, chance, _seeds(), TEXTS, raw)
-
-
-_memo: list[bytes] = []
-
-
-def _seeds() -> list[bytes]:
-    if not _memo:
-        _memo.extend(seeds())
-    return _memo
+    return mutation.change_tree(data, chance, seeds(), TEXTS, raw)
 
 
 def check(data: bytes) -> str:
@@ -126,7 +130,7 @@ def _shown(state: Any) -> Any:
 
 def _samples(state: Any) -> Sequence[tuple[Any, ...]]:
     """Return arguments of an update."""
-    if isinstance(state, ChangeDetector):
+    if isinstance(state, sm.ChangeDetector):
         return (0.5,), (1,), ("a", "b")
     if isinstance(state, sm.Comparison):
         return [(truth, prediction, *more[:1], *more) for truth, prediction, *more in SAMPLES if more] + [

@@ -16,28 +16,25 @@ from typing import Any
 import msgspec
 import numpy as np
 from fuzz import mutation
-from support.monitor_events import NOW, START, events, lines
+from support.monitor_events import NOW, START, counted, events, lines
 
+from stream_metrics.monitor import Config, Monitor, Record, config, open_store
 from stream_metrics.monitor._core.kernels import cut
-from stream_metrics.monitor.config import Config, Counting, Fields, Join
-from stream_metrics.monitor.counts.counting import Counts
 from stream_metrics.monitor.events.decoding import Decoder
-from stream_metrics.monitor.events.records import REASONS, Checked, Events, Record
-from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.store import Store
+from stream_metrics.monitor.events.records import REASONS, Checked, Events
 
 __all__ = ["COVERED", "check", "mutate", "seeds"]
 
 COVERED = ("stream_metrics.monitor", "stream_metrics.labels", "stream_metrics.inputs.times")
-JOIN = Join(ttl="5m", keep_joined="2m", max_pending=20, max_joined=20)
-DOTTED = Fields(id="meta.id", time="meta.time", scores="model.scores", group="meta.group")
+JOIN = config.Join(ttl="5m", keep_joined="2m", max_pending=20, max_joined=20)
+DOTTED = config.Fields(id="meta.id", time="meta.time", scores="model.scores", group="meta.group")
 CONFIGURATIONS = [
-    Config(counting=Counting(**counting), join=JOIN, fields=fields)
+    Config(counting=config.Counting(**counting), join=JOIN, fields=fields)
     for counting, fields in (
-        ({"scores": True, "windows": ("1h",)}, Fields()),
-        ({"windows": ("5m",), "panes": 5, "clock": "prediction", "max_groups": 2}, Fields()),
-        ({"scores": True, "labels": ("cat", "dog"), "pos_label": "cat", "windows": ("1h",)}, Fields()),
-        ({"scores": True, "labels": (0, 1, 2.5), "pos_label": 1, "windows": ()}, Fields()),
+        ({"scores": True, "windows": ("1h",)}, config.Fields()),
+        ({"windows": ("5m",), "panes": 5, "clock": "prediction", "max_groups": 2}, config.Fields()),
+        ({"scores": True, "labels": ("cat", "dog"), "pos_label": "cat", "windows": ("1h",)}, config.Fields()),
+        ({"scores": True, "labels": (0, 1, 2.5), "pos_label": 1, "windows": ()}, config.Fields()),
         ({"scores": "any", "windows": ("10m", "1h")}, DOTTED),
     )
 ]
@@ -62,8 +59,8 @@ KEYS = [
     "meta",
     "meta.id",
     "model",
-    "other",
 ]
+KEYS += ["other"]
 VALUES: list[Any] = [NOW, START, NOW + 3599, "2023-11-14T22:13:20Z", "soon", -1e9, 4e9, 0, 1, 2.5, -1, 2**63, 2**70]
 VALUES += [1e300, 2**63 - 2**12 - 1]
 VALUES += [True, False, None, "cat", "dog", "owl", "", "1", "true", "\ud800", "NaN", 0.5, 1.0, 0.1, [], {}, [0.5, 0.5]]
@@ -117,21 +114,24 @@ def check(data: bytes) -> str:
     """Decode, join and count records in every way; return how many are counted, and why others are not."""
     if len(data) < 2:
         return "too short"
-    config = CONFIGURATIONS[data[0] % len(CONFIGURATIONS)]
+    settings = CONFIGURATIONS[data[0] % len(CONFIGURATIONS)]
     records = _records(data[2:])
     if not records:
         return "no lines"
-    outcome = _decoded(config, records)
-    at_once = _monitor(config, records, len(records))
-    state = _state(at_once)
-    assert _state(_monitor(config, records, 1 + data[1] % 7)) == state, "the size of a step makes a difference"
-    written = at_once._partitions[0].counts.to_bytes()
-    assert Counts.from_bytes(config.counting, written).to_bytes() == written, "other counts than were written"
+    outcome = _decoded(settings, records)
+    at_once = _monitor(settings, records, len(records))
+    in_steps = _monitor(settings, records, 1 + data[1] % 7)
+    counts, written = at_once.counts(), at_once.counts().to_bytes()
+    assert (in_steps.counts().to_bytes(), in_steps.stats()) == (written, at_once.stats()), "a step makes a difference"
+    again = type(counts).from_bytes(settings.counting, written)
+    assert again.to_bytes() == written, "other counts than were written"
     if zlib.crc32(data) % 32 == 0:
-        json.dumps(msgspec.to_builtins(at_once.view()), allow_nan=False).encode()
-        if at_once._partitions[0].good:  # nothing is written before the first event
-            assert _state(_restarted(config, records)) == state, "a restart makes a difference"
-    _go_on(at_once, config)
+        view = at_once.view()
+        json.dumps(msgspec.to_builtins(view), allow_nan=False).encode()
+        if view.event_time is not None:  # nothing is written before the first event
+            assert counted(in_steps) == counted(at_once), "the size of a step makes a difference"
+            assert counted(_restarted(settings, records)) == counted(at_once), "a restart makes a difference"
+    _go_on(at_once, settings, records[-1].next)
     return outcome
 
 
@@ -156,68 +156,59 @@ def _in_order(rows: Iterable[tuple[Any, ...]]) -> list[str]:
     return written
 
 
-def _decoded(config: Config, records: Sequence[Record]) -> str:
+def _decoded(settings: Config, records: Sequence[Record]) -> str:
     """Decode records together, alone, and without the compiled reader; return what they are."""
-    decoders = [Decoder(config.fields, config.counting, config.join.ahead) for _ in range(3)]
-    found, rejected = decoders[0].read(records, NOW)
-    assert len(found.ids) + len(rejected) == len(records), "a record is neither counted nor rejected"
+    together, alone, slow = (Decoder(settings.fields, settings.counting, settings.join.ahead) for _ in range(3))
+    events, rejected = together.read(records, NOW)
+    assert len(events.ids) + len(rejected) == len(records), "a record is neither counted nor rejected"
     for letter in rejected:
         assert letter.reason in REASONS, letter
         assert len(letter.detail.encode()) <= 800, letter
     rows, letters = [], []
     for record in records:
-        alone, bad = decoders[1].read([record], NOW)
-        rows += zip(*alone, strict=True)
+        one, bad = alone.read([record], NOW)
+        rows += zip(*one, strict=True)
         letters += bad
-        decoders[2]._rejected = []
-        row = decoders[2]._unusual(record, NOW, NOW + decoders[2]._ahead)
-        slow = [] if row is None else zip(*Events.of([Checked._make(row)], [record[:3]]), strict=True)
-        assert _in_order(slow) == _in_order(zip(*alone, strict=True)), "the compiled reader makes a difference"
-        assert decoders[2]._rejected == bad, "the compiled reader makes a difference"
-    assert repr(rows) == repr([*zip(*found, strict=True)]), "records read together differ"
+        _, refused = slow.read([], NOW)
+        row = slow._unusual(record, NOW, NOW + 600)
+        again = [] if row is None else zip(*Events.of([Checked(*row)], [record[:3]]), strict=True)
+        assert _in_order(again) == _in_order(zip(*one, strict=True)), "the compiled reader makes a difference"
+        assert refused == bad, "the compiled reader makes a difference"
+    assert repr(rows) == repr([*zip(*events, strict=True)]), "records read together differ"
     assert letters == rejected, "records read together differ"
     kinds = sorted({letter.reason for letter in rejected} | {type(row[4]).__name__ for row in rows})
-    return f"{'taken' if rows else 'refused'}: {config.counting.scores} {' '.join(kinds)}"
+    return f"{'taken' if rows else 'refused'}: {settings.counting.scores} {' '.join(kinds)}"
 
 
-def _monitor(config: Config, records: Sequence[Record], at_once: int, store: Store | None = None) -> Monitor:
-    monitor = Monitor(config, store, clock=lambda: NOW)
+def _monitor(settings: Config, records: Sequence[Record], at_once: int, store: Any = None) -> Monitor:
+    monitor = Monitor(settings, store, clock=lambda: NOW)
     monitor.assign([0])
     for start in range(0, len(records), at_once):
         monitor.step(records[start : start + at_once])
     return monitor
 
 
-def _state(monitor: Monitor) -> tuple[Any, ...]:
-    """Return all that must not depend on the size of steps, nor on restarts."""
-    partition = monitor._partitions[0]
-    stats = partition.joiner.stats()
-    return partition.counts.to_bytes(), repr(stats), partition.rejected, partition.event_time, partition.next
-
-
-def _restarted(config: Config, records: Sequence[Record]) -> Monitor:
+def _restarted(settings: Config, records: Sequence[Record]) -> Monitor:
     """Return a monitor that was stopped in the middle, and went on from its state file."""
     with tempfile.TemporaryDirectory() as place:
         path = str(Path(place) / "state")
-        _monitor(config, records[: len(records) // 2], 3, Store(path)).close()
-        again = _monitor(config, records, 3, Store(path))
-        state = _state(again)
+        _monitor(settings, records[: len(records) // 2], 3, open_store(path)).close()
+        again = _monitor(settings, records, 3, open_store(path))
+        state = counted(again)
         again.close()
-        last = Monitor(config, Store(path), clock=lambda: NOW)
-        last.assign([0])
-        assert _state(last) == state, "a state file holds something else than was written"
-        last.store.close()
+        last = _monitor(settings, [], 1, open_store(path))
+        assert counted(last) == state, "a state file has something else than was written"
+        last.close()
     return last
 
 
-def _go_on(monitor: Monitor, config: Config) -> None:
+def _go_on(monitor: Monitor, settings: Config, start: int) -> None:
     """Count good events after all others, each of which must count."""
-    total = monitor._partitions[0].counts.total
+    total = monitor.counts().total
     before = total.n + total.abstained
-    good = GOOD_NUMBERS if 0 in config.counting.labels else GOOD
-    if config.fields is DOTTED:
+    good = GOOD_NUMBERS if 0 in settings.counting.labels else GOOD
+    if settings.fields is DOTTED:
         good = [{**event, "meta": {"id": event["id"], "time": event["time"]}} for event in good]
-    start = monitor._partitions[0].next["t"]
     monitor.step([Record("t", 0, start + at, start + at + 1, None, None, line) for at, line in enumerate(lines(good))])
-    total = monitor._partitions[0].counts.total
+    total = monitor.counts().total
     assert total.n + total.abstained == before + len(good), "good events are not counted"
