@@ -63,20 +63,16 @@ def test_the_bytes_are_those_of_the_samples(samples: list[Any], configuration: A
 
 
 FORMS: dict[str, Any] = {
-    "tuple": tuple,
     "generator": iter,
     "int64": np.array,
-    "uint8": lambda n: np.array(n, np.uint8),
     "uint64": lambda n: np.array(n, np.uint64),
     "big endian": lambda n: np.array(n, ">i4"),
     "float64": lambda n: np.array(n, float),
     "objects": lambda n: np.array(n, object),
     "floats": lambda n: [float(x) for x in n],
-    "decimals": lambda n: [Decimal(x) for x in n],
-    "decimals with places": lambda n: [Decimal(f"{x}.00") for x in n],
+    "decimals": lambda n: [Decimal(f"{x}.00") for x in n],
     "fractions": lambda n: [Fraction(x) for x in n],
     "numpy scalars": lambda n: [np.int32(x) for x in n],
-    "pandas": pd.Series,
     "pandas with an index": lambda n: pd.Series(n, index=[5, 1, 3, 2]),
     "pandas nullable": lambda n: pd.Series(n, dtype="Int64"),
     "pandas floats": lambda n: pd.Series(n, dtype="Float64"),
@@ -101,7 +97,7 @@ def check_forms(forms: dict[str, Any], exact: list[str]) -> None:
 @pytest.mark.quick
 def test_forms_of_numbers() -> None:
     """Numbers of samples, and sums of weights, come as lists and libraries have them, exact beyond 2^53."""
-    check_forms(FORMS, ["tuple", "int64", "decimals", "pandas nullable"])
+    check_forms(FORMS, ["generator", "int64", "decimals", "pandas nullable"])
 
 
 def test_forms_of_numbers_in_arrow() -> None:
@@ -255,16 +251,13 @@ TEXT = ["cat", "dog", "", "ü", "a\ud800", "x" * 300]
 NUMBERS = [0, 1, 2, True, False, 1.0, 0.0, -3, 2**40, 2**70]
 PROTOTYPES: list[tuple[Any, list[Any]]] = [
     (sm.ConfusionMatrix(), [*TEXT, *NUMBERS, b"cat", ("a", 1), (), "1"]),
-    (sm.MetricSet(), TEXT),
     (sm.MetricSet(["accuracy", "macro_f1"], zero_division=1.0), NUMBERS),
-    (sm.MacroF1(), [*TEXT, *NUMBERS]),
     (sm.F1(), [0, 1, True, False]),
     (sm.ConfusionMatrix(["dog", 1, "cat", 0.5]), ["cat", "dog", 1, True, 1.0, 0.5]),
-    (sm.MetricSet(labels=["dog", "cat"], other="rest"), [*TEXT, *NUMBERS]),
     (sm.MetricSet(labels=["dog", 2], other=True), [*TEXT, *NUMBERS]),
     (sm.ConfusionMatrix(["dog", 1], 1), [*TEXT, *NUMBERS]),
     (sm.ConfusionMatrix([], "rest"), TEXT),
-    (sm.MetricSet(), [f"{number:03}" for number in range(300)]),
+    (sm.MacroF1(), [f"{number:03}" for number in range(300)]),
     (sm.ConfusionMatrix(range(1_000)), [0, 7, 300, 999]),
 ]
 
@@ -296,14 +289,12 @@ def test_states_of_runs_have_the_bytes_of_states_that_count_their_rows(prototype
 
 def test_runs_of_any_length() -> None:
     """Lengths of every size are written as a state writes them, and samples of the prototype are not."""
+    state = fed(sm.ConfusionMatrix(), [("a", "b", 0.5)])
     for size in (1, 15, 16, 17, 128, 129, 4_000):
         table = [(f"label {number}", f"label {number // 3}", 1 + number) for number in range(size)]
         numbers = [(number, number // 2, 2**62 // 8 // size) for number in range(6 * size)]
         for some in (table, table + numbers):
-            assert written(sm.ConfusionMatrix(), some, [0, len(some)]) == [state_bytes(sm.ConfusionMatrix(), some)]
-    state = sm.MetricSet()
-    state.update_many(["a", "b"], ["a", "c"], unit=[1, 2])
-    assert written(state, [("z", "a", 2)], [0, 1]) == [state_bytes(sm.MetricSet(), [("z", "a", 2)])]
+            assert written(state, some, [0, len(some)]) == [state_bytes(state, some)]
     scores = sm.MetricSet(scores=True), sm.ROCAUC(), sm.LogLoss()
     assert not any(map(run_writer, (*scores, sm.ByGroup(sm.MetricSet()), sm.Rolling(sm.F1(), 3))))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import UserDict
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,16 @@ import stream_metrics as sm
 from stream_metrics import MetricSet
 
 NAN, INF = math.nan, math.inf
-SETS: dict[str, dict[str, Any]] = {
-    "probabilities": {"scores": True},
-    "any": {"scores": "any"},
-    "fixed": {"scores": True, "labels": ["a", "b", "c", True, False]},
-    "coarse": {"scores": True, "buckets": 2, "sample": 1},
-    "losses": {"metrics": ["log_loss"]},
+STATES: dict[str, Callable[[], Any]] = {
+    "set of probabilities": lambda: MetricSet(scores=True),
+    "set of any scores": lambda: MetricSet(scores="any"),
+    "set of fixed labels": lambda: MetricSet(scores=True, labels=["a", "b", "c", True, False]),
+    "set of coarse scores": lambda: MetricSet(scores=True, buckets=2, sample=1),
+    "set of losses": lambda: MetricSet(["log_loss"]),
+    "losses": sm.ProbabilityLosses,
+    "ranks": sm.RankSketch,
 }
+ANY = ("set of any scores", "set of fixed labels", "ranks")  # of these that are tested, scores need be no probabilities
 ROW = {"a": 0.5}
 Cases = list[tuple[Any, ...]]
 SAMPLES: Cases = [  # what every set refuses: sample, error, argument, value
@@ -32,7 +36,7 @@ SAMPLES: Cases = [  # what every set refuses: sample, error, argument, value
     (("a", {"a": 0.5, "b": "1"}), sm.ScoreError, "scores", "1"),
     (("a", {"a": None}), sm.ScoreError, "scores", None),
     (("a", {"a": [0.5]}), sm.ScoreError, "scores", "[0.5]"),
-    (("a", {"a": 10**400}), sm.ScoreError, "scores", 10**400),
+    (("a", {"a": 10**400}), sm.ScoreError),
     (("a", {None: 0.5}), sm.LabelError),
     (("a", {NAN: 0.5}), sm.LabelError),
     ((True, NAN), sm.ScoreError, "scores", NAN),
@@ -46,8 +50,8 @@ SAMPLES: Cases = [  # what every set refuses: sample, error, argument, value
     (("a", ROW, "1"), sm.WeightError, "w", "1"),
     (("a", ROW, None), sm.WeightError, "w", None),
     (("a", ROW, 2**63), sm.WeightError, "w", 2**63),
-    (("a", [0.5, 0.5]), sm.LabelError, "y_pred", "[0.5, 0.5]"),
 ]
+LABELLED: Cases = [(("a", [0.5, 0.5]), sm.LabelError, "y_pred", "[0.5, 0.5]")]  # what sets refuse too
 PROBABILITIES: Cases = [  # what sets of probabilities refuse too
     (("a", {"a": 1.5, "b": 0.5}), sm.ScoreError, "scores", 1.5),
     (("a", {"a": 0.5, "b": -0.5}), sm.ScoreError, "scores", -0.5),
@@ -61,26 +65,28 @@ FIXED: Cases = [  # what a fixed set of labels refuses too
 ]
 
 
-def counting(name: str) -> MetricSet:
-    """Return a set that has counted scores, single numbers and labels."""
-    return fed(MetricSet(**SETS[name]), [("a", {"a": 0.5, "b": 0.25, "c": 0.125}, 3), (True, 0.75), ("b", "a")])
+def counting(name: str) -> Any:
+    """Return a state that has counted scores and single numbers, a set also labels."""
+    samples = [("a", {"a": 0.5, "b": 0.25, "c": 0.125}, 3), (True, 0.75), ("b", "a")]
+    return fed(STATES[name](), samples if name.startswith("set") else samples[:2])
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", STATES)
 def test_samples_that_are_refused(name: str) -> None:
-    """Alone, last in a batch of scores, and last in a column of every sort of prediction; no state has counted."""
-    cases = SAMPLES + FIXED * (name == "fixed") + PROBABILITIES * (name in ("probabilities", "coarse", "losses"))
+    """Alone, in a revert, last in a batch of scores or of every sort of prediction; no state has counted."""
+    cases = SAMPLES + LABELLED * name.startswith("set") + FIXED * ("fixed" in name) + PROBABILITIES * (name not in ANY)
     others: list[list[Any]] = [
         [("a", ROW), ("b", {"a": 0.25, "b": 0.125})],
         [("a", "b"), ("a", None), ("b", {}), (True, 0.25), ("b", {"a": 0.25, "b": 0.125})],
     ]
     for sample, error, *fields in cases:
-        check_refused(counting(name), "update", [(sample, error, *fields[:1], *[None][: len(fields)], *fields[1:])])
-        for first in others:
+        one = [(sample, error, *fields[:1], *[None][: len(fields)], *fields[1:])]
+        check_refused(counting(name), "update", one)
+        check_refused(counting(name), "revert", one if name == "losses" else [])
+        for first in others if name.startswith("set") else others[:1]:
             rows = [(*row, 1)[: len(sample)] for row in first] + [sample]
-            batch = tuple(list(column) for column in zip(*rows, strict=True))
-            at = [len(first)][: len(fields)]
+            batch, at = tuple(list(column) for column in zip(*rows, strict=True)), [len(first)][: len(fields)]
             check_refused(counting(name), "update_many", [(batch, error, *fields[:1], *at, *fields[1:])])
 
 
@@ -98,48 +104,53 @@ BATCHES: Cases = [
     ({"y_true": ["a", None], "scores": ROWS, "classes": ABC}, sm.LabelError, "y_true", 1, None),
     (AB | {"scores": ROWS, "w": [1, -1], "classes": ABC}, sm.WeightError, "w", 1, -1),
     (AB | {"scores": ROWS, "w": [1], "classes": ABC}, sm.WeightError, "w", None),
-    (AB | {"y_pred": ["a"], "scores": ROWS, "classes": ABC}, sm.LabelError, "y_pred", None),
-    ({"y_true": [NAN, "b"], "y_pred": ["a", "b"], "scores": ROWS, "classes": ABC}, sm.LabelError, "y_true", 0, NAN),
     (AB | {"scores": np.zeros((2, 1, 1)), "classes": ["a"]}, sm.ScoreError, "scores", None),
-    (AB | {"scores": np.zeros((2, 0)), "classes": []}, sm.ScoreError),
     (AB | {"scores": "ab"}, sm.ScoreError, "scores", None, "ab"),
     (AB | {"scores": 0.5}, sm.ScoreError, "scores", None, 0.5),
     (AB | {"scores": np.array(["x", "y"])}, sm.ScoreError, "scores", None),
     (AB | {"scores": [[0.5, 0.5], [0.5]], "classes": list("ab")}, sm.ScoreError, "scores", 1),
-    (AB | {"scores": [[0.5, 0.5], 7], "classes": list("ab")}, sm.ScoreError, "scores", 1, 7),
+    (AB | {"scores": [[0.5, 0.5], 7.0], "classes": list("ab")}, sm.ScoreError, "scores", 1, 7.0),
     (AB | {"scores": [[0.5, 0.5], "xy"], "classes": list("ab")}, sm.ScoreError, "scores", 1, "xy"),
     (AB | {"scores": [ROW, [0.5]]}, sm.ScoreError, "scores", 1),
     ((["a"], [ROW, {"b": 0.5}]), sm.ScoreError, "scores", None),
-    ((["a"], [ROW, "b"]), sm.LabelError, "y_pred", None),
-    ((["a"], ["b", ROW]), sm.LabelError, "y_pred", None),
-    ((["a", "b"], ["b", ROW], [1]), sm.WeightError, "w", None),
-    ((pd.Categorical(["a", None]), [ROW, "b"]), sm.LabelError, "y_true", 1),
     (([True, False], np.array([0.5, NAN])), sm.ScoreError, "scores", 1, NAN),
     (([True, False], np.array([INF, 0.5])), sm.ScoreError, "scores", 0, INF),
     (([True], np.array([0.5, 0.5])), sm.ScoreError, "scores", None),
     (([True, None], np.array([0.5, 0.5])), sm.LabelError, "y_true", 1),
+]
+MIXED: Cases = [  # what sets refuse too
+    (AB | {"scores": np.zeros((2, 0)), "classes": []}, sm.ScoreError),
+    (AB | {"y_pred": ["a"], "scores": ROWS, "classes": ABC}, sm.LabelError, "y_pred", None),
+    ({"y_true": [NAN, "b"], "y_pred": ["a", "b"], "scores": ROWS, "classes": ABC}, sm.LabelError, "y_true", 0, NAN),
+    ((["a"], [ROW, "b"]), sm.LabelError, "y_pred", None),
+    ((["a"], ["b", ROW]), sm.LabelError, "y_pred", None),
+    ((["a", "b"], ["b", ROW], [1]), sm.WeightError, "w", None),
+    ((pd.Categorical(["a", None]), [ROW, "b"]), sm.LabelError, "y_true", 1),
     ((["a", "b"], None), sm.LabelError, "y_pred", None, None),
 ]
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", STATES)
 def test_batches_that_are_refused(name: str) -> None:
     """A batch with one bad row, whose parts do not fit, or whose weights are too large, is in no state."""
     metrics = counting(name)
-    check_refused(metrics, "update_many", BATCHES)
+    check_refused(metrics, "update_many", BATCHES + MIXED * name.startswith("set"))
     metrics.update("a", ROW, 2**62)
     check_refused(metrics, "update", [(("a", ROW, 2**62), sm.WeightError)])
-    batches = (["b", "a"], ["b", ROW], [1, 2**62]), {"y_true": ["a"], "scores": ROWS[:1], "w": [2**62], "classes": ABC}
+    batches = (["b", "a"], [ROW, ROW], [1, 2**62]), {"y_true": ["a"], "scores": ROWS[:1], "w": [2**62], "classes": ABC}
     check_refused(metrics, "update_many", [(batch, sm.WeightError) for batch in batches])
-    full = fed(MetricSet(**SETS[name]), [("a", ROW), ("a", "a", 2**63 - 1025)])  # the matrix, and no other state
-    check_refused(full, "update", [(("a", scores, 2000), sm.WeightError) for scores in (ROW, {"a": 0.25})])
+    check_refused(metrics, "update_many", [(([True], np.array([0.5]), [2**62]), sm.WeightError)])
+    if name.startswith("set"):
+        check_refused(metrics, "update_many", [((["b", "a"], ["b", ROW], [1, 2**62]), sm.WeightError)])
+        full = fed(STATES[name](), [("a", ROW), ("a", "a", 2**63 - 1025)])  # the matrix, and no other state
+        check_refused(full, "update", [(("a", scores, 2000), sm.WeightError) for scores in (ROW, {"a": 0.25})])
 
 
 @pytest.mark.quick
 def test_rows_and_reverts_that_are_refused() -> None:
     """A row with `classes` has as many scores; what some state did not count, or cannot find, is taken out of none."""
-    metrics = counting("probabilities")
+    metrics = counting("set of probabilities")
     bad: Cases = [
         ([0.5, 0.5, 0.5], sm.ScoreError, "scores", None),
         ("ab", sm.ScoreError, "scores", None, "ab"),
@@ -152,10 +163,10 @@ def test_rows_and_reverts_that_are_refused() -> None:
         rows = [({"y_true": "a", name: scores, "classes": ["a", "b"]}, *fields) for scores, *fields in bad]
         check_refused(metrics, "update", rows)
     whole = {"a": 0.5, "b": 0.25, "c": 0.125}
-    for name in ("probabilities", "any", "losses"):
+    for name in ("set of probabilities", "set of any scores", "set of losses"):
         samples = ("a", {"a": 0.03125}), ("b", whole), ("a", whole, 4)
         check_refused(counting(name), "revert", [(sample, sm.WeightError) for sample in samples])
-    coarse, rng = counting("coarse"), np.random.default_rng(1)
+    coarse, rng = counting("set of coarse scores"), np.random.default_rng(1)
     coarse.update_many(rng.random(50) < 0.5, rng.random(50))
     coarse.update(True, 0.75)
     check_refused(coarse, "revert", [((True, 0.75), sm.WeightError)])
