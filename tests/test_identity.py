@@ -68,15 +68,13 @@ samples = st.tuples(
 )
 
 
-def count(state: Any, stream: list[tuple[Any, ...]]) -> Any:
+def count(state: Any, stream: list[tuple[Any, ...]], container: str) -> Any:
     """Feed samples to a state or to a container of it, with what it takes."""
-    kinds = {each.KIND for each in sm.containers.inner.walk_inner(state)}
     for truth, predicted, weight, group, time, unit in stream:
-        named: dict[str, Any] = {"group": group} if "groups" in kinds else {}
-        named |= {"t": time} if kinds & {"timed", "fading"} else {}
-        if kinds == {"set"} and unit is not None:
-            named["unit"] = unit
-        state.update(truth, predicted, weight, **named)
+        named: dict[str, Any] = {"group": group} if "groups" in container else {}
+        if "window" in container or container == "fading":
+            named["t"] = time
+        state.update(truth, predicted, weight, **named, **({"unit": unit} if container == "alone" else {}))
     return state
 
 
@@ -112,37 +110,10 @@ def test_counts_merge_whatever_is_shown(container: str, data: st.DataObject) -> 
     wrap = CONTAINERS[container]
     dealt = [data.draw(st.integers(0, len(family) - 1), label="shard") for _ in stream]
     parts = [[s for s, d in zip(stream, dealt, strict=True) if d == shard] for shard in range(len(family))]
-    total, left = merged(data, [count(wrap(state.copy()), part) for state, part in zip(family, parts, strict=True)])
+    total, left = merged(data, [count(wrap(state.copy()), part, container) for state, part in zip(family, parts, strict=True)])
 
     assert empty(total) == empty(left)
     assert sm.from_bytes(total.to_bytes()) == total
     for state, view in zip(family, chosen, strict=True):
-        whole = count(wrap(state.copy()), stream)
+        whole = count(wrap(state.copy()), stream, container)
         assert total.reconfigured(**view).to_bytes() == whole.to_bytes()
-
-
-OF_TABLES = [sm.Accuracy, sm.MCC, sm.MacroF1, sm.CohenKappa, sm.MacroFBeta]
-
-
-@settings(deadline=None, max_examples=100)
-@given(data=st.data())
-def test_metrics_of_several_classes_are_one_count(data: st.DataObject) -> None:
-    """The result is of the class on the left edge, and any class reads what one process would have counted."""
-    labels = data.draw(st.sampled_from([None, LABELS]))
-    orders = st.none() if labels is None else st.permutations(labels)
-    shards = [
-        data.draw(st.sampled_from(OF_TABLES))(labels=data.draw(orders), zero_division=data.draw(zero_divisions))
-        for _ in range(data.draw(st.integers(2, 5)))
-    ]
-    stream = [(truth, predicted, weight) for truth, predicted, weight, *_ in data.draw(st.lists(samples, max_size=30))]
-    prototypes = [shard.copy() for shard in shards]
-    for sample in stream:
-        data.draw(st.sampled_from(shards)).update(*sample)
-    total, left = merged(data, shards)
-
-    assert type(total) is type(left)
-    for prototype in prototypes:
-        whole = prototype.copy()
-        for sample in stream:
-            whole.update(*sample)
-        assert (prototype + total).to_bytes() == whole.to_bytes()
