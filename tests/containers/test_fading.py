@@ -77,32 +77,6 @@ def test_by_count_values_are_those_of_faded_weights(case: str, half_life: float)
             assert values(fading.merged()) == pytest.approx(expected, rel=error, abs=error, nan_ok=True)
 
 
-@pytest.mark.parametrize("case", MAKES)
-def test_by_time_values_are_those_of_faded_weights(case: str) -> None:
-    """Out of order, with gaps of many half-lives, fed one by one, in batches, and in shards that are merged."""
-    make, error = MAKES[case]
-    rng = random.Random(6)
-    now, stream = 1_700_000_000.0, []
-    for i in range(1500):
-        now += rng.expovariate(10) + (rng.random() < 0.002) * 40
-        stream.append((round(now - rng.random() ** 4 * 8, 6), sample(rng, case != "MetricSet")))
-        if i == 700:
-            now += 10_000
-    shards = [sm.Fading(make(), "2s") for _ in range(3)]
-    whole, batch = sm.Fading(make(), "2s"), sm.Fading(make(), "2s")
-    for i, (t, drawn) in enumerate(stream):
-        shards[i % 3].update(*drawn, t=t)
-        whole.update(*drawn, t=t)
-    at = [(nanoseconds(t) - 17 * 10**17) / 1e9 for t, _ in stream]  # exact, which a float of today is not
-    assert max(at) > 5000
-    expected = values(by_hand(make, [(t / 2, drawn) for t, (_, drawn) in zip(at, stream, strict=True)], max(at) / 2))
-    batch.update_many(*map(list, zip(*(drawn for _, drawn in stream), strict=True)), t=np.array([t for t, _ in stream]))
-
-    assert values(whole.merged()) == pytest.approx(expected, rel=error, abs=error, nan_ok=True)
-    assert sm.merge(shards) == batch == whole
-    assert len(content_of(whole)[4]) == 2
-
-
 INNER: dict[str, tuple[Callable[[], Any], Callable[[random.Random, str], tuple[Any, ...]]]] = {
     "labels": (sm.MetricSet, lambda rng, label: (label, rng.choice(["a", "b", ("c", 1), None]))),
     "fixed labels": (lambda: sm.ConfusionMatrix(["a", "b"]), lambda rng, label: (label, rng.choice("ab"))),
