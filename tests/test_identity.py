@@ -110,7 +110,8 @@ def test_counts_merge_whatever_is_shown(container: str, data: st.DataObject) -> 
     wrap = CONTAINERS[container]
     dealt = [data.draw(st.integers(0, len(family) - 1), label="shard") for _ in stream]
     parts = [[s for s, d in zip(stream, dealt, strict=True) if d == shard] for shard in range(len(family))]
-    total, left = merged(data, [count(wrap(state.copy()), part, container) for state, part in zip(family, parts, strict=True)])
+    shards = [count(wrap(state.copy()), part, container) for state, part in zip(family, parts, strict=True)]
+    total, left = merged(data, shards)
 
     assert empty(total) == empty(left)
     assert sm.from_bytes(total.to_bytes()) == total
