@@ -109,7 +109,7 @@ BATCHES: Cases = [
     (AB | {"scores": 0.5}, sm.ScoreError, "scores", None, 0.5),
     (AB | {"scores": np.array(["x", "y"])}, sm.ScoreError, "scores", None),
     (AB | {"scores": [[0.5, 0.5], [0.5]], "classes": list("ab")}, sm.ScoreError, "scores", 1),
-    (AB | {"scores": [[0.5, 0.5], 7.0], "classes": list("ab")}, sm.ScoreError, "scores", 1, 7.0),
+    (AB | {"scores": [[0.5, 0.5], 7], "classes": list("ab")}, sm.ScoreError, "scores", 1),
     (AB | {"scores": [[0.5, 0.5], "xy"], "classes": list("ab")}, sm.ScoreError, "scores", 1, "xy"),
     (AB | {"scores": [ROW, [0.5]]}, sm.ScoreError, "scores", 1),
     ((["a"], [ROW, {"b": 0.5}]), sm.ScoreError, "scores", None),
