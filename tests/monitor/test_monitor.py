@@ -4,34 +4,30 @@ from __future__ import annotations
 
 import json
 import threading
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import structs
+from msgspec import structs, to_builtins
+from support.command_line import run_command, until
+from support.inner_monitor import StaleOwner, StoreError
 from support.monitor_events import CONFIG, NOW, START, counted, events, offline, records
+from support.stores import execute, failing, monitoring
 
-from stream_metrics.monitor import steps
-from stream_metrics.monitor.config import Config, Counting
-from stream_metrics.monitor.config import Store as StoreConfig
-from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.sources.memory import MemorySource
-from stream_metrics.monitor.store import StaleOwner, Store, StoreError
-from stream_metrics.monitor.store.backups import restore
-from stream_metrics.monitor.store.export import Export, read_export
-from stream_metrics.monitor.view.types import DeadLetter, PartitionRow, to_json
+from stream_metrics.monitor import MemorySource, Monitor, Store, config, open_store
 
 STREAM = records(events(500))
 WHOLE = counted(offline(STREAM))
-BUSY = structs.replace(CONFIG, store=StoreConfig(every_events=1))
+BUSY = structs.replace(CONFIG, store=config.Store(every_events=1))
+PAIR = {"time": START, "truth": "cat", "prediction": "cat"}
 
 
-def opened(path: Path, config: Config = CONFIG, shared: bool = False) -> Monitor:
-    """Return a monitor with the state file of a test."""
-    return Monitor(config, Store(str(path / "state.sqlite"), shared), clock=lambda: NOW)
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """The path of a state file."""
+    return str(tmp_path / "state.sqlite")
 
 
 def test_the_stream_has_everything() -> None:
@@ -44,152 +40,111 @@ def test_the_stream_has_everything() -> None:
     assert stats.counters.joined > 300
 
 
-@given(st.lists(st.integers(1, 300), min_size=3, max_size=12), st.lists(st.sampled_from("nnncr"), min_size=12))
+@given(st.lists(st.tuples(st.integers(1, 300), st.sampled_from("nnncrl")), min_size=3, max_size=12))
 def test_batches_checkpoints_and_restarts_make_no_difference(
-    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], then: list[str]
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, str]]
 ) -> None:
-    """Cut anyhow, written and read again in between, read twice: bytes and counters are those of one pass."""
-    path = tmp_path_factory.mktemp("m")
-    monitor, at = opened(path), 0
+    """Cut anyhow, written, read again, or lost and read from the last checkpoint: counts are those of one pass."""
+    path = str(tmp_path_factory.mktemp("m") / "state")
+    monitor, at, written = Monitor(CONFIG, Store(path), lambda: NOW), 0, 0
     monitor.assign([0])
-    for size, what in zip([*sizes, len(STREAM)], [*then, "n"], strict=False):
+    for size, then in steps:
         monitor.step(STREAM[max(at - 50, 0) : at + size])
-        at += size
-        if what == "c":
+        at = min(at + size, len(STREAM))
+        if then == "c":
             monitor.checkpoint()
-        elif what == "r":
+        if then in "rl":
+            if then == "l":
+                monitor.lost([0])
             monitor.close()
-            monitor = opened(path)
-            assert monitor.assign([0]) == {("t", 0): min(at, len(STREAM))}
+            monitor = Monitor(CONFIG, Store(path), lambda: NOW)
+            reached = monitor.assign([0]).get(("t", 0), 0)
+            assert reached == at if then == "r" else written <= reached <= at
+            at = reached
+        written = at if then in "cr" else written
 
     monitor.step(STREAM[at:])
-    found = counted(monitor)
+    result = counted(monitor)
     monitor.close()
-    again = opened(path)
-    again.assign([0])
-    assert found == WHOLE
-    assert counted(again) == WHOLE
-    again.close()
+    with monitoring(path) as again:
+        assert result == counted(again) == WHOLE
 
 
-def test_what_was_not_written_is_read_again(tmp_path: Path) -> None:
-    """A monitor that is lost has counted nothing that its successor does not count."""
-    monitor = opened(tmp_path)
-    monitor.assign([0])
-    monitor.step(STREAM[:400])
-    monitor.checkpoint()
-    monitor.step(STREAM[400:600])
-    monitor.lost([0])
-    monitor.close()
-
-    again = opened(tmp_path)
-    offsets = again.assign([0])
-    again.step(STREAM[offsets["t", 0] :])
-
-    assert offsets == {("t", 0): 400}
-    assert counted(again) == WHOLE
-    again.close()
-
-
-def test_partitions_come_and_go(tmp_path: Path) -> None:
+def test_partitions_come_and_go(path: str) -> None:
     """Two workers share a file and pass partitions to each other; all of it together is all of it."""
     streams = {part: records(events(300, part), part) for part in range(3)}
-    one, two = opened(tmp_path, BUSY, shared=True), opened(tmp_path, BUSY, shared=True)
-    one.assign([0, 1])
-    two.assign([2])
-    one.step([*streams[0][:100], *streams[1]])
-    two.step(streams[2][:150])
-    one.revoke([0])
-    offsets = two.assign([0])
-    two.step([*streams[0][offsets["t", 0] :], *streams[2][150:]])
+    with monitoring(path, BUSY, [0, 1], shared=True) as one, monitoring(path, BUSY, [2], shared=True) as two:
+        one.step([*streams[0][:100], *streams[1]])
+        two.step(streams[2][:150])
+        one.revoke([0])
+        offsets = two.assign([0])
+        two.step([*streams[0][offsets["t", 0] :], *streams[2][150:]])
+        total = one.counts().merge(two.counts())
+        assert one.partitions == [1]
 
-    total = one.counts().merge(two.counts())
-
-    assert one.partitions == [1]
     assert offsets == {("t", 0): 100}
     assert total.to_bytes() == offline([record for stream in streams.values() for record in stream]).counts().to_bytes()
-    one.close()
-    two.close()
 
 
-def test_a_zombie_is_refused(tmp_path: Path) -> None:
-    """The previous owner of a partition cannot write it, even if no record was read since; it can write its others."""
-    zombie, heir = opened(tmp_path, shared=True), opened(tmp_path, shared=True)
+@pytest.mark.parametrize("told", [CONFIG, BUSY], ids=["checkpoint", "step"])
+def test_an_earlier_owner_is_refused(path: str, told: Any) -> None:
+    """The previous owner of a partition cannot write it, in a checkpoint or a step; it writes its other partitions."""
     other = records(events(50), 1)
-    zombie.assign([0, 1])
-    zombie.step([*STREAM[:500], *other])
-    heir.assign([0])
+    with monitoring(path, told, [0, 1], shared=True) as zombie, monitoring(path, shared=True) as heir:
+        with pytest.raises(StaleOwner) as stale:
+            zombie.step([*STREAM[:500], *other]) or zombie.checkpoint()
+        heir.step(STREAM)
+        heir.checkpoint()
 
-    with pytest.raises(StaleOwner, match="partition 0 has another owner"):
-        zombie.checkpoint()
-    zombie.close()
-    heir.step(STREAM)
-    heir.checkpoint()
-
-    assert zombie.partitions == [1]
-    assert counted(heir) == WHOLE
-    assert heir.assign([1]) == {("t", 1): len(other)}
-    heir.close()
-
-
-def test_a_zombie_is_refused_while_it_reads(tmp_path: Path) -> None:
-    """The checkpoint that falls due in `step` refuses as well."""
-    zombie, heir = opened(tmp_path, BUSY, shared=True), opened(tmp_path, shared=True)
-    zombie.assign([0])
-    heir.assign([0])
-
-    with pytest.raises(StaleOwner):
-        zombie.step(STREAM)
-
-    assert zombie.partitions == []
-    heir.close()
-    zombie.close()
+        assert stale.value.part == 0
+        assert zombie.partitions == [1]
+        assert counted(heir) == WHOLE
+        assert heir.assign([1]) == {("t", 1): len(other)}
 
 
 def test_records_of_other_partitions_are_refused() -> None:
-    """A record of a partition that was not assigned is an error of the source."""
+    """A record of a partition that was not assigned is an error of the source, and nothing is counted."""
     monitor = offline(STREAM[:10])
 
     with pytest.raises(ValueError, match=r"partitions \[0\], but got some of \[7\]"):
-        monitor.step(records(events(3), 7))
+        monitor.step([*STREAM[10:20], *records(events(3), 7)])
+    assert monitor.view().records.read == 10
 
 
-@pytest.mark.parametrize("chunk", [7, 99, 100, 101, 8192])
-def test_a_partition_without_events_is_said_and_stops_no_other(
-    chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("size", [1, 51, 9000])
+def test_a_partition_without_events_is_reported_and_stops_no_other(
+    size: int, path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A hundred records of something else: said until a good one comes; until then they are read again at the start."""
-    monkeypatch.setattr(steps, "CHUNK", chunk)
-    monitor = opened(tmp_path, BUSY)
-    monitor.assign([0, 1])
-    stream = records([*["junk"] * 150, {"id": 1, "time": START, "truth": "cat", "prediction": "cat"}], 1)
-    monitor.step(stream[:99])
-    early = monitor.view().unreadable
-    monitor.step([*stream[99:150], *records(events(20))])
-    view = monitor.view()
-    monitor.close()
-    logged = [record.levelname for record in caplog.records]
-    again = opened(tmp_path, BUSY)
-    offsets = again.assign([0, 1])
-    still = again.view().unreadable
-    again.step(stream)
-
-    assert early == []
-    assert view.unreadable == [
-        "none of the first 150 records of partition 1 holds an event; the record at 0 of 't' is refused for its "
-        "'decode': not JSON: Expecting value at column 1"
-    ]
+    stream = records([*["junk"] * 150, {"id": 1, **PAIR}], 1)
+    with monitoring(path, BUSY, [0, 1]) as monitor:
+        monitor.step(stream[:99])
+        assert monitor.view().unreadable == []
+        for at in range(99, 150, size):
+            monitor.step(stream[at : min(at + size, 150)])
+        monitor.step(records(events(20)))
+        view = monitor.view()
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+    (said,) = view.unreadable
+    assert said.endswith(
+        "of partition 1 holds an event; the record at 0 of 't' is refused for its 'decode': not JSON: Expecting value "
+        "at column 1"
+    )
     assert view.join.pending + view.join.joined > 0
-    assert logged == ["ERROR"]
-    assert set(offsets) == {("t", 0)}
-    assert still == []
-    assert again.view().unreadable == []
-    assert again.view().records.rejected["decode"] >= 150
-    assert again._partitions[1].good == 1
-    again.close()
+    with monitoring(path, BUSY, []) as again:
+        assert set(again.assign([0, 1])) == {("t", 0)}
+        assert again.view().unreadable == []
+        before = again.stats().joined
+        again.step(stream)
+        assert again.view().unreadable == []
+        assert again.view().records.rejected["decode"] >= 150
+        assert again.stats().joined == before + 1
+        again.checkpoint()
+        again.lost([1])
+        assert again.assign([1]) == {("t", 1): len(stream)}
 
 
-def test_poison_is_counted_kept_and_passed(tmp_path: Path) -> None:
+def test_rejected_records_are_counted_stored_and_passed(path: str) -> None:
     """A record that cannot be counted is a number by reason, and a dead letter with place and cause, once."""
     bad: list[Any] = [
         "{",
@@ -200,224 +155,181 @@ def test_poison_is_counted_kept_and_passed(tmp_path: Path) -> None:
         {"id": 1, "time": START, "prediction": "cat", "scores": {"cat": 1.5}},
         {"id": 1, "time": START, "prediction": "cat", "weight": -1},
         '{"id": 1, "time": 1700000000, "prediction": "cat", "weight": NaN}',
+        {"id": 1, "time": START, "prediction": "\ud800", "scores": {"\ud800": 2}},
     ]
-    stream = records([{"id": 0, "time": START, "truth": "cat", "prediction": "dog"}, *bad])
-    first = opened(tmp_path)
-    first.assign([0])
-    first.step(stream)
-    first.lost([0])  # before it was written
-    first.close()
-    monitor = opened(tmp_path)
-    monitor.assign([0])
-    monitor.step(stream)
-    monitor.step(stream)
-    monitor.checkpoint()
-
-    assert monitor.view().records.rejected == {
-        "decode": 1, "field": 2, "label": 1, "score": 1, "time": 1, "weight": 2
-    }  # fmt: skip
-    assert monitor.store is not None
-    letters = monitor.store.letters()
-    assert [letter.offset for letter in letters] == list(range(len(stream) - 1, len(stream) - len(bad) - 1, -1))
-    assert letters[-1].detail.startswith("not JSON: ")
-    assert monitor.view().dead_letters[0] == DeadLetter(*letters[0])
-    monitor.close()
-
-
-def test_a_partition_that_fails_by_halves_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After any error while records are counted, their counts so far are dropped, and they are read again."""
-    monitor = opened(tmp_path)
-    monitor.assign([0])
-    monitor.step(STREAM[:300])
-    monkeypatch.setattr("stream_metrics.monitor.counts.counting.Counts.predictions", lambda self, times: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        monitor.step(STREAM[300:400])
-    monkeypatch.undo()
-
-    assert monitor.partitions == []
-    offsets = monitor.assign([0])
-    monitor.step(STREAM[offsets.get(("t", 0), 0) :])
-    assert counted(monitor) == WHOLE
-    monitor.close()
-
-
-def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """No space: counting goes on, the error is in the log once and in the view; with space all of it is written."""
-    monitor = opened(tmp_path, BUSY)
-    monitor.assign([0])
-    monitor.step(STREAM[:100])
-    monitor.checkpoint()
-    assert monitor.store is not None
-    limit = monitor.store._run("pragma max_page_count").fetchone()[0]
-    monitor.store._run("pragma max_page_count = 1")
-
-    for at in range(100, 700, 100):
-        monitor._checkpoints._ended = 0.0  # as if a while ago
-        monitor.step(STREAM[at : at + 100])
-    with pytest.raises(StoreError, match=r"state.sqlite: database or disk is full"):
+    stream = records([{"id": 0, **PAIR}, *bad])
+    with monitoring(path) as monitor:
+        monitor.step(stream)
+        monitor.lost([0])  # before it was written
+    with monitoring(path) as monitor:
+        monitor.step(stream)
+        monitor.step(stream)
         monitor.checkpoint()
-    said = monitor.view().checkpoint.error
-    monitor.store._run(f"pragma max_page_count = {limit}")
-    monitor.step(STREAM[700:])
-    monitor.close()
-    again = opened(tmp_path)
-    again.assign([0])
+        view = monitor.view()
+    with monitoring(path) as again:
+        stored = again.view().dead_letters
 
-    assert "disk is full" in said
-    assert [record.levelname for record in caplog.records] == ["ERROR"]
-    assert monitor.last_error is None
-    assert counted(again) == WHOLE
-    again.close()
+    assert sum(view.records.rejected.values()) == len(bad)
+    assert view.records.rejected == {"decode": 1, "field": 2, "label": 1, "score": 2, "time": 1, "weight": 2}
+    assert [letter.offset for letter in stored] == list(range(len(bad), 0, -1))
+    assert (stored[-1].topic, stored[-1].partition, stored[-1].reason) == ("t", 0, "decode")
+    assert stored[-1].detail.startswith("not JSON: ")
+    assert [letter.offset for letter in view.dead_letters] == [letter.offset for letter in stored]
 
 
-def test_a_first_checkpoint_that_fails_has_an_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rule about `checkpoint_age` fires also if nothing was ever written."""
-    monitor, clock = opened(tmp_path, BUSY), [NOW]
-    monitor.clock = lambda: clock[0]
+def test_a_partition_that_fails_in_a_step_is_not_written(path: str) -> None:
+    """After any error while records are counted, their counts so far are dropped, and they are read again."""
+    told = structs.replace(CONFIG, join=config.Join(ttl="1h", max_pending=400, in_memory=5))
+    with monitoring(path, told) as monitor:
+        for at in range(0, 300, 50):
+            monitor.step(STREAM[at : at + 50])
+            monitor.checkpoint()
+        execute(path, "alter table pending rename to gone")  # of predictions that have outgrown the memory
+        with pytest.raises(StoreError):
+            monitor.step(STREAM[300:])
+        execute(path, "alter table gone rename to pending")
+
+        assert monitor.partitions == []
+        assert monitor.assign([0]) == {("t", 0): 300}
+        monitor.step(STREAM[300:])
+        assert counted(monitor) == counted(offline(STREAM, told))
+
+
+def test_a_checkpoint_that_fails_is_reported_and_nothing_is_lost(
+    store_path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Counting goes on, the error is in the log once and in the view; later all of it is written."""
+    clock = [NOW]
+    store = open_store(store_path)
+    monitor = Monitor(BUSY, store, lambda: clock[0])
     monitor.assign([0])
     assert monitor.view().checkpoint.age is None
-
-    def full(*_: object) -> None:
-        raise StoreError("disk full")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(monitor.store, "save", full)
-        monitor._checkpoints._ended = 0.0  # as if a while ago
+    with failing(store_path, "state", "update"):
         monitor.step(STREAM[:100])
-    clock[0] += 700
-    failing = monitor.view().checkpoint
+        until(lambda: monitor.step([]) or monitor.last_error)
+        monitor.step(STREAM[100:700])
+        clock[0] += 700
+        with pytest.raises(StoreError):
+            monitor.checkpoint()
+        failed = monitor.view().checkpoint
+        first = [record.levelname for record in caplog.records]
     monitor.checkpoint()
-
-    assert failing.error == "disk full"
-    assert failing.age == 700
-    assert monitor.view().checkpoint.age == 0
+    clock[0] -= 86_400  # the clock is set back: the age grows from then on
+    written = monitor.view().checkpoint
+    clock[0] += 400
+    assert "no space in this test" in str(failed.error)
+    assert failed.error.startswith(store.name)
+    assert failed.age == 700  # although nothing was ever written
+    assert first == ["ERROR"]
+    assert (written.error, written.age, monitor.view().checkpoint.age) == (None, 0, 400)
+    assert written.bytes > 0
+    clock[0] = NOW
+    monitor.step(STREAM[700:])
     monitor.close()
+    with monitoring(store_path) as again:
+        assert counted(again) == WHOLE
 
 
-def test_the_age_of_a_checkpoint_grows_after_a_clock_was_set_back(tmp_path: Path) -> None:
-    """From then on: it is not 0 until the clock is where it was."""
-    monitor, clock = opened(tmp_path, BUSY), [NOW]
-    monitor.clock = lambda: clock[0]
-    monitor.assign([0])
-    monitor.step(STREAM[:100])
-    monitor.checkpoint()
-    ages = []
-    for clock[0] in (NOW - 86_400, NOW - 86_000):
-        ages.append(monitor.view().checkpoint.age)
-
-    assert ages == [0, 400]
-    monitor.close()
-
-
-def test_the_view_is_data_and_does_not_disturb(tmp_path: Path) -> None:
+def test_the_view_is_data_and_does_not_disturb(path: str) -> None:
     """Threads that read all the time get data that JSON can hold, and reading does not change the counts."""
-    monitor, seen, ended = opened(tmp_path), [], threading.Event()
+    seen: list[Any] = []
+    ended = threading.Event()
+    with monitoring(path) as monitor:
+
+        def look() -> None:
+            while not ended.is_set():
+                seen.append(json.loads(json.dumps(to_builtins(monitor.view()), allow_nan=False)))
+
+        watchers = [threading.Thread(target=look) for _ in range(2)]
+        for watcher in watchers:
+            watcher.start()
+        for at in range(0, len(STREAM), 100):
+            monitor.step(STREAM[at : at + 100])
+            monitor.checkpoint()
+        ended.set()
+        for watcher in watchers:
+            watcher.join()
+
+        last = monitor.view()
+        assert counted(monitor) == WHOLE
+        assert {view["records"]["read"] for view in seen} <= {*range(0, len(STREAM), 100), len(STREAM)}
+        assert last.join.joined == sum(last.delays.counts) == WHOLE[1].joined
+        assert to_builtins(last.partitions) == [
+            {"partition": 0, "next": {"t": len(STREAM)}, "lag": None, "owner": None, "age": None}
+        ]
+
+
+def test_notes_are_written_with_the_states(path: str) -> None:
+    """Plain data of alerts and sources is as it was at the last checkpoint; incomplete counts say so once, for good."""
+    note = {"firing": ["a"], "since": 1.5, "nested": {"x": None}}
+    store = Store(path)
+    monitor = Monitor(CONFIG, store, lambda: NOW)
     monitor.assign([0])
-
-    def look() -> None:
-        while not ended.is_set():
-            seen.append(json.loads(to_json(monitor.view())))
-
-    watchers = [threading.Thread(target=look) for _ in range(2)]
-    for watcher in watchers:
-        watcher.start()
-    for at in range(0, len(STREAM), 100):
-        monitor.step(STREAM[at : at + 100])
-        monitor.checkpoint()
-    ended.set()
-    for watcher in watchers:
-        watcher.join()
-
-    last = monitor.view()
-    assert counted(monitor) == WHOLE
-    assert {view["records"]["read"] for view in seen} <= set(range(0, len(STREAM) + 101, 100)) | {len(STREAM)}
-    assert last.join.joined == WHOLE[1].joined
-    assert sum(last.delays.counts) == WHOLE[1].joined
-    assert last.partitions == [PartitionRow(0, {"t": len(STREAM)}, None)]
-    assert last.checkpoint.age == 0.0
-    assert last.checkpoint.bytes > 0
-    monitor.close()
-
-
-def test_what_others_keep_is_written_with_the_states(tmp_path: Path) -> None:
-    """Plain data of alerts and sources comes back after a restart, as it was at the last checkpoint."""
-    monitor, kept = opened(tmp_path), {"firing": ["a"], "since": 1.5, "nested": {"x": None}}
-    monitor.assign([0])
-    assert monitor.attach("alerts", lambda: kept) is None
+    assert monitor.attach("alerts", lambda: note) is None
     monitor.step(STREAM[:10])
-    monitor.checkpoint()
-    kept["firing"] = []
-    monitor.lost([0])
-    monitor.store.close()  # type: ignore[union-attr]
-
-    again = opened(tmp_path)
-
-    assert again.attach("alerts", dict) == {"firing": ("a",), "since": 1.5, "nested": {"x": None}}
-    again.close()
-
-
-def test_incomplete_counts_say_so_for_good(tmp_path: Path) -> None:
-    """What the counts lack stays in the view, once, over restarts."""
-    monitor = opened(tmp_path)
-    monitor.assign([0])
-    monitor.step(STREAM[:50])
     for _ in range(3):
         monitor.mark_incomplete(0, "records 3 to 7 were gone")
-    monitor.close()
-    again = opened(tmp_path)
-    again.assign([0])
+    monitor.checkpoint()
+    note["firing"] = []
+    store.close()  # as a process that is killed
+    with monitoring(path) as again:
+        assert again.attach("alerts", dict) == {"firing": ("a",), "since": 1.5, "nested": {"x": None}}
+        assert again.view().incomplete == ["records 3 to 7 were gone"]
 
-    assert again.view().incomplete == ["records 3 to 7 were gone"]
-    again.close()
 
-
-def test_an_export_can_take_the_place_of_a_damaged_file(tmp_path: Path) -> None:
+def test_an_export_can_take_the_place_of_a_damaged_file(path: str, tmp_path: Path) -> None:
     """It has the counts and offsets of its moment; what waited then has expired, which the partition says."""
-    config = structs.replace(CONFIG, store=StoreConfig(export=str(tmp_path / "export")))
-    monitor = opened(tmp_path, config)
-    monitor.assign([0])
-    monitor.step(STREAM[:500])
-    monitor.export()
-    then = monitor.stats().counters
-    monitor.step(STREAM[500:])
-    monitor.close()
-    held = read_export(str(tmp_path / "export"))
-    (tmp_path / "state.sqlite").write_bytes(b"junk" * 5000)
+    export = tmp_path / "export"
+    told = structs.replace(CONFIG, store=config.Store(export=str(export)))
+    with monitoring(path, told) as monitor:
+        monitor.step(STREAM[:500])
+        monitor.export()
+        first = export.read_bytes()
+        monitor.step(STREAM[500:])
+    assert export.read_bytes() != first  # the last one is written by close
+    assert run_command("monitor", "restore", export, tmp_path / "other").status == 0
+    Path(path).write_bytes(b"junk" * 5000)
 
     with pytest.raises(StoreError, match="file is not a database"):
-        opened(tmp_path)
-    assert held.counts(CONFIG.counting).to_bytes() == counted(monitor)[0]  # the last one was written by close
-    held.partitions = held.partitions[:1]
-    assert Export.from_bytes(held.to_bytes()) == held
-    aside = restore(str(tmp_path / "state.sqlite"), str(tmp_path / "export"))
-    again = opened(tmp_path)
-    assert again.assign([0]) == {("t", 0): len(STREAM)}
-    counters = again.stats().counters
-    assert Path(aside or "").read_bytes() == b"junk" * 5000
-    assert again.counts().to_bytes() == WHOLE[0]
-    assert counters.pending == 0
-    assert counters.predictions_expired == WHOLE[1].counters.pending + WHOLE[1].counters.predictions_expired
-    assert again.view().incomplete[0].startswith("restored from an export: ")
-    assert then.predictions == 0 or again.stats().predictions_expired > 0
-    again.step(records(events(20)))
-    again.close()
-    third = opened(tmp_path)
-    assert third.assign([0])
-    third.close()
+        Store(path)
+    restored = run_command("monitor", "restore", export, path)
+    (aside,) = tmp_path.glob("state.sqlite.*replaced*")
+    assert restored.status == 0
+    assert str(aside) in restored.out + restored.err
+    assert aside.read_bytes() == b"junk" * 5000
+    with monitoring(path) as again:
+        assert again.assign([0]) == {("t", 0): len(STREAM)}
+        stats, whole = again.stats(), WHOLE[1].counters
+        assert again.counts().to_bytes() == WHOLE[0]
+        assert stats.counters.pending == 0
+        assert stats.counters.predictions_expired == whole.pending + whole.predictions_expired
+        assert again.view().incomplete[0].startswith("restored from an export: ")
+        again.step(records(events(20)))
+    with monitoring(path) as third:
+        assert third.assign([0])
 
 
-def test_a_configuration_that_counts_otherwise_is_refused(tmp_path: Path) -> None:
-    """State that was counted with another limit of groups is not gone on with; the error names both."""
-    monitor = opened(tmp_path)
-    monitor.assign([0])
-    monitor.step(STREAM[:50])
-    monitor.close()
-    counting = Counting(scores=True, windows=("1h", "4h"), max_groups=2)
-    other = opened(tmp_path, structs.replace(CONFIG, counting=counting))
+def test_equal_streams_are_exported_alike(tmp_path: Path) -> None:
+    """The state of a partition is a function of its records, whatever the batches."""
+    exports = []
+    for size in (50, 1000):
+        told = structs.replace(CONFIG, store=config.Store(export=str(tmp_path / f"export-{size}")))
+        offline(STREAM, told, size).export()
+        exports.append((tmp_path / f"export-{size}").read_bytes())
+    assert exports[0] == exports[1]
 
-    with pytest.raises(Exception, match="max_groups"):
+
+def test_a_configuration_that_counts_otherwise_is_refused(path: str) -> None:
+    """State that was counted with another limit of groups is not gone on with; the error names it."""
+    with monitoring(path) as monitor:
+        monitor.step(STREAM[:50])
+    counting = config.Counting(scores=True, windows=("1h", "4h"), max_groups=2)
+    limited = structs.replace(CONFIG, counting=counting)
+    with monitoring(path, limited, []) as other, pytest.raises(Exception, match="max_groups"):
         other.assign([0])
-    other.close()
+    with monitoring(path) as again:
+        again.step(STREAM)
+        assert counted(again) == WHOLE
 
 
 def test_a_source_in_memory_is_read_to_its_end() -> None:
@@ -428,28 +340,23 @@ def test_a_source_in_memory_is_read_to_its_end() -> None:
         monitor.step(source.poll(0))
     assert source.lag() == {("t", 0): 100}
     source.add(STREAM[700:])
-    while found := source.poll(0):
-        monitor.step(found)
+    while batch := source.poll(0):
+        monitor.step(batch)
     source.close()
 
     assert source.ended
     assert counted(monitor) == WHOLE
 
 
-def test_offsets_that_hold_no_records_are_skipped(tmp_path: Path) -> None:
+def test_offsets_that_hold_no_records_are_skipped(path: str) -> None:
     """Also in a partition that was never read, and never back; what lies before is not read any more."""
-    path = str(tmp_path / "state")
-    stream = records([{"id": at, "time": START, "prediction": "a", "truth": "a"} for at in range(6)])
-    with closing(Monitor(CONFIG, Store(path), lambda: NOW)) as monitor:
-        monitor.assign([0, 1])
+    stream = records([{"id": at, **PAIR} for at in range(6)])
+    with monitoring(path, parts=[0, 1]) as monitor:
         monitor.step(stream[:3])
         for offset in (5, 4):
             monitor.skip_to("t", 0, offset)
         monitor.skip_to("t", 1, 7)
-    with closing(Monitor(CONFIG, Store(path), lambda: NOW)) as monitor:
-        following = monitor.assign([0, 1])
+    with monitoring(path) as monitor:
+        assert monitor.assign([0, 1]) == {("t", 0): 5, ("t", 1): 7}
         monitor.step(stream)
-        read = monitor.view().records.read
-
-    assert following == {("t", 0): 5, ("t", 1): 7}
-    assert read == 4
+        assert monitor.view().records.read == 4

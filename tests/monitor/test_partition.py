@@ -1,39 +1,43 @@
-"""One partition: every record counts once, the state reads back as written, memory is bounded."""
+"""One partition: every record counts once, memory is bounded, earlier versions are read and later ones refused."""
 
 from __future__ import annotations
 
-import sqlite3
-import time
+import gzip
+import json
 import tracemalloc
+import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec import structs
-from support.monitor_events import CONFIG, NOW, START, events, offline, records
-from support.pair_streams import earlier_parts
+from support.inner_monitor import StoreError
+from support.monitor_events import CONFIG, START, events, offline, records
+from support.stores import execute, monitoring
 
-from stream_metrics.monitor.config import Config, Counting, Join
-from stream_metrics.monitor.counts.counting import Counts
-from stream_metrics.monitor.events.records import Record
-from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.store import Store, StoreError
+from stream_metrics.monitor import Config, Monitor, Record, config
 
-PLAIN = Config(counting=Counting(windows=()), join=Join(max_pending=10**6, in_memory=15_000, max_joined=1000))
+PLAIN = Config(
+    counting=config.Counting(windows=()), join=config.Join(max_pending=10**6, in_memory=15_000, max_joined=1000)
+)
+SCHEMA_1 = Path(__file__).parent / "store" / "schema_1.sqlite.gz"  # half of `events(400, seed=5)`, before panes
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """The path of a state file."""
+    return str(tmp_path / "state")
 
 
 def test_records_are_taken_once_whatever_the_gaps() -> None:
     """What is before the next offset of its topic was read; offsets may have gaps, topics may alternate."""
-    monitor = Monitor(CONFIG, clock=lambda: NOW)
-    monitor.assign([0])
-    held = [
-        record._replace(topic="ab"[at % 2], offset=at * 7, next=at * 7 + 1)
+    stream = [
+        Record("ab"[at % 2], 0, at * 7, at * 7 + 1, None, None, record.value)
         for at, record in enumerate(records([{"id": at, "time": START, "truth": "cat"} for at in range(100)]))
     ]
-
-    monitor.step(held[:60])
-    monitor.step(held[20:])
-    monitor.step(held)
+    monitor = offline(stream[:60])
+    monitor.step(stream[20:])
+    monitor.step(stream)
 
     assert monitor.stats().counters.labels == 100
     assert monitor.view().partitions[0].next == {"a": 98 * 7 + 1, "b": 99 * 7 + 1}
@@ -41,159 +45,131 @@ def test_records_are_taken_once_whatever_the_gaps() -> None:
 
 def test_two_topics_are_one_partition() -> None:
     """Predictions of one topic meet the labels of another, with an offset for each."""
-    monitor = Monitor(CONFIG, clock=lambda: NOW)
-    monitor.assign([3])
     predictions = [{"id": at, "time": START + at, "prediction": "cat"} for at in range(10)]
     labels = [{"id": at, "time": START + at + 5, "truth": "cat"} for at in range(10)]
-
-    monitor.step([*records(predictions, 3, "p"), *records(labels[:7], 3, "l")])
+    monitor = offline([*records(predictions, 3, "p"), *records(labels[:7], 3, "l")])
 
     assert monitor.stats()[:2] == (3, 7)
     assert monitor.assign([3]) == {("p", 3): 10, ("l", 3): 7}
 
 
-def test_a_newer_format_is_refused_with_both_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_newer_format_is_refused_with_both_numbers(path: str) -> None:
     """State of a later version is not guessed at."""
-    monitor = Monitor(CONFIG, Store(str(tmp_path / "state")), lambda: NOW)
-    monitor.assign([0])
-    monitor.step(records(events(10)))
-    monkeypatch.setattr("stream_metrics.monitor.partition.FORMAT", 2)
-    monitor.close()
-    monkeypatch.undo()
-    again = Monitor(CONFIG, Store(str(tmp_path / "state")), lambda: NOW)
+    with monitoring(path) as monitor:
+        monitor.step(records(events(10)))
+    ((following, state),) = execute(path, "select next, state from state")
+    newer = state[:1] + b"\x02" + state[2:]
+    crc = zlib.crc32(newer, zlib.crc32(following))
+    execute(path, f"update state set state = x'{newer.hex()}', crc = {crc}")
 
-    with pytest.raises(StoreError, match="Expected partition 0 in format 1, but it is stored in 2"):
+    with monitoring(path, parts=[]) as again, pytest.raises(StoreError, match="in format 1, but it is stored in 2"):
         again.assign([0])
-    again.close()
 
 
-def test_parts_of_an_earlier_version_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Groups that were written with other names are read, written as now, and no longer there twice."""
-    path, config = str(tmp_path / "state"), structs.replace(CONFIG, counting=Counting(windows=("5m",), panes=60))
-    every = [{"id": at, "time": START + at, "truth": "cat", "prediction": "cat", "group": "de"} for at in range(60)]
-    with monkeypatch.context() as patch:
-        parts = Counts.parts
-        patch.setattr(Counts, "parts", lambda self: earlier_parts(self, parts))
-        monitor = Monitor(config, Store(path), lambda: NOW)
-        monitor.assign([0])
-        monitor.step(records(every[:40]))
-        monitor.close()
+def points(monitor: Monitor, query: str) -> Any:
+    """Return the points that answer a query of a range of time."""
+    return json.loads(monitor.answer_range(query)[1])["points"]
+
+
+def test_a_file_of_the_first_version_is_migrated_and_continued(path: str) -> None:
+    """What it counted stays, the rest is counted, parts of other names are replaced, panes begin with the migration."""
+    Path(path).write_bytes(gzip.decompress(SCHEMA_1.read_bytes()))
+    stream = records(events(400, seed=5))
+    told = structs.replace(
+        CONFIG, counting=config.Counting(windows=("1h", "4h")), store=config.Store(retention=("1m",))
+    )
+    whole = offline(stream, told)
+    whole.checkpoint()
+    names = {name for (name,) in execute(path, "select name from parts")}
+    assert any(name.startswith("groups/") for name in names)
     for _ in range(2):
-        monitor = Monitor(config, Store(path), lambda: NOW)
-        monitor.assign([0])
-        monitor.step(records(every))
-        counts = monitor.counts()
-        monitor.close()
-        with sqlite3.connect(path) as connection:
-            names = {name for (name,) in connection.execute("select name from parts")}
-        assert names == set(counts.parts())
-        assert any(name.startswith("by_group/") for name in names)
-        assert not any(name.startswith("groups/") for name in names)
-        assert counts.total_groups.n == counts.total.n > 0
+        with monitoring(path, told) as monitor:
+            assert monitor.assign([0])["t", 0] in (len(stream) // 2, len(stream))
+            monitor.step(stream)
+            monitor.checkpoint()
+            counts, stats = monitor.counts(), monitor.stats()
+            since = json.loads(monitor.answer_range(f"from={START}&to={START + 8000}")[1])["complete_from"]
+            query = f"from={since}&to={START + 8000}"
+            assert points(monitor, query)[0]["n"] > 0
+            assert points(monitor, query) == points(whole, query)
+        parts, expected = (
+            {name: part for name, part in each.parts().items() if not name.startswith("by_group/")}
+            for each in (counts, whole.counts())
+        )  # the panes of groups were longer then
+        assert parts == expected
+        assert stats == whole.stats()
+        assert {name for (name,) in execute(path, "select name from parts")} == set(counts.parts())
+        assert counts.total_groups.n == whole.counts().total_groups.n > 0
+        assert since > START
 
 
-def test_entries_that_are_missing_are_noticed(tmp_path: Path) -> None:
+def test_entries_that_are_missing_are_noticed(path: str) -> None:
     """A join buffer that lacks something is not gone on with as if it were whole."""
-    monitor = Monitor(CONFIG, Store(str(tmp_path / "state")), lambda: NOW)
-    monitor.assign([0])
-    monitor.step(records(events(100)))
-    monitor.checkpoint()
-    assert monitor.store is not None
-    monitor.store._run("delete from log where shelf = 1")
-    monitor.close()
-    again = Monitor(CONFIG, Store(str(tmp_path / "state")), lambda: NOW)
+    with monitoring(path) as monitor:
+        monitor.step(records(events(100)))
+    execute(path, "delete from log where shelf = 1")
 
-    with pytest.raises(StoreError, match=r"Expected \d+ waiting and \d+ joined entries in partition 0, but got \("):
+    with monitoring(path, parts=[]) as again, pytest.raises(StoreError, match=r"Expected \d+ waiting and \d+ joined"):
         again.assign([0])
-    again.close()
 
 
-def test_equal_partitions_are_written_alike() -> None:
-    """The state of a partition is a function of its records."""
-    stream = records(events(300))
-    one, two = offline(stream, at_once=50), offline(stream, at_once=1000)
-
-    assert one._partitions[0].state() == two._partitions[0].state()
-    assert one._partitions[0].counts.to_bytes() == two._partitions[0].counts.to_bytes()
-
-
-def predictions(start: int, n: int) -> list[Record]:
-    """Return records of predictions, the ids of which come in no order."""
-    held = []
+def predictions(start: int, n: int, field: bytes = b"prediction", topic: str = "t") -> list[Record]:
+    """Return records of predictions or labels, the ids of which come in no order."""
+    rows = []
     for at in range(start, start + n):
         key = at * 2654435761 % 2**32
-        value = b'{"id": "%08x-%08x", "time": %.3f, "prediction": "cat"}' % (key, at, START + at / 1000)
-        held.append(Record("t", 0, at, at + 1, None, None, value))
-    return held
+        value = b'{"id": "%08x-%08x", "time": %.3f, "%s": "cat"}' % (key, at, START + at / 1000, field)
+        rows.append(Record(topic, 0, at, at + 1, None, None, value))
+    return rows
 
 
-def test_memory_is_bounded_and_recovery_is_quick(tmp_path: Path) -> None:
-    """Far more pending predictions than fit into memory: they are in the file, found there, not read at the start."""
-    n, path = 60_000, str(tmp_path / "state")
-    monitor = Monitor(PLAIN, Store(path), lambda: NOW)
-    monitor.assign([0])
-    for start in range(0, n, 10_000):
-        monitor.step(predictions(start, 10_000))
-        monitor.checkpoint()
-    monitor.close()
-
+def test_memory_is_bounded_and_old_predictions_are_not_read_at_the_start(path: str) -> None:
+    """Far more pending predictions than fit into memory: they are in the file, and found there."""
+    n = 60_000
+    with monitoring(path, PLAIN) as monitor:
+        for start in range(0, n, 10_000):
+            monitor.step(predictions(start, 10_000))
+            monitor.checkpoint()
     tracemalloc.start()
-    started = time.process_time()
-    again = Monitor(PLAIN, Store(path), lambda: NOW)
-    again.assign([0])
-    spent, (held, _) = time.process_time() - started, tracemalloc.get_traced_memory()
+    with monitoring(path, PLAIN) as again:
+        size, _ = tracemalloc.get_traced_memory()
+        labels = predictions(0, n, b"truth", "l")[::7]
+        again.step(labels)
+        again.checkpoint()
+        assert again.stats()[:2] == (n - len(labels), len(labels))
+        assert 0.6 * n < execute(path, "select count(*) from pending")[0][0] < n - len(labels)
     tracemalloc.stop()
-    labels = [
-        record._replace(topic="l", value=record.value.replace(b'"prediction"', b'"truth"'))  # type: ignore[union-attr]
-        for record in predictions(0, n)[::7]
-    ]
-    again.step(labels)
-    again.checkpoint()
-
-    partition = again._partitions[0]
-    assert again.stats()[:2] == (n - len(labels), len(labels))
-    assert len(partition.joiner.waiting.entries) <= PLAIN.join.in_memory
-    assert partition.joiner.spill is not None
-    assert partition.joiner.spill.n == again.store._run("select count(*) from pending").fetchone()[0]  # type: ignore[union-attr]
-    assert spent < 2
-    assert held < 40e6
-    again.close()
+    assert size < 40e6
 
 
-def test_the_oldest_expire_wherever_they_are(tmp_path: Path) -> None:
+def test_the_oldest_expire_wherever_they_are(path: str) -> None:
     """By number and by age, in the file or in memory, and whatever was taken from among them."""
-    config = structs.replace(PLAIN, join=Join(ttl="100s", max_pending=3000, in_memory=100, max_joined=50))
+    told = structs.replace(PLAIN, join=config.Join(ttl="100s", max_pending=3000, in_memory=100, max_joined=50))
     stream = []
     for at, record in enumerate(predictions(0, 8000)):
-        stream.append(record._replace(offset=at * 2, next=at * 2 + 1))
+        stream.append(Record("t", 0, at * 2, at * 2 + 1, None, None, record.value))
         if at % 3 == 0:
-            other = predictions(max(at - 1500 - at % 1000, 0), 1)[0]
-            value: Any = other.value.replace(b'"prediction"', b'"truth"')  # type: ignore[union-attr]
-            stream.append(record._replace(offset=at * 2 + 1, next=at * 2 + 2, value=value))
-    monitor = Monitor(config, Store(str(tmp_path / "state")), lambda: NOW)
-    monitor.assign([0])
-    for start in range(0, len(stream), 800):
-        monitor.step(stream[start : start + 800])
-        monitor.checkpoint()
+            (label,) = predictions(max(at - 1500 - at % 1000, 0), 1, b"truth")
+            stream.append(Record("t", 0, at * 2 + 1, at * 2 + 2, None, None, label.value))
+    with monitoring(path, told) as monitor:
+        for start in range(0, len(stream), 800):
+            monitor.step(stream[start : start + 800])
+            monitor.checkpoint()
 
-    expected = offline(stream, config)
-    assert monitor.stats() == expected.stats()
-    assert monitor.stats().counters.expired_early > 1000
-    assert monitor.counts().to_bytes() == expected.counts().to_bytes()
-    monitor.close()
+        expected = offline(stream, told)
+        assert monitor.stats() == expected.stats()
+        assert monitor.stats().counters.expired_early > 1000
+        assert monitor.counts().to_bytes() == expected.counts().to_bytes()
 
 
-def test_the_log_of_a_slow_stream_is_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_log_of_a_slow_stream_is_short(path: str) -> None:
     """One prediction for each checkpoint, for a long time: what is old is in rows, not in a segment for each second."""
-    monitor = Monitor(PLAIN, Store(str(tmp_path / "state")), lambda: NOW)
-    monitor.assign([0])
-    monkeypatch.setattr("stream_metrics.monitor.join.entry_log.SEGMENTS", 10)
-    for record in predictions(0, 40):
-        monitor.step([record])
-        monitor.checkpoint()
+    with monitoring(path, PLAIN) as monitor:
+        for record in predictions(0, 300):
+            monitor.step([record])
+            monitor.checkpoint()
+        assert monitor.stats().pending == 300
 
-    assert monitor.store is not None
-    assert monitor.store._run("select count(*) from log").fetchone()[0] <= 11
-    assert monitor.stats().pending == 40
-    assert monitor.store._run("select count(*) from pending").fetchone()[0] >= 29
-    monitor.close()
+    ((segments,),), ((rows,),) = (execute(path, f"select count(*) from {table}") for table in ("log", "pending"))
+    assert segments <= 257
+    assert rows >= 40

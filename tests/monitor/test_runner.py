@@ -8,39 +8,33 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from support.command_line import until
+from support.inner_monitor import SourceError, StaleOwner, stopped_by_signals
+from support.monitor_events import records
 
-from stream_metrics.monitor import config
-from stream_metrics.monitor.alerts.alerting import Alerts
-from stream_metrics.monitor.config import Config
-from stream_metrics.monitor.events.records import Record
-from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.runner import Runner, stopped_by_signals
-from stream_metrics.monitor.sources.file import FileSource
-from stream_metrics.monitor.sources.kafka_options import SourceError
-from stream_metrics.monitor.sources.memory import MemorySource, records
-from stream_metrics.monitor.store import StaleOwner, Store
-from stream_metrics.monitor.view.types import View
-from stream_metrics.snapshots.snapshot import Snapshot
+from stream_metrics.monitor import Alerts, Config, MemorySource, Monitor, Record, Runner, Store, config, make_source
 
 NOW = 1_700_000_000.0
-PATIENCE = 20.0
+PATIENCE = 60.0
+Source = config.Source
 
 
-def events(n: int) -> list[dict[str, Any]]:
-    """Return predictions with their labels."""
-    return [{"id": at, "time": NOW + at, "truth": "ab"[at % 2], "prediction": "a"} for at in range(n)]
+def events(n: int, start: int = 0) -> list[Record]:
+    """Return records of predictions with their labels, from an offset on."""
+    rows = [{"id": at, "time": NOW + at, "truth": "ab"[at % 2], "prediction": "a"} for at in range(n)]
+    return records(rows)[start:]
 
 
 class Serving:
     """A server that only records its calls."""
 
-    def __init__(self, serve: config.Serve, view: Callable[[], Any], **asked: Callable[[], bool]) -> None:
-        self.view, self.asked = view, asked
-        self.published = 0
-        self.events = list[str]()
+    def __init__(self, serve: config.Serve, view: Callable[[], Any], **asked: Any) -> None:
+        self.view, self.asked, self.published = view, asked, 0
+        self.events: list[str] = []
 
     def start(self) -> str:
         self.events.append("start")
@@ -53,12 +47,21 @@ class Serving:
         self.events.append("close")
 
 
+class Served(list[Serving]):
+    """Makes servers, and has them."""
+
+    def __call__(self, *arguments: Any, **asked: Any) -> Serving:
+        self.append(Serving(*arguments, **asked))
+        return self[-1]
+
+
 def made(
-    source: Any, rules: tuple[str, ...] = (), kind: str = "memory", store: Store | None = None, **more: Any
+    source: Any, rules: tuple[str, ...] = (), told: Source | None = None, path: Path | None = None, **more: Any
 ) -> Runner:
-    """Return a runner of a monitor whose clock stands still."""
-    settings = Config(source=config.Source(kind=kind), alerts=config.Alerts(rules=rules))
-    monitor = Monitor(settings, store, lambda: NOW + 3600)
+    """Return a runner of a monitor whose clock stands still, or is `clock`, with the state file in a folder."""
+    settings = Config(source=told or Source(kind="memory"), alerts=config.Alerts(rules=rules))
+    clock = more.pop("clock", lambda: NOW + 3600)
+    monitor = Monitor(settings, None if path is None else Store(str(path / "state")), clock)
     return Runner(settings, source, monitor, Alerts(settings, monitor), **more)
 
 
@@ -69,42 +72,55 @@ def started(runner: Runner) -> threading.Thread:
     return thread
 
 
-def until(condition: Callable[[], Any]) -> None:
-    """Wait for something to be so."""
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.005)
+def stop(runner: Runner, thread: threading.Thread) -> None:
+    """Stop a runner, and wait until it has ended."""
+    runner.stop()
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
 
 
-def test_a_source_that_ends_is_counted_whole(tmp_path) -> None:
+def stored(path: Path) -> int:
+    """Return the number of samples in the state file in a folder."""
+    runner = made(MemorySource(), path=path, once=True)
+    runner.run()
+    return int(runner.latest.by_window["total"].n)
+
+
+def test_a_source_that_ends_is_counted_whole(tmp_path: Path) -> None:
     """All is counted and in the last view and state file, rules are evaluated, and it says that it ended."""
     log = tmp_path / "log"
-    log.write_bytes(b"".join(record.value + b"\n" for record in records(events(1000)) if record.value))
-    runner = made(FileSource(str(log)), ("accuracy < 0.9",), "file", Store(str(tmp_path / "state")))
+    log.write_bytes(b"".join((record.value or b"") + b"\n" for record in events(1000)))
+    told, latest = Source(kind="file", path=str(log)), []
+    for _ in range(2):
+        runner = made(make_source(told), ("accuracy < 0.9",), told, tmp_path)
+        runner.run()
+        assert runner.ended
+        assert runner.latest.by_window["total"].n == 1000
+        assert runner.counts is not None
+        assert runner.counts.total.n == 1000
+        latest.append(runner.latest.alerts)
 
-    runner.run()
-
-    assert runner.ended
-    assert runner.latest.by_window["total"].n == 1000
-    assert runner.counts is not None
-    assert runner.counts.total.n == 1000
-    assert [alert.state for alert in runner.latest.alerts] == ["firing"]
-    again = made(FileSource(str(log)), ("accuracy < 0.9",), "file", Store(str(tmp_path / "state")))
-    again.run()
-    assert again.latest.by_window["total"].n == 1000
-    assert again.latest.alerts == runner.latest.alerts
+    assert [alert.state for alert in latest[0]] == ["firing"]
+    assert latest[1] == latest[0]
 
 
-def test_a_start_is_no_alert(tmp_path) -> None:
+def test_a_start_is_no_alert(tmp_path: Path) -> None:
     """What came while the process was down is counted before rules are evaluated; without a record they soon are."""
-    rules, states = ("n[1h] < 100",), list[str]()
-    first = made(MemorySource(records(events(300))), rules, store=Store(str(tmp_path / "state")), once=True)
+    rules = ("n[1h] < 100",)
+    states: list[str] = []
+    first = made(MemorySource(events(300)), rules, path=tmp_path, once=True)
     first.run()
-    source = MemorySource(records([{**each, "time": NOW + 90_000} for each in events(600)[300:]], start=300))
-    again = made(source, rules, store=Store(str(tmp_path / "state")), once=True)
-    again.monitor.clock = lambda: NOW + 90_001
-    again._show = lambda view: states.extend(alert.state for alert in view.alerts)
+    later = [
+        record if at < 300 else record_at(record, NOW + 90_000) for at, record in enumerate(events(600))
+    ]
+    again = made(
+        MemorySource(later),
+        rules,
+        path=tmp_path,
+        once=True,
+        clock=lambda: NOW + 90_001,
+        show=lambda view: states.extend(alert.state for alert in view.alerts),
+    )
     again.run()
     empty = made(MemorySource(()), rules, once=True)
     empty.run()
@@ -115,36 +131,35 @@ def test_a_start_is_no_alert(tmp_path) -> None:
     assert [alert.state for alert in empty.latest.alerts] == ["firing"]
 
 
+def record_at(record: Record, at: float) -> Record:
+    """Return the record of an event at another time."""
+    (other,) = records([{"id": record.offset, "time": at, "truth": "a", "prediction": "a"}])
+    return Record(record.topic, 0, record.offset, record.next, None, None, other.value)
+
+
 def test_it_serves_until_it_is_stopped() -> None:
     """The server has the newest view and knows that it lives; views come while records do; the end closes it."""
-    source = MemorySource(records(events(10)))
-    served: list[Serving] = []
+    source, served = MemorySource(events(10)), Served()
     said: list[str | None] = []
     shown: list[int] = []
     runner = made(
-        source,
-        server=lambda *args, **asked: served.append(Serving(*args, **asked)) or served[0],
-        started=said.append,
-        show=lambda view: shown.append(view.by_window["total"].n),
+        source, server=served, started=said.append, show=lambda view: shown.append(view.by_window["total"].n)
     )
     thread = started(runner)
     until(lambda: 10 in shown)
-    source.add(records(events(30)[10:], start=10))
+    source.add(events(30, 10))
     until(lambda: 30 in shown)
 
-    assert served[0].view() is runner.latest
-    assert set(served[0].asked.pop("routes").posted) == {"/api/annotations", "/api/reference"}
-    assert {name: answer() for name, answer in served[0].asked.items()} == {
-        "alive": True,
-        "ready": True,
-        "not_ready": None,
-    }
-    assert served[0].published > 0
-    runner.stop()
-    thread.join(PATIENCE)
+    (server,) = served
+    assert server.view() is runner.latest
+    assert set(server.asked.pop("routes").posted) == {"/api/annotations", "/api/reference"}
+    answers = {name: answer() for name, answer in server.asked.items()}
+    assert answers == {"alive": True, "ready": True, "not_ready": None}
+    assert server.published > 0
+    stop(runner, thread)
 
     assert said == ["http://here"]
-    assert served[0].events == ["start", "close"]
+    assert server.events == ["start", "close"]
     assert not runner.ended
     assert source.ended
 
@@ -161,40 +176,43 @@ def test_once_ends_where_the_source_is_away() -> None:
 
 def test_stay_and_once() -> None:
     """With `stay` the end of the source is no end; with `once` a source without end ends when it has no more."""
-    source = MemorySource(records(events(10)))
+    source = MemorySource(events(10))
     source.ended = True
     staying = made(source, stay=True)
     thread = started(staying)
-    until(staying.alive)
-    until(lambda: staying.ended)
+    until(lambda: staying.alive() and staying.ended)
     assert thread.is_alive()
-    staying.stop()
-    thread.join(PATIENCE)
-    assert not thread.is_alive()
+    stop(staying, thread)
 
-    once = made(MemorySource(records(events(2500))), once=True)
+    once = made(MemorySource(events(2500)), once=True)
     once.run()
     assert once.latest.by_window["total"].n == 2500
     assert once.ended
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_signals_stop_it(number: int) -> None:
-    """They let it end as `stop` does, and handlers are as before afterwards."""
+def test_signals_stop_it_unless_they_are_ignored() -> None:
+    """SIGTERM and SIGHUP let it end as `stop` does; handlers are as before afterwards; what is ignored stays so.
+
+    SIGHUP is ignored under nohup, and SIGINT in the background of a script, also after another signal has stopped it.
+    """
     signals = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
-    before = [signal.getsignal(each) for each in signals]
-    source = MemorySource(records(events(10)))
-    runner = made(source, show=lambda view: view.records.read and os.kill(os.getpid(), number))
+    for ignored, number in ((None, signal.SIGTERM), (None, signal.SIGHUP), (signal.SIGINT, signal.SIGTERM)):
+        previous = None if ignored is None else signal.signal(ignored, signal.SIG_IGN)
+        try:
+            before = [signal.getsignal(each) for each in signals]
+            runner = made(
+                MemorySource(events(10)),
+                show=lambda view, number=number: view.records.read and os.kill(os.getpid(), number),
+            )
+            with stopped_by_signals(runner):
+                runner.run()
+            assert runner.latest.by_window["total"].n == 10
+            assert not runner.ended
+            assert [signal.getsignal(each) for each in signals] == before
+        finally:
+            if ignored is not None:
+                signal.signal(ignored, previous)
 
-    with stopped_by_signals(runner):
-        runner.run()
-
-    assert runner.latest.by_window["total"].n == 10
-    assert [signal.getsignal(each) for each in signals] == before
-
-
-def test_a_signal_that_is_ignored_stays_so() -> None:
-    """As SIGHUP is under nohup."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         runner = made(MemorySource(), once=True, show=lambda view: os.kill(os.getpid(), signal.SIGHUP))
@@ -202,186 +220,162 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
             runner.run()
     finally:
         signal.signal(signal.SIGHUP, before)
-
     assert runner.ended
 
 
-def test_an_interrupt_that_is_ignored_stays_so() -> None:
-    """As in the background of a script, also after another signal has stopped it."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        runner = made(MemorySource(), show=lambda view: os.kill(os.getpid(), signal.SIGTERM))
-        with stopped_by_signals(runner):
-            runner.run()
-        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def test_a_view_that_fails_ends_it(tmp_path) -> None:
-    """No page stays old in silence: the error comes out of `run`, and what was counted is kept."""
-
-    def show(view: View) -> None:
-        if threading.current_thread() is not threading.main_thread():
-            raise ZeroDivisionError("drawn wrongly")
-
-    runner = made(MemorySource(records(events(10))), store=Store(str(tmp_path / "state")), show=show)
-
-    with pytest.raises(ZeroDivisionError, match="drawn wrongly"):
-        runner.run()
-
-    kept = made(MemorySource(), store=Store(str(tmp_path / "state")), once=True)
-    kept.run()
-    assert kept.latest.by_window["total"].n == 10
-
-
-def test_a_source_that_fails_ends_it(tmp_path) -> None:
-    """An error of the source comes out, after the last checkpoint and with the server closed."""
-
-    class Broken(MemorySource):
-        def poll(self, timeout: float) -> list[Record]:
-            found = super().poll(timeout)
-            if not found:
-                raise OSError("gone")
-            return found
-
-    served: list[Serving] = []
-    runner = made(
-        Broken(records(events(10))),
-        store=Store(str(tmp_path / "state")),
-        server=lambda *args, **asked: served.append(Serving(*args, **asked)) or served[0],
-    )
-
-    with pytest.raises(OSError, match="gone"):
-        runner.run()
-
-    assert served[0].events == ["start", "close"]
-    kept = made(MemorySource(), store=Store(str(tmp_path / "state")), once=True)
-    kept.run()
-    assert kept.latest.by_window["total"].n == 10
-
-
-class Partitions(MemorySource):
-    """Records of two partitions, of which the first is taken by another monitor before they are handed over."""
-
-    def __init__(self, path: str) -> None:
-        found = [record._replace(partition=at % 2) for at, record in enumerate(records(events(20)))]
-        super().__init__(found)
-        self._path = path
+class Broken(MemorySource):
+    """A source that fails once everything was read."""
 
     def poll(self, timeout: float) -> list[Record]:
-        """Let the other monitor take a partition, then return the records."""
-        if not self._at:
-            other = Store(self._path, shared=True)
-            other.claim(0)
+        batch = super().poll(timeout)
+        if not batch:
+            raise OSError("gone")
+        return batch
+
+
+def test_a_source_or_a_view_that_fails_ends_it(tmp_path: Path) -> None:
+    """The error comes out of `run`, after the last checkpoint and with the server closed: no page stays old."""
+
+    def show(view: Any) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            raise OSError("gone")
+
+    for kind, more in ((Broken, {}), (MemorySource, {"show": show})):
+        folder, served = tmp_path / kind.__name__, Served()
+        folder.mkdir()
+        runner = made(kind(events(10)), path=folder, server=served, **more)
+        with pytest.raises(OSError, match="gone"):
+            runner.run()
+        assert served[0].events == ["start", "close"]
+        assert stored(folder) == 10
+
+
+class Claimed(MemorySource):
+    """Records of two partitions, one of which is taken by another monitor before they are handed over."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__([Record("t", at % 2, *record[2:]) for at, record in enumerate(events(20))])
+        self.path, self.done = path, False
+
+    def poll(self, timeout: float) -> list[Record]:
+        if not self.done:
+            self.done, other = True, Monitor(Config(), Store(self.path, shared=True), lambda: NOW)
+            other.assign([0])
             other.close()
         return super().poll(timeout)
 
 
-def test_a_partition_lost_to_another_worker(tmp_path, monkeypatch, caplog) -> None:
+@pytest.mark.parametrize("kind", ["kafka", "file"])
+def test_a_partition_lost_to_another_worker(tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture) -> None:
     """From Kafka the records of the other partitions in the same batch are counted all the same; a file ends it."""
-    monkeypatch.setattr("stream_metrics.monitor.steps.CHUNK", 1)
     path = str(tmp_path / "state")
-    every = config.Store(path=path, every_events=1)
-    for kind in ("kafka", "file"):
-        settings = Config(source=config.Source(kind=kind), store=every)
-        monitor = Monitor(settings, Store(path, shared=True), lambda: NOW + 3600)
-        monkeypatch.setattr("stream_metrics.monitor.checkpoints.SHARE", 0)
-        runner = Runner(settings, Partitions(path), monitor, Alerts(settings, monitor), once=True)
-        if kind == "file":
-            with pytest.raises(StaleOwner):
-                runner.run()
-        else:
+    settings = Config(source=Source(kind=kind), store=config.Store(path=path, every_events=1))
+    monitor = Monitor(settings, Store(path, shared=True), lambda: NOW + 3600)
+    runner = Runner(settings, Claimed(path), monitor, Alerts(settings, monitor), once=True)
+    if kind == "file":
+        with pytest.raises(StaleOwner):
             runner.run()
-            assert monitor.partitions == [1]
-            assert runner.latest.by_window["total"].n == 10
-            assert [record.levelno for record in caplog.records] == [logging.WARNING]
+        return
+    runner.run()
+
+    assert monitor.partitions == [1]
+    assert runner.latest.by_window["total"].n == 10
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]
 
 
-def test_views_are_made_less_often_when_they_cost_more(monkeypatch) -> None:
-    """A view that takes long is followed by nine times as long without one, so their share stays bounded."""
-    waits: list[float] = []
-    runner = made(MemorySource(records(events(10))))
-    runner.source.start(runner.monitor)
-    runner._views.look()
-    looks, views = [], []
-    monkeypatch.setattr(runner._views, "evaluate", lambda: looks.append(runner.monitor.step([])) or 0.2)
-    monkeypatch.setattr(runner._views, "look", lambda: views.append(1) or 5.0)
+def test_rules_do_not_wait_for_a_view_that_costs_much(caplog: pytest.LogCaptureFixture) -> None:
+    """A view that takes long is followed by nine times as long without one, in which rules are evaluated."""
+    shown: list[int] = []
 
-    class Clock:
-        def wait(self, seconds: float) -> bool:
-            waits.append(seconds)
-            return len(waits) == 4
+    def show(view: Any) -> None:
+        n = view.by_window["total"].n if view.by_window else 0
+        shown.append(n)
+        end = time.thread_time() + 1.5 * (n == 10)
+        while time.thread_time() < end:
+            pass
 
-    monkeypatch.setattr(runner._views, "_looks", Clock())
-    runner._views._run()
-
-    assert waits == [0.25, pytest.approx(1.8), 0.75, pytest.approx(1.8)]
-    assert (len(looks), len(views)) == (2, 1)  # rules do not wait for a view that costs more
+    caplog.set_level(logging.INFO)
+    source = MemorySource(events(10))
+    runner = made(source, ("n > 15",), show=show)
+    thread = started(runner)
+    until(lambda: 10 in shown)
+    source.add(events(20, 10))
+    until(lambda: "n > 15" in caplog.text)
+    assert 20 not in shown
     assert 0 < runner.share < 1
+    stop(runner, thread)
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_a_stop_does_not_wait_for_a_view(tmp_path, monkeypatch, first) -> None:
-    """Neither for the first one nor for those in their thread: no further interval is computed, and all is stored."""
-    path = str(tmp_path / "state")
-    made(MemorySource(records(events(10))), store=Store(path), once=True).run()
-    source = MemorySource()
-    runner = made(source, store=Store(path), last_view=False)
-    stopped, computing = list[bool](), threading.Event()
+def test_a_stop_does_not_wait_for_a_view(tmp_path: Path, first: bool) -> None:
+    """Neither for the first one nor for those in their thread: the view is cut short, and all is stored."""
+    made(MemorySource(events(10)), path=tmp_path, once=True).run()
+    stops: list[int] = []
+    shown: list[int] = []
+    begun: list[bool] = []
 
-    def interval(*args: object, **options: object) -> None:
-        stopped.append(runner._stop.is_set())
-        computing.set()
-        runner._stop.wait(PATIENCE)
-        raise ValueError
+    class Begun(MemorySource):
+        """A source that notes its start, which comes before the first view."""
 
-    if first:
-        monkeypatch.setattr(Snapshot, "interval", interval)
+        def start(self, monitor: Monitor) -> None:
+            super().start(monitor)
+            begun.append(True)
+
+    def clock() -> float:
+        """Stop when the view begins to be made."""
+        if threading.current_thread().name == "views" or (first and begun):
+            runner.stop()
+            stops.append(len(shown))
+        return NOW + 3600
+
+    show = lambda view: shown.append(view.records.read)  # noqa: E731
+    runner = made(Begun(events(20, 10)), path=tmp_path, last_view=False, clock=clock, show=show)
     thread = started(runner)
-    if not first:
-        until(lambda: runner.latest.records.read == 10)
-        monkeypatch.setattr(Snapshot, "interval", interval)
-        source.add(records(events(20)[10:], start=10))
-    until(computing.is_set)
-    runner.stop()
     thread.join(PATIENCE)
 
     assert not thread.is_alive()
-    assert stopped == [False]
     assert runner.counts is None
-    monkeypatch.undo()
-    again = made(MemorySource(), store=Store(path), once=True)
-    again.run()
-    assert again.latest.by_window["total"].n == (10 if first else 20)
+    assert stops
+    assert stops[0] == len(shown)
+    assert stored(tmp_path) == (10 if first else 20)
 
 
-def test_rules_are_evaluated_in_the_end_without_a_view() -> None:
-    """They see what the last view does not show."""
-    source = MemorySource(records(events(10)))
-    runner = made(source, ("n < 15",), last_view=False)
-    runner._views.look = lambda: 0.0
+def test_rules_are_evaluated_in_the_end_without_a_view(caplog: pytest.LogCaptureFixture) -> None:
+    """They see what came last, which no view shows."""
+    more = threading.Event()
+
+    class Last(MemorySource):
+        """A source whose last records come when it is stopped."""
+
+        def poll(self, timeout: float) -> list[Record]:
+            if more.is_set() and not self.ended:
+                self.add(events(20, 10))
+                more.clear()
+                runner.stop()
+            return super().poll(timeout)
+
+    caplog.set_level(logging.INFO)
+    runner = made(Last(events(10)), ("n < 15",), last_view=False)
     thread = started(runner)
-    until(lambda: [alert.state for alert in runner.alerts.engine.shown()] == ["firing"])
-    runner._views._looks.wait = lambda seconds: runner._stop.wait(PATIENCE)
-    source.add(records(events(20)[10:], start=10))
-    until(lambda: runner.monitor.counts().total.n == 20)
-    runner.stop()
+    until(lambda: "n < 15" in caplog.text)
+    caplog.clear()
+    more.set()
     thread.join(PATIENCE)
 
-    assert [alert.state for alert in runner.alerts.engine.shown()] == ["ok"]
+    assert not thread.is_alive()
+    assert "n < 15" in caplog.text
 
 
-def test_a_checkpoint_comes_before_the_last_view(tmp_path) -> None:
+def test_a_checkpoint_comes_before_the_last_view(tmp_path: Path) -> None:
     """A process that is killed while it makes its report has stored all counts."""
-    stored = list[bool]()
+    checkpointed: list[bool] = []
     runner = made(
-        MemorySource(records(events(10))),
-        store=Store(str(tmp_path / "state")),
+        MemorySource(events(10)),
+        path=tmp_path,
         once=True,
-        show=lambda view: stored.append(runner.monitor.checkpointed is not None),
+        show=lambda view: checkpointed.append(runner.monitor.checkpointed is not None),
     )
     runner.run()
 
-    assert not stored[0]
-    assert stored[-1]
+    assert not checkpointed[0]
+    assert checkpointed[-1]

@@ -1,115 +1,161 @@
 """Monitors in processes of their own, to be killed: reads orders from standard input and forks a monitor for each.
 
 Everything is imported once, so that a monitor starts in milliseconds. An order is JSON: `state` and `file` are paths,
-or `state` is the address of a database; `crash` is the number of the statement before which to die; `die` the size of
-a file beyond which to die in the middle of a write; `shared`; `stop` is the step after which it stops itself; `limit`
-bounds the size of files until some checkpoints have failed; `pause` is between two steps. How it ended is said at once,
-or, with `wait` false, when the process is named by an order `end`.
+or `state` is the address of a database; `cpu` is after how many seconds of processor time the process is killed;
+`statement` the number of the SQL statement before which it dies; `die` the size of a file beyond which it dies in the
+middle of a write; `limit` bounds the size of files by so many more bytes until three checkpoints have failed;
+`shared`; `stop` is the step after which it stops itself. With `webhook`, it is one of several workers that share a
+store, and posts alerts there. The answer is its process; how it ended is the answer to {"wait": process}.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import resource
 import signal
+import sqlite3
+import subprocess
 import sys
-import time
 import traceback
+from pathlib import Path
 from typing import Any
 
 from msgspec import structs
 
-from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.sources import lines
-from stream_metrics.monitor.sources.file import FileSource
-from stream_metrics.monitor.store import StaleOwner
-from stream_metrics.monitor.store.opening import open_store
-from stream_metrics.monitor.store.tables import StateStore
-from support.monitor_events import CONFIG, NOW
+from stream_metrics.monitor import Alerts, MemorySource, Monitor, Runner, config, make_source, open_store
+from support.inner_monitor import StaleOwner, StoreError
+from support.monitor_events import CONFIG, NOW, events, records
 
 with contextlib.suppress(ImportError):
-    import stream_metrics.monitor.store.postgres  # noqa: F401 - once, rather than in every monitor
+    import psycopg  # noqa: F401 - once, rather than in every monitor
 
-__all__ = ["CRASHED", "STALE"]
+__all__ = ["DIED", "FAILED", "STALE", "Processes", "alerting"]
 
-CRASHED, STALE, FAILED = 7, 8, 9
-CONFIG_ = structs.replace(CONFIG, store=structs.replace(CONFIG.store, every_events=40))
+DIED, STALE, FAILED = 7, 8, 9
+connect = sqlite3.connect
 
 
-def patch(store: StateStore, crash: int) -> None:
-    """Have the process die before a statement."""
-    steps = iter(range(10**9))
+class Processes:
+    """A process that forks monitors."""
 
-    def dying(run: Any) -> Any:
-        def step(*values: Any) -> Any:
-            if next(steps) == crash:
-                os._exit(CRASHED)
-            return run(*values)
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])},
+        )
 
-        return step
+    def start(self, **order: Any) -> int:
+        """Have a monitor forked, and return its process."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
 
-    store._run, store._run_many = dying(store._run), dying(store._run_many)  # type: ignore[method-assign]
+    def wait(self, process: int) -> int:
+        """Return how a monitor ended, once it has."""
+        return self.start(wait=process)
+
+    def run(self, **order: Any) -> int:
+        """Have a monitor forked, and return how it ended."""
+        return self.wait(self.start(**order))
+
+    def close(self) -> None:
+        """End it."""
+        self._process.communicate()
+
+
+def dying(statement: int) -> Any:
+    """Return a function that connects to a file, and has the process die before a statement."""
+    numbers = itertools.count()
+
+    def connected(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        connection = connect(*arguments, **options)
+        connection.set_trace_callback(lambda text: os._exit(DIED) if next(numbers) == statement else None)
+        return connection
+
+    return connected
+
+
+def limited(size: int) -> None:
+    """Bound the size of files of this process."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+def alerting(webhook: str) -> config.Config:
+    """Return the configuration of workers that share a store, with a rule that fires."""
+    rules = config.Alerts(rules=("n < 100000",), defaults=False, log=False, webhook=webhook)
+    return structs.replace(CONFIG, alerts=rules)
+
+
+def run_replica(order: dict[str, Any]) -> int:
+    """Count the events of partition 0 in a shared store, and evaluate alerts until the process is killed."""
+    told = alerting(order["webhook"])
+    monitor = Monitor(told, open_store(order["state"], shared=True), lambda: NOW)
+    Runner(told, MemorySource(records(events(300))), monitor, Alerts(told, monitor)).run()
+    return 0
 
 
 def run_monitor(order: dict[str, Any]) -> int:
     """Read the whole file, and return the exit status."""
-    lines.BLOCK = 4096
-    sys.modules["stream_metrics.monitor.sources.file"].BLOCK = 4096  # type: ignore[attr-defined]
-    store = open_store(order["state"], order.get("shared", False))
-    if "crash" in order:
-        patch(store, order["crash"])
-    monitor, source = Monitor(CONFIG_, store, lambda: NOW), FileSource(order["file"])
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    failures = 0
+    if "statement" in order:
+        sqlite3.connect = dying(order["statement"])
     if "die" in order:
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (order["die"], hard))
+        limited(order["die"])
+    if "cpu" in order:
+        signal.setitimer(signal.ITIMER_PROF, order["cpu"])
+    monitor = Monitor(CONFIG, open_store(order["state"], order.get("shared", False)), lambda: NOW)
+    source, failures, steps = make_source(config.Source(path=order["file"])), 0, itertools.count(1)
     try:
         source.start(monitor)
         if "limit" in order:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (os.path.getsize(order["state"]) + order["limit"], hard))
-        steps = 0
+            limited(os.path.getsize(order["state"]) + order["limit"])
         while not source.ended:
-            monitor.step(source.poll(0))
-            monitor._checkpoints._spent = 0.0  # checkpoints as often as they fall due, however long they take
-            steps += 1
-            if monitor.last_error is not None:
-                failures += 1
-                monitor._checkpoints._ended = time.monotonic() - 2
-                if failures == 3:
-                    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-            if steps == order.get("stop"):
-                os.kill(os.getpid(), signal.SIGSTOP)
-            time.sleep(order.get("pause", 0.0))
+            records = source.poll(0)
+            for at in range(0, len(records), 40):
+                monitor.step(records[at : at + 40])
+                try:
+                    monitor.checkpoint()
+                except StaleOwner:
+                    raise
+                except StoreError:
+                    failures += 1
+                    if failures == 3:
+                        limited(resource.RLIM_INFINITY)
+                if next(steps) == order.get("stop"):
+                    os.kill(os.getpid(), signal.SIGSTOP)
         monitor.close()
     except StaleOwner:
         return STALE
-    return FAILED if "limit" in order and failures < 3 else 0
+    return FAILED if failures != 3 * ("limit" in order) else 0
 
 
 def main() -> None:
-    """Do what is ordered, one monitor for each line; say its process, and how it ended."""
+    """Do what is ordered, one monitor for each line; say its process, or how it ended."""
     for line in sys.stdin:
         order = json.loads(line)
-        if "end" in order:
-            print(os.waitstatus_to_exitcode(os.waitpid(order["end"], 0)[1]), flush=True)
+        if "wait" in order:
+            print(os.waitstatus_to_exitcode(os.waitpid(order["wait"], 0)[1]), flush=True)
             continue
         child = os.fork()
         if not child:
             status = 1
             try:
-                status = run_monitor(order)
+                status = (run_replica if "webhook" in order else run_monitor)(order)
             except BaseException:
                 traceback.print_exc()
             finally:
                 sys.stderr.flush()
                 os._exit(status)
         print(child, flush=True)
-        if order.get("wait", True):
-            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 
 
 if __name__ == "__main__":

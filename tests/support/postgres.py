@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import pwd
+import select
 import shutil
+import socket
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -54,3 +57,50 @@ def server(bin_folder: Path) -> Iterator[str]:
             yield f"host={folder} user=test dbname=postgres"
         finally:
             run("pg_ctl", "-w", "-m", "immediate", "stop")
+
+
+class Proxy:
+    """A socket in front of the socket of a server, which can break connections and refuse new ones.
+
+    `cut` is when the next connection breaks that commits: "before" the server has the statement, or "after" it has
+    done it, so that its answer is lost; `away` is whether new connections are refused from then on.
+    """
+
+    def __init__(self, server: str, folder: str) -> None:
+        self.cut, self.away, self.cuts = "", False, 0
+        self._server = f"{server}/.s.PGSQL.5432"
+        self._listening = socket.socket(socket.AF_UNIX)
+        self._listening.bind(f"{folder}/.s.PGSQL.5432")
+        self._listening.listen()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listening.accept()
+                if self.away:
+                    client.close()
+                    continue
+                server = socket.socket(socket.AF_UNIX)
+                server.connect(self._server)
+                threading.Thread(target=self._pass, args=(client, server), daemon=True).start()
+
+    def _pass(self, client: socket.socket, server: socket.socket) -> None:
+        with client, server, suppress(OSError):
+            while True:
+                for ready in select.select([client, server], [], [])[0]:
+                    data = ready.recv(1 << 16)
+                    if not data:
+                        return
+                    if ready is client and self.cut and b"\0commit\0" in data:
+                        if self.cut == "after":
+                            server.sendall(data)
+                            server.recv(1 << 16)
+                        self.cut, self.cuts = "", self.cuts + 1
+                        return
+                    (server if ready is client else client).sendall(data)
+
+    def close(self) -> None:
+        """Accept no more connections."""
+        self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()

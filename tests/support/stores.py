@@ -1,32 +1,25 @@
-"""Stores of both kinds for tests: their addresses, and all that is in them."""
+"""Stores of both kinds for tests: their addresses, monitors that use them, and plain connections to their tables."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from stream_metrics.monitor.store.rows import Change, Moves, Row, Segment, Written, offsets
-from stream_metrics.monitor.store.tables import StateStore
+from stream_metrics.monitor import Config, Monitor, open_store
 from support import postgres
+from support.monitor_events import CONFIG, NOW
 
-__all__ = ["TABLES", "change", "content", "new_address", "server"]
+__all__ = ["blob", "columns", "content", "execute", "failing", "monitoring", "new_address", "server"]
 
-TABLES = {
-    "state": "part, next, state, crc",
-    "parts": "part, name, body, crc",
-    "log": "part, shelf, number, size, last, body, crc",
-    "pending": "part, row, id, body",
-    "dead_letters": 'topic, partition, "offset", reason, detail',
-    "notes": "name, body, crc",
-    "panes": "part, name, length, start, crc, body",
-    "archives": "part, about, crc",
-}
 NUMBERS = itertools.count()
+RUNNING = {"workers", "leases", "monitor_schema"}  # tables of what runs now
+OWNERS = {"owner", "epoch", "saved", "written", "revision"}  # columns of who wrote what, and when
 
 
 @contextmanager
@@ -50,19 +43,86 @@ def new_address(folder: str) -> str:
     return f"postgresql://test@/postgres?host={quote(folder, safe='')}&options=-csearch_path%3D{name}"
 
 
-def change(row: Row, number: int, part: int = 0) -> Change:
-    """Return a change that writes something everywhere, all of it numbered."""
-    added = ((number, b"id", b"entry %d" % number),)
-    waiting = Written(Segment(number, 2, number, b"w%d" % number), number, Moves(number, (), added), number, [])
-    done = Written(Segment(number, 1, number, b"d%d" % number), max(number - 1, 0), Moves(), number, [])
-    parts, gone = {"total": b"%d" % number, f"pane/{number}": b"p"}, [f"pane/{number - 1}"]
-    following = offsets({"t": number})
-    return Change(part, row.epoch, offsets(row.next), following, b"state %d" % number, parts, gone, waiting, done)
+@contextmanager
+def monitoring(
+    path: str, told: Config = CONFIG, parts: Iterable[int] = (0,), *, shared: bool = False, now: float = NOW
+) -> Iterator[Monitor]:
+    """Open a monitor with the store at a path, assign it partitions, and close it in the end."""
+    store = open_store(path, shared)
+    try:
+        monitor = Monitor(told, store, lambda: now)
+    except BaseException:
+        store.close()
+        raise
+    try:
+        monitor.assign(parts)
+        yield monitor
+    finally:
+        monitor.close()
 
 
-def content(store: StateStore) -> dict[str, list[Any]]:
-    """Return all that is in a store but times, owners and epochs."""
-    return {
-        table: [tuple(row) for row in store._run(f"select {columns} from {table} order by 1, 2, 3").fetchall()]
-        for table, columns in TABLES.items()
-    }
+def execute(path: str, *statements: str) -> list[Any]:
+    """Execute statements by the client of the database itself, and return the rows of the last one."""
+    if not path.startswith("postgresql"):
+        connection: Any = sqlite3.connect(path, isolation_level=None)
+    else:
+        import psycopg
+
+        connection = psycopg.connect(path, autocommit=True)
+    with closing(connection):
+        for statement in statements:
+            cursor = connection.execute(statement)
+        return [tuple(row) for row in cursor.fetchall()] if cursor.description else []
+
+
+def columns(path: str) -> dict[str, dict[str, str]]:
+    """Return the columns of all tables that are stored for good, with their types."""
+    if path.startswith("postgresql"):
+        schema = "from information_schema.columns where table_schema = current_schema()"
+        rows = execute(path, f"select table_name, column_name, udt_name {schema}")
+    else:
+        names = "from sqlite_master as t, pragma_table_info(t.name) as c where t.type = 'table'"
+        rows = execute(path, f"select t.name, c.name, lower(c.type) {names}")
+    tables: dict[str, dict[str, str]] = {}
+    for table, column, kind in rows:
+        if table not in RUNNING:
+            tables.setdefault(table, {})[column] = kind
+    return tables
+
+
+def content(path: str, owners: bool = False) -> dict[str, list[Any]]:
+    """Return all rows that are stored for good, dead letters in order; with `owners`, also who wrote them, and when."""
+    tables = {}
+    for table, kinds in columns(path).items():
+        names = ", ".join(f'"{name}"' for name in sorted({*kinds} - {"rowid"}) if owners or name not in OWNERS)
+        letters = table == "dead_letters"
+        rows = execute(path, f"select {names} from {table}" + " order by rowid" * letters)
+        tables[table] = rows if letters else sorted(rows, key=repr)
+    return tables
+
+
+@contextmanager
+def failing(path: str, table: str, event: str, do: str = "") -> Iterator[None]:
+    """Have the database refuse each insert, update or delete of a table, or `do` something in PL/pgSQL instead."""
+    if not path.startswith("postgresql"):
+        refuse = "begin select raise(abort, 'no space in this test'); end"
+        create, drop = [f"create trigger broken before {event} on {table} {refuse}"], "drop trigger broken"
+    else:
+        do = do or "raise exception 'no space in this test';"
+        late = "constraint trigger broken after" if "commit" in do else "trigger broken before"
+        when = "deferrable initially deferred" if "commit" in do else ""
+        create = [
+            f"create function broken() returns trigger language plpgsql as $$ begin {do} return new; end $$",
+            f"create {late} {event} on {table} {when} for each row execute function broken()",
+        ]
+        drop = "drop function broken() cascade"
+    execute(path, *create)
+    try:
+        yield
+    finally:
+        execute(path, drop)
+
+
+def blob(path: str, data: bytes) -> str:
+    """Return bytes as a literal of the database at a path."""
+    return f"'\\x{data.hex()}'::bytea" if path.startswith("postgresql") else f"x'{data.hex()}'"

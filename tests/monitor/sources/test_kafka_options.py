@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from support.inner_monitor import SourceError
+from support.refusals import all_refused, refused
 
-from stream_metrics.monitor.config import Source
-from stream_metrics.monitor.sources.kafka_options import (
-    SourceError,
-    checked,
-    consumer_options,
-    first,
-    hidden,
-    incremental,
-    topics,
-)
+from stream_metrics.monitor import config
+from stream_metrics.monitor.sources.kafka_options import checked, consumer_options, first, hidden, incremental, topics
 
+Source = config.Source
 KIP_848 = {"group.protocol": "consumer"}
 STICKY = {"partition.assignment.strategy": "cooperative-sticky"}
 
@@ -32,7 +26,7 @@ def two(**options: Any) -> Source:
 
 
 def test_offsets_are_those_of_the_store() -> None:
-    """Kafka neither commits nor resets anything by itself; other options pass through."""
+    """Kafka neither commits nor resets anything by itself; other options pass through, also in place of a default."""
     options = consumer_options(one(**{"sasl.password": "pass word", "auto.offset.reset": "latest"}))
 
     assert options == {
@@ -46,10 +40,6 @@ def test_offsets_are_those_of_the_store() -> None:
     }
     assert first(one()) == "earliest"
     assert first(one(**{"auto.offset.reset": "latest"})) == "latest"
-
-
-def test_fetching_pauses_as_long_as_the_options_say() -> None:
-    """The short pause is a default, not a rule."""
     assert consumer_options(one(**{"fetch.queue.backoff.ms": "200"}))["fetch.queue.backoff.ms"] == "200"
 
 
@@ -63,27 +53,19 @@ def test_two_topics_are_assigned_by_range() -> None:
     assert topics(Source(predictions="p", labels="p")) == ["p"]
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
+def test_what_would_break_the_counts_is_refused() -> None:
+    """Before anything is read: another assignor for two topics, options that have a key, a beginning that is none."""
+    cases = [
         (two(**{"partition.assignment.strategy": "roundrobin"}), "to be 'range', but got 'roundrobin', which"),
         (two(**STICKY), "to be 'range', but got 'cooperative-sticky'"),
         (two(**KIP_848, **{"group.remote.assignor": "uniform"}), "'group.remote.assignor' in `options` to be 'range'"),
         (one(**{"group.id": "h"}), "Expected `options` to leave 'group.id' to `group`, but got 'h'"),
         (one(**{"enable.auto.commit": "true"}), "`enable.auto.commit` in `options` to be false"),
         (Source(), "Expected `predictions` to name a topic, but got ''"),
-    ],
-)
-def test_what_would_break_the_counts_is_refused(source: Source, message: str) -> None:
-    """Before anything is read."""
-    with pytest.raises(ValueError, match=message):
-        consumer_options(source)
-
-
-def test_where_to_begin_is_one_of_two() -> None:
-    """`none` would be no answer."""
-    with pytest.raises(ValueError, match=r"to be one of \['earliest', 'latest'\], but got 'none'"):
-        first(one(**{"auto.offset.reset": "none"}))
+    ]
+    all_refused([(lambda source=source: consumer_options(source), ValueError, about) for source, about in cases])
+    none = one(**{"auto.offset.reset": "none"})
+    refused(lambda: first(none), ValueError, "to be one of ['earliest', 'latest'], but got 'none'")
 
 
 def test_partitions_of_both_topics_are_the_same() -> None:
@@ -91,9 +73,8 @@ def test_partitions_of_both_topics_are_the_same() -> None:
     checked(["p", "l"], {("p", 1), ("l", 1), ("p", 3), ("l", 3)})
     checked(["p", "l"], set())
     checked(["p"], {("p", 1)})
-
-    with pytest.raises(SourceError, match=r"but got \[1, 2\] of 'p' and \[1\] of 'l'"):
-        checked(["p", "l"], {("p", 1), ("l", 1), ("p", 2)})
+    uneven = {("p", 1), ("l", 1), ("p", 2)}
+    refused(lambda: checked(["p", "l"], uneven), SourceError, "but got [1, 2] of 'p' and [1] of 'l'")
 
 
 def test_the_protocol_follows_from_the_options() -> None:

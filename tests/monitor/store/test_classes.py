@@ -10,210 +10,182 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from support import monitor_events
+from support.command_line import run_command
+from support.inner_monitor import StoreError
+from support.monitor_events import START
+from support.stores import blob, execute, monitoring
 
-from stream_metrics.monitor.config import Config, Counting
-from stream_metrics.monitor.counts.class_pool import ANOTHER, OTHER, Admitted, ClassPool
-from stream_metrics.monitor.events.records import Record
-from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.store import StoreError
-from stream_metrics.monitor.store.backups import restore
-from stream_metrics.monitor.store.classes import CLASSES, StoredClasses
-from stream_metrics.monitor.store.export import Export, Exported, write_export
-from stream_metrics.monitor.store.opening import open_store
-from stream_metrics.monitor.store.tables import StateStore
+from stream_metrics.monitor import Config, Monitor, Record, config, open_store
 
 MOST = 4
-START = 1_700_000_000.0
-COUNTING = Counting(windows=("1h",), panes=6, max_classes=MOST)
-CONFIG = Config(counting=COUNTING)
+CONFIG = Config(counting=config.Counting(windows=("1h",), panes=6, max_classes=MOST))
+NAMES = [[f"c{(part * 3 + at) % 9}" for at in range(30)] for part in range(2)]
 
 
 def records(part: int, classes: list[str]) -> list[Record]:
     """Return records of a partition, right predictions of these classes and one wrong one in three."""
-    values = []
-    for at, name in enumerate(classes):
-        said = name if at % 3 else "c0"
-        values.append(json.dumps({"id": f"{part}/{at}", "time": START + at, "prediction": said, "truth": name}))
-    return [Record("t", part, at, at + 1, None, None, value.encode()) for at, value in enumerate(values)]
+    rows = [
+        {"id": f"{part}/{at}", "time": START + at, "prediction": name if at % 3 else "c0", "truth": name}
+        for at, name in enumerate(classes)
+    ]
+    return monitor_events.records(rows, part)
 
 
-STREAMS = [records(part, [f"c{(part * 3 + at) % 9}" for at in range(30)]) for part in range(2)]
+STREAMS = [records(part, names) for part, names in enumerate(NAMES)]
 
 
 @pytest.fixture
-def opened(store_path: str) -> Iterator[Callable[[], Monitor]]:
+def opened(store_path: str) -> Iterator[Callable[..., Monitor]]:
     """Start a monitor on a shared store; all are left open, as processes that are killed leave them."""
-    stores: list[StateStore] = []
+    stores: list[Any] = []
 
-    def start(config: Config = CONFIG) -> Monitor:
+    def start(parts: list[int], told: Config = CONFIG) -> Monitor:
         stores.append(open_store(store_path, shared=True))
-        return Monitor(config, stores[-1], lambda: START + 100)
+        monitor = Monitor(told, stores[-1], lambda: START + 100)
+        monitor.assign(parts)
+        return monitor
 
     yield start
     for store in stores:
         store.close()
 
 
-def recount(classes: tuple[Any, ...], full: bool, streams: list[list[Record]]) -> bytes:
-    """Return the counts of all partitions by one monitor that knows the classes from the start."""
-    monitor = Monitor(CONFIG, clock=lambda: START + 100)
-    monitor._assignment.classes = ClassPool(COUNTING, admitted=Admitted(classes, full))
-    monitor.assign(range(len(streams)))
-    for stream in streams:
-        monitor.step(stream)
-    return monitor.counts().to_bytes()
+def classes(monitor: Monitor) -> dict[str, float]:
+    """Return the classes that a monitor counts apart, with the number of samples of each."""
+    rows = monitor.view().by_window["total"].classes
+    return {row.label: row.support for row in rows if row.label.startswith(("c", "t"))}
+
+
+def shown(path: str) -> Any:
+    """Return what a command prints of the classes of a store: how many are apart, and whether others are folded."""
+    return json.loads(run_command("monitor", "inspect", path, "--format", "json").out)["classes"]
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_two_workers_and_a_restart_fold_the_same_classes(opened: Callable[[], Monitor], order: tuple[int, int]) -> None:
+def test_two_workers_and_a_restart_fold_the_same_classes(
+    opened: Callable[..., Monitor], store_path: str, order: tuple[int, int]
+) -> None:
     """One dies before its checkpoint, and its classes keep their places; the counts are those of one worker."""
-    workers = [opened(), opened()]
-    for part, worker in enumerate(workers):
-        worker.assign([part])
+    workers = [opened([0]), opened([1])]
     for part in order:
         workers[part].step(STREAMS[part][:2])
-    workers[order[0]] = again = opened()
-    again.assign([order[0]])
+    workers[order[0]] = opened([order[0]])
     for start in range(0, 30, 3):
         for part in order[::-1]:
             workers[part].step(STREAMS[part][start : start + 3])
             workers[part].checkpoint()
-    last = opened()
-    last.assign([0, 1])
+    window = opened([0, 1]).view().by_window["total"]
+    apart = {row.label: row.support for row in window.classes if row.label.startswith("c")}
+    rows = [(name, name if at % 3 else "c0") for names in NAMES for at, name in enumerate(names)]
 
-    counts = last.counts()
-    admitted = last._assignment.classes.admitted
-    assert len(admitted.labels) == MOST
-    assert admitted.full
-    first = f"c{order[0] * 3}"  # of the worker that died
-    assert admitted.labels[0] == first
-    assert counts.to_bytes() == recount(admitted.labels, True, STREAMS)
-    window = last.view().by_window["total"]
-    apart = {*admitted.labels}
-    truths = [(f"c{(part * 3 + at) % 9}", at) for part in range(2) for at in range(30)]
-    folded = sum(name not in apart or (at % 3 == 0 and "c0" not in apart) for name, at in truths)
-    assert {row.label for row in window.classes} - {OTHER, ANOTHER} == apart
-    assert window.classes_folded == folded
+    assert shown(store_path) == {"apart": MOST, "folded": True}
+    assert len(apart) == MOST
+    assert f"c{order[0] * 3}" in apart  # of the worker that died
+    assert apart == {label: sum(truth == label for truth, _ in rows) for label in apart}
+    assert window.n == len(rows)
+    assert window.metrics["accuracy"] == sum(truth == said for truth, said in rows) / len(rows)
+    assert window.classes_folded == sum(not {truth, said} <= {*apart} for truth, said in rows)
     assert not any("another store" in warning for warning in window.warnings)
 
 
-def test_workers_at_the_same_time_agree(store_path: str) -> None:
-    """Of the first classes of eight threads, so many are admitted as there is room for, the same for each."""
-    asked = [[f"t{number}-{at}" for at in range(3)] for number in range(6)]
-    answers: list[Admitted] = []
+def test_workers_at_the_same_time_agree(opened: Callable[..., Monitor], store_path: str) -> None:
+    """Of the first classes of six threads, so many are admitted as there is room for, the same for each."""
+    told = replace(CONFIG, counting=replace(CONFIG.counting, max_classes=10))
+    workers = [opened([part], told) for part in range(6)]
 
-    def ask(labels: list[str]) -> None:
-        store = open_store(store_path, shared=True)
-        registry = StoredClasses(store, COUNTING)
-        for label in labels:
-            answer = registry.admit([label], 10)
-        answers.append(answer)
-        store.close()
+    def count(part: int) -> None:
+        for record in records(part, [f"t{part}-{at}" for at in range(3)] * 2):
+            workers[part].step([record])
+        workers[part].checkpoint()
 
-    threads = [threading.Thread(target=ask, args=(labels,)) for labels in asked]
+    threads = [threading.Thread(target=count, args=(part,)) for part in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    whole = classes(opened(list(range(6)), told))
 
-    full = [answer for answer in answers if answer.full]
-    assert full
-    assert set(full) == {full[0]}
-    assert len(full[0].labels) == 10
-    assert all(answer.labels == full[0].labels[: len(answer.labels)] for answer in answers)
+    assert len(whole) == 10
+    assert shown(store_path) == {"apart": 10, "folded": True}
+    for worker in workers:
+        assert {*classes(worker)} <= {*whole}
 
 
 @pytest.mark.parametrize("folded", [False, True])
 def test_a_store_without_the_note_has_the_classes_of_all_partitions(
-    opened: Callable[[], Monitor], folded: bool
+    opened: Callable[..., Monitor], store_path: str, folded: bool
 ) -> None:
     """A worker that has one partition only leaves room for the classes of the other one, which it has not read."""
     names = [["c0", "c1"], ["c2", "c3", *(["c4"] if folded else [])]]
-    first = opened()
-    first.assign([0, 1])
+    first = opened([0, 1])
     for part, each in enumerate(names):
         first.step(records(part, each))
     first.checkpoint()
-    assert first.store is not None
-    first.store.run("delete from notes where name = ?", CLASSES)
+    execute(store_path, "delete from notes where name = 'classes'")
 
-    worker = opened()
-    worker.assign([0])
+    worker = opened([0])
     worker.step(records(0, [*names[0], "c7", "c8", "c3"]))
     worker.checkpoint()
-    other = opened()
-    other.assign([0, 1])
+    window = opened([0, 1]).view().by_window["total"]
 
-    assert other._assignment.classes.admitted == Admitted(("c0", "c1", "c2", "c3"), True)
-    assert other.counts().classes.partial == frozenset()
-    assert len(other.view().by_window["total"].classes) <= MOST + 2
+    assert {row.label for row in window.classes if row.label.startswith("c")} == {"c0", "c1", "c2", "c3"}
+    assert window.classes_folded == 2 + folded
+    assert shown(store_path) == (None if folded else {"apart": 4, "folded": True})
+    assert not any("another store" in warning for warning in window.warnings)
 
 
 def test_an_export_is_restored_with_its_classes(tmp_path: Path) -> None:
-    """It has counts alone, and the note is made of them."""
-    path, export = str(tmp_path / "state.sqlite"), str(tmp_path / "counts.export")
-    monitor = Monitor(CONFIG, clock=lambda: START + 100)
+    """It has counts alone, and the note is made of them; a partition that comes later finds the same classes."""
+    path, export = str(tmp_path / "state"), str(tmp_path / "export")
+    told = replace(CONFIG, store=config.Store(export=export))
+    monitor = Monitor(told, clock=lambda: START + 100)
     monitor.assign([0, 1])
     for stream in STREAMS:
         monitor.step(stream)
-    partitions = [monitor._partitions[part] for part in (0, 1)]
-    rows = [Exported(each.number, dict(each.next), each.state(), each.counts.parts()) for each in partitions]
-    write_export(export, Export(START, rows))
-    restore(path, export)
-
-    restored = Monitor(CONFIG, open_store(path), lambda: START + 100)
-
-    assert restored._assignment.classes.admitted.full
-    assert set(restored._assignment.classes.admitted.labels) == set(monitor._assignment.classes.admitted.labels)
-    restored.close()
+    monitor.export()
+    assert run_command("monitor", "restore", export, path).status == 0
+    with monitoring(path, CONFIG, [0, 1, 2], now=START + 100) as restored:
+        restored.step(records(2, ["c8", "t1"]))
+        assert classes(restored) == classes(monitor)
+    assert shown(path) == {"apart": MOST, "folded": True}
 
 
 def test_a_worker_alone_writes_its_classes_with_its_checkpoints(tmp_path: Path) -> None:
     """Its store is written no more often; a partition that it takes later finds the same classes."""
     path = str(tmp_path / "state.sqlite")
-    first = Monitor(CONFIG, open_store(path), lambda: START + 100)
-    first.assign([0, 1])
-    first.step(records(1, ["c5", "c6"]))
-    first.checkpoint()
-    first.close()
-    second = Monitor(CONFIG, open_store(path), lambda: START + 100)
-    second.assign([0])
-    second.step(STREAMS[0])
-    second.assign([0, 1])
-
-    assert second._assignment.classes.admitted.labels[:3] == ("c5", "c0", "c6")
-    assert len(second._assignment.classes.admitted.labels) == MOST
-    assert second.counts().classes.partial == frozenset()
-    second.close()
-    third = Monitor(CONFIG, open_store(path), lambda: START + 100)
-    assert third._assignment.classes.admitted == second._assignment.classes.admitted
-    third.close()
+    with monitoring(path, CONFIG, [0, 1], now=START + 100) as first:
+        first.step(records(1, ["c5", "c6"]))
+        assert shown(path) is None
+    with monitoring(path, CONFIG, [0], now=START + 100) as second:
+        second.step(STREAMS[0])
+        second.assign([0, 1])
+        apart = classes(second)
+        assert len(apart) == MOST
+        assert {"c5", "c0", "c6"} < {*apart}
+    with monitoring(path, CONFIG, [0, 1], now=START + 100) as third:
+        assert classes(third) == apart
 
 
-def test_damage_is_said(opened: Callable[[], Monitor]) -> None:
+def test_damage_is_reported(opened: Callable[..., Monitor], store_path: str) -> None:
     """The note has a checksum, as everything has."""
-    worker = opened()
-    worker.assign([0])
+    worker = opened([0])
     worker.step(STREAMS[0][:3])
-    assert worker.store is not None
-    worker.store.run("update notes set body = ? where name = ?", b"\0", CLASSES)
+    execute(store_path, f"update notes set body = {blob(store_path, b'other')} where name = 'classes'")
 
-    with pytest.raises(StoreError, match="the note 'classes' is damaged"):
-        worker.step(STREAMS[0][3:])
-    with pytest.raises(StoreError, match="the note 'classes' is damaged"):
-        opened()
+    for call in (lambda: worker.step(STREAMS[0][3:]), lambda: opened([])):
+        with pytest.raises(StoreError, match="the note 'classes' is damaged"):
+            call()
 
 
-def test_the_limit_may_change(opened: Callable[..., Monitor]) -> None:
+def test_the_limit_may_change(opened: Callable[..., Monitor], store_path: str) -> None:
     """A larger one lets further classes in until one was folded; a smaller one takes no class away."""
     steps = [(2, ["c0", "c1"], 2, False), (3, ["c2"], 3, False), (2, [], 3, False), (2, ["c3"], 3, True),
              (9, ["c4", "c5"], 3, True)]  # fmt: skip
     read: list[str] = []
     for most, names, admitted, full in steps:
-        worker = opened(replace(CONFIG, counting=replace(COUNTING, max_classes=most)))
-        worker.assign([0])
+        worker = opened([0], replace(CONFIG, counting=replace(CONFIG.counting, max_classes=most)))
         read += names
         worker.step(records(0, read))
         worker.checkpoint()
-        classes = worker._assignment.classes.admitted
-        assert (len(classes.labels), classes.full) == (admitted, full)
+        assert shown(store_path) == {"apart": admitted, "folded": full}

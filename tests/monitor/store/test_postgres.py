@@ -1,24 +1,25 @@
-"""PostgreSQL alone: a commit whose answer is lost, addresses and passwords, older servers, several models."""
+"""PostgreSQL alone: connections that break, a commit whose answer is lost, addresses and passwords, several models."""
 
 from __future__ import annotations
 
-import importlib
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import quote
 
 import pytest
-from support.monitor_events import CONFIG, NOW, events, records
-from support.stores import change, content, new_address
+from support.inner_monitor import StaleOwner, StoreError
+from support.monitor_events import CONFIG, NOW, counted, events, offline, records
+from support.postgres import Proxy
+from support.stores import content, execute, failing, monitoring, new_address
 
-from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.store import StoreError
-from stream_metrics.monitor.store.opening import open_store
-from stream_metrics.monitor.store.schema import SCHEMA
-from stream_metrics.monitor.store.tables import StateStore
-from stream_metrics.monitor.store.unclaimed import stored_offsets
+from stream_metrics.monitor import Monitor, open_store
 
-pytest.importorskip("psycopg", reason="needs psycopg, the client of PostgreSQL")
+psycopg = pytest.importorskip("psycopg", reason="needs psycopg, the client of PostgreSQL")
+STREAM = records(events(300))
+PATIENCE = "stream_metrics.monitor.store.postgres.PATIENCE"
+BREAK = "select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name like 'stream-metrics%'"
 
 
 @pytest.fixture
@@ -28,130 +29,113 @@ def address(postgres_server: str) -> str:
 
 
 @pytest.fixture
-def store(address: str) -> Iterator[Any]:
-    """A store, closed at the end."""
-    opened = open_store(address)
-    yield opened
-    opened.close()
+def proxy(postgres_server: str) -> Iterator[Proxy]:
+    """A socket in front of the server."""
+    with tempfile.TemporaryDirectory(prefix="pg") as folder:
+        started = Proxy(postgres_server, folder)
+        started.folder = folder
+        yield started
+        started.close()
 
 
-@pytest.mark.parametrize("arrives", [True, False], ids=["arrives", "does not arrive"])
-def test_a_commit_whose_answer_is_lost(store: Any, arrives: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def monitor(address: str, postgres_server: str, proxy: Any) -> Iterator[Monitor]:
+    """A monitor that reaches the server through the proxy, with a first checkpoint."""
+    through = address.replace(quote(postgres_server, safe=""), quote(proxy.folder, safe=""))
+    with monitoring(through) as opened:
+        opened.step(STREAM[:100])
+        opened.checkpoint()
+        yield opened
+
+
+@pytest.mark.parametrize("cut", ["before", "after"])
+def test_a_commit_whose_answer_is_lost(monitor: Monitor, proxy: Proxy, address: str, cut: str) -> None:
     """If it was made, the checkpoint counts as written; if not, as failed, and it can be made again."""
-    import psycopg
-
-    row = store.claim(0)
-    store.save([change(row, 1)], [], {})
-    before, run = content(store), store._run
-
-    def cut(statement: str, *values: object) -> Any:
-        if statement != "commit":
-            return run(statement, *values)
-        if arrives:
-            run(statement)
-        store._connection.close()
-        raise psycopg.OperationalError("the connection is lost")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(store, "_run", cut)
-        if arrives:
-            store.save([change(row._replace(next={"t": 1}), 2)], [], {})
-        else:
-            with pytest.raises(StoreError, match="the connection is lost"):
-                store.save([change(row._replace(next={"t": 1}), 2)], [], {})
-    if not arrives:
-        store._reach()
-        assert content(store) == before
-        store.save([change(row._replace(next={"t": 1}), 2)], [], {})
-
-    assert store.claim(0).next == {"t": 2}
-    assert [row[5] for row in content(store)["log"]] == [b"w2", b"d1", b"d2"]
+    before = content(address)
+    monitor.step(STREAM[100:200])
+    proxy.cut = cut
+    if cut == "before":
+        with pytest.raises(StoreError):
+            monitor.checkpoint()
+        assert content(address) == before
+    monitor.checkpoint()
+    assert proxy.cuts == 1
+    assert content(address) != before
+    monitor.step(STREAM[200:])
+    monitor.close()
+    with monitoring(address) as again:
+        assert counted(again) == counted(offline(STREAM))
 
 
-def test_a_server_that_is_away_for_too_long(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_away_for_too_long(
+    monitor: Monitor, proxy: Proxy, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A checkpoint whose answer was lost counts as failed; once the server is back, it is not written twice."""
-    import psycopg
-
-    from stream_metrics.monitor.store import StaleOwner, postgres
-
-    monkeypatch.setattr(postgres, "PATIENCE", 0.2)
-    row = store.claim(0)
-    run, connected = store._run, store._connected
-
-    def away() -> Any:
-        raise psycopg.OperationalError("no server")
-
-    def cut(statement: str, *values: object) -> Any:
-        cursor = run(statement, *values)
-        if statement == "commit":
-            store._connection.close()
-            raise psycopg.OperationalError("the connection is lost")
-        return cursor
-
-    with monkeypatch.context() as patch:
-        patch.setattr(store, "_run", cut)
-        patch.setattr(store, "_connected", away)
-        with pytest.raises(StoreError, match="no server"):
-            store.save([change(row, 1)], [], {})
+    monkeypatch.setattr(PATIENCE, 0.2)
+    monitor.step(STREAM[100:200])
+    proxy.cut, proxy.away = "after", True
+    with pytest.raises(StoreError):
+        monitor.checkpoint()
+    proxy.away = False
+    monkeypatch.undo()
     with pytest.raises(StaleOwner):
-        store.save([change(row, 2)], [], {})
-    assert store._connected == connected
-    assert store.claim(0).next == {"t": 1}
+        monitor.checkpoint()
+    assert monitor.assign([0]) == {("t", 0): 200}
+    monitor.step(STREAM)
+    assert counted(monitor) == counted(offline(STREAM))
+    assert execute(address, "select count(*) from state") == [(1,)]
 
 
-def test_the_last_checkpoint_is_tried_again(store: Any, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_checkpoint_is_tried_again(monitor: Monitor, proxy: Proxy, address: str) -> None:
     """A monitor that ends while a connection breaks has written everything."""
-    import psycopg
-
-    monitor = Monitor(CONFIG, store, lambda: NOW)
-    monitor.assign([0])
-    stream = records(events(50))
-    monitor.step(stream)
-    run, breaks = store._run, iter([True])
-
-    def cut(statement: str, *values: object) -> Any:
-        if statement == "commit" and next(breaks, False):
-            store._connection.close()
-            raise psycopg.OperationalError("the connection is lost")
-        return run(statement, *values)
-
-    monkeypatch.setattr(store, "_run", cut)
+    monitor.step(STREAM)
+    proxy.cut = "before"
     monitor.close()
 
-    again = open_store(address)
-    assert next(breaks, None) is None
-    assert again.claim(0).next == {"t": len(stream)}
-    again.close()
+    assert proxy.cuts == 1
+    with monitoring(address) as again:
+        assert counted(again) == counted(offline(STREAM))
 
 
-@pytest.mark.parametrize(
-    "read",
-    [
-        stored_offsets,
-        lambda store: store.claim(0),
-        lambda store: store.archived(0),
-        lambda store: store.panes(0, 0, 1),
-        lambda store: store.pane(0, "", 1, 0),
-    ],
-    ids=["offsets", "partition", "archive", "panes", "pane"],
-)
-def test_a_start_reads_again_after_its_connection_broke(
-    store: Any, address: str, read: Callable[[StateStore], Any]
-) -> None:
+def test_a_connection_that_breaks_in_a_checkpoint(address: str) -> None:
+    """The server ends it at a statement of the transaction, or while it commits: nothing is written, then all is."""
+    end = "perform pg_terminate_backend(pg_backend_pid());"
+    with monitoring(address) as monitor:
+        monitor.step(STREAM[:100])
+        monitor.checkpoint()
+        places = [("state", end), ("parts", end), ("panes", end), ("state", f"/*commit*/{end}")]
+        for number, (table, do) in enumerate(places):
+            monitor.step(STREAM[100 + 50 * number : 150 + 50 * number])
+            before = content(address)
+            with failing(address, table, "insert or update", do), pytest.raises(StoreError):
+                monitor.checkpoint()
+            assert content(address) == before
+            monitor.checkpoint()
+        monitor.step(STREAM)
+        assert counted(monitor) == counted(offline(STREAM))
+
+
+def test_a_start_reads_again_after_its_connection_broke(address: str) -> None:
     """The server ended it between two statements, of which the client learns with the next one."""
-    store.claim(0)
-    (process,) = store.run("select pg_backend_pid()").fetchone()
-    other = open_store(address)
-    other.run("select pg_terminate_backend(?::int, 5000)", process)
-    other.close()
-
-    read(store)
-
-    assert store.run("select pg_backend_pid()").fetchone() != (process,)
+    with monitoring(address) as first:
+        first.step(STREAM[:200])
+    monitor = Monitor(CONFIG, open_store(address), lambda: NOW)
+    steps: list[Callable[[], Any]] = [
+        monitor.stored_offsets,
+        lambda: monitor.assign([0]),
+        lambda: monitor.step(STREAM),
+        monitor.close,
+    ]
+    for step in steps:
+        assert execute(address, BREAK) != []
+        step()
+    with monitoring(address) as again:
+        assert counted(again) == counted(offline(STREAM))
 
 
 def test_no_message_has_a_password() -> None:
     """Neither that of a server that is not there, nor of an address that cannot be read."""
+    failures = []
     for address in (
         "postgresql://user:hunter2@127.0.0.1:1/db?connect_timeout=2",
         "postgresql://user:hunter2@127.0.0.1:hunter2/db",
@@ -164,34 +148,27 @@ def test_no_message_has_a_password() -> None:
         with pytest.raises(StoreError) as raised:
             open_store(address)
         texts = [str(raised.value), repr(raised.value), str(raised.value.__cause__)]
-        assert not any("hunter2" in text for text in texts), texts
+        if any("hunter2" in text for text in texts):
+            failures.append(texts)
+    assert not failures
 
 
-def test_the_name_is_without_secrets(store: StateStore) -> None:
-    assert store.name.startswith("postgresql://test@")
-    assert store.name.endswith("/postgres")
-
-
-def test_a_newer_schema_is_refused_with_both_numbers(store: Any, address: str) -> None:
-    store._run("update monitor_schema set version = ?", SCHEMA + 1)
-
-    with pytest.raises(StoreError, match=f"expected schema {SCHEMA} or an earlier one, but it has schema {SCHEMA + 1}"):
-        open_store(address)
-
-
-def test_schemas_are_apart(store: Any, postgres_server: str) -> None:
-    """Each model has its own in one database."""
-    other = open_store(new_address(postgres_server))
-    store.save([change(store.claim(0), 1)], [], {})
-
-    assert other.claim(0).next == {}
-    other.close()
+def test_models_of_one_database_are_apart(postgres_server: str, address: str) -> None:
+    """Each has a schema of its own; the name of the store shows the user and the database."""
+    with monitoring(address) as one, monitoring(new_address(postgres_server)) as other:
+        one.step(STREAM)
+        one.checkpoint()
+        assert other.stored_offsets() == {}
+        assert one.store is not None
+        assert one.store.name.startswith("postgresql://test@")
+        assert one.store.name.endswith("/postgres")
 
 
 def test_without_psycopg_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The module is not imported before it is needed."""
-    opening = importlib.import_module("stream_metrics.monitor.store.opening")
-    monkeypatch.setitem(sys.modules, "stream_metrics.monitor.store.postgres", None)
+    """The client is not imported before it is needed."""
+    for name in [name for name in sys.modules if name.startswith("stream_metrics.monitor.store.postgres")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
 
     with pytest.raises(StoreError, match=r"needs psycopg: pip install .stream-metrics\[postgres\]"):
-        opening.open_store("postgresql://user@host/db")
+        open_store("postgresql://user@host/db")

@@ -2,155 +2,194 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
-from support.stores import change, content
+from msgspec import structs
+from support.command_line import run_command, until
+from support.inner_monitor import StaleOwner, StoreError
+from support.monitor_events import CONFIG, START, counted, events, lines, offline, records, stored_panes
+from support.stores import blob, columns, content, execute, failing, monitoring
 
-from stream_metrics.monitor.events.records import Rejected
-from stream_metrics.monitor.store import StaleOwner, StoreError, tables
-from stream_metrics.monitor.store.opening import open_store
-from stream_metrics.monitor.store.rows import Moves, Row, Segment, Written
-from stream_metrics.monitor.store.tables import StateStore
+from stream_metrics.monitor import Monitor, Record, config
 
-LETTER = Rejected("t", 0, 3, "decode", "no \ud800 JSON")
-
-
-@pytest.fixture
-def store(store_path: str) -> Iterator[StateStore]:
-    """A store of each kind, closed at the end."""
-    opened = open_store(store_path)
-    yield opened
-    opened.close()
-
-
-class Broken(Exception):
-    """What a test has go wrong."""
+WAITING = structs.replace(
+    CONFIG,
+    join=config.Join(ttl="10m", keep_joined="2m", keep_ids="1h", max_pending=400, in_memory=5),
+    counting=config.Counting(scores=True, windows=("1h", "4h")),
+    store=config.Store(retention=("5s for 1m", "1m")),
+)
+STREAM = records([each for at, event in enumerate(events(600, seed=3)) for each in [event, "junk"][: 2 - at % 2]])
+RANGE = f"from={START - 60}&to={START + 300}"
 
 
-DAMAGE = [
-    ("state set state = ?", "the state of partition 0 is damaged"),
-    ("state set next = ?", "the state of partition 0 is damaged"),
-    ("parts set body = ? where name = 'total'", "'total' of partition 0 is damaged"),
-    ("log set body = ? where shelf = 1", "segment 1 of the log of partition 0 is damaged"),
-    ("notes set body = ?", "the note 'a' is damaged"),
-]
+@contextmanager
+def leading(path: str) -> Iterator[Monitor]:
+    """Open the monitor that evaluates alerts, which writes notes, with something in every table."""
+    with monitoring(path, WAITING) as monitor:
+        monitor.attach("alerts", lambda: monitor.stats().joined)
+        monitor.share()
+        until(monitor.leads)
+        for at in range(0, 300, 50):
+            monitor.step(STREAM[at : at + 50])
+            monitor.checkpoint()
+        yield monitor
 
 
-def test_what_is_written_is_read(store: StateStore, store_path: str) -> None:
-    """State, parts, log, pending rows, dead letters and notes come back, also to another process of a later time."""
-    row = store.claim(0)
-    store.save([change(row, 1)], [LETTER], {"alerts": b"note"})
-    store.save([change(row._replace(next={"t": 1}), 2)], [], {})
-    store.close()
-    again = open_store(store_path)
-    found = again.claim(0)
-
-    assert row == Row(0, 1, {}, b"", {}, False, [], [], 0.0, [])
-    assert found[:6] == (0, 2, {"t": 2}, b"state 2", {"total": b"2", "pane/2": b"p"}, False)
-    assert found.waiting == [Segment(2, 2, 2, b"w2")]
-    assert found.done == [Segment(1, 1, 1, b"d1"), Segment(2, 1, 2, b"d2")]
-    assert again.rows_of(0, [b"id", b"no"]) == [(2, b"id", b"entry 2")]
-    assert again.following(0, 0, 10) == [(2, b"id", b"entry 2")]
-    assert again.rows_of(1, [b"id"]) == again.following(0, 3, 10) == []
-    assert again.letters() == [LETTER._replace(detail="no ? JSON")]
-    assert again.notes() == {"alerts": b"note"}
-    again.close()
+def failure(call: Callable[[], object]) -> StoreError | None:
+    """Return the error of the store that a call raises, None if it raises none."""
+    try:
+        call()
+    except StoreError as error:
+        return error
+    return None
 
 
-def test_a_segment_replaces_one_of_the_same_number(store: StateStore) -> None:
-    """As a small one of ids grows; those before it are deleted as ever."""
-    row = store.claim(0)
-    for at, (number, body) in enumerate([(3, b"a"), (4, b"b"), (4, b"bc")]):
-        ids = Written(Segment(number, len(body), at, body), number, Moves(), 0, [])
-        store.save([change(row._replace(next={"t": at} if at else {}), at + 1)._replace(ids=ids)], [], {})
-
-    assert store.claim(0).ids == [Segment(4, 2, 2, b"bc")]
-
-
-def test_an_owner_is_known_by_its_epoch(store: StateStore) -> None:
-    """Once a partition is claimed again, its last owner writes nothing, not even the other partitions of its change."""
-    mine, other = store.claim(0), store.claim(1)
-    store.save([change(mine, 1)], [], {})
-    store.claim(0)
-    before = content(store)
-
-    with pytest.raises(StaleOwner, match="partition 0 has another owner") as raised:
-        store.save([change(other, 5, 1), change(mine._replace(next={"t": 1}), 2)], [LETTER], {"a": b"1"})
-
-    assert raised.value.part == 0
-    assert content(store) == before
+def read_all(path: str) -> None:
+    """Read the state and the panes of a store."""
+    with monitoring(path, WAITING, []) as monitor:
+        monitor.assign([0])
+        status, answer = monitor.answer_range(RANGE)
+        if status != 200:
+            raise StoreError(json.loads(answer)["error"])
 
 
-def test_an_owner_is_known_by_its_offsets(store: StateStore) -> None:
-    """A state that does not follow the one that is there is refused: it would roll it back."""
-    row = store.claim(0)
-    store.save([change(row, 1)], [], {})
-
-    with pytest.raises(StaleOwner):
-        store.save([change(row, 1)], [], {})
-
-
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-def test_a_fault_at_any_step_leaves_all_or_nothing(store: StateStore, after: bool) -> None:
-    """If any statement of a checkpoint fails, at any time, the store is as it was; then it can be written."""
-    row = store.claim(0)
-    store.save([change(row, 1)], [], {})
-    number, broken = 1, 0
-    while broken == number - 1:
-        before, row = content(store), row._replace(next={"t": number})
-        with pytest.MonkeyPatch.context() as patch:
-            steps = iter(range(100))
-            for name in ("_run", "_run_many", "_take_pending", "_add_pending"):
-                patch.setattr(store, name, failing(getattr(store, name), steps, number - 1, after))
-            try:
-                store.save([change(row, number + 1)], [LETTER], {"a": b"1"})
-            except Broken:
-                broken += 1
-                assert content(store) == before
-        if broken == number:
-            store.save([change(row, number + 1)], [LETTER], {"a": b"1"})
-        number += 1
-
-    assert broken >= 15
-    assert store.claim(0).next == {"t": number}
-    assert store.notes() == {"a": b"1"}
+def test_a_fault_at_any_write_leaves_all_or_nothing(store_path: str) -> None:
+    """Where any table refuses a row, the store is as it was; then it can be written, and all is counted."""
+    refused = set()
+    with leading(store_path) as monitor:
+        places = list(itertools.product(columns(store_path), ("insert", "update", "delete")))
+        for number, (table, event) in enumerate(places):
+            monitor.step(STREAM[300 + 30 * number : 330 + 30 * number])
+            before = content(store_path)
+            with failing(store_path, table, event):
+                error = failure(monitor.checkpoint)
+                if error is not None:
+                    refused.add((table, event))
+                    assert "no space in this test" in str(error)
+                    assert content(store_path) == before
+            monitor.checkpoint()
+            assert content(store_path) != before
+    with monitoring(store_path, WAITING) as again:
+        again.step(STREAM)
+        whole = offline(STREAM, WAITING)
+        assert counted(again) == counted(whole)
+        assert stored_panes(again) == stored_panes(whole)
+    assert {table for table, _ in refused} == set(columns(store_path))
+    assert len(refused) >= 12
 
 
-def failing(run: Callable[..., Any], steps: Iterator[int], number: int, after: bool) -> Callable[..., Any]:
-    """Return a function that breaks before or after a step; nothing breaks after a commit."""
-
-    def step(*values: Any) -> Any:
-        mine = next(steps) == number
-        if mine and not after:
-            raise Broken(values)
-        result = run(*values)
-        if mine and values[0] != "commit":
-            raise Broken(values)
-        return result
-
-    return step
-
-
-def test_dead_letters_are_bounded_and_come_once(store: StateStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last ones stay; one that comes again, after a crash, is the same one."""
-    monkeypatch.setattr(tables, "LETTERS", 5)
-    letters = [LETTER._replace(offset=offset) for offset in range(9)]
-    store.save([], letters[:4], {})
-    store.save([], letters[2:], {})
-
-    assert [letter.offset for letter in store.letters()] == [8, 7, 6, 5, 4]
-    assert [letter.offset for letter in store.letters(2)] == [8, 7]
+def test_damage_is_found(store_path: str) -> None:
+    """A checksum of each stored state shows that it was changed; the error names the store and says what to do."""
+    with leading(store_path):
+        pass
+    unnoticed = []
+    for table, kinds in columns(store_path).items():
+        for column in [name for name, kind in kinds.items() if kind in ("blob", "bytea") and table != "pending"]:
+            execute(store_path, f"create table kept as select * from {table}")
+            execute(store_path, f"update {table} set {column} = {blob(store_path, b'other')}")
+            error = failure(lambda: read_all(store_path))
+            if "damaged" not in str(error) or not str(error).startswith(("postgresql://test@", store_path)):
+                unnoticed.append((table, column, error))
+            execute(store_path, f"delete from {table}", f"insert into {table} select * from kept", "drop table kept")
+    assert not unnoticed
+    with monitoring(store_path, WAITING) as again:
+        again.step(STREAM)
+        assert counted(again) == counted(offline(STREAM, WAITING))
 
 
-@pytest.mark.parametrize(("statement", "said"), DAMAGE, ids=[said for _, said in DAMAGE])
-def test_damage_is_found(store: StateStore, statement: str, said: str) -> None:
-    """Every blob has a checksum, and what is wrong is named."""
-    store.save([change(store.claim(0), 1)], [], {"a": b"1"})
-    store._run(f"update {statement}", b"\0")
+def test_a_state_that_was_put_back_is_not_overwritten(store_path: str) -> None:
+    """An owner is known by its offsets, too: a checkpoint that does not follow the stored one is refused whole."""
+    with monitoring(store_path, parts=[0, 1]) as monitor:
+        monitor.step([*STREAM[:100], *records(events(50), 1)])
+        monitor.checkpoint()
+        execute(store_path, f"update state set next = {blob(store_path, b'other')} where part = 0")
+        before = content(store_path)
+        monitor.step(STREAM[100:200])
+        with pytest.raises(StaleOwner) as stale:
+            monitor.checkpoint()
+        assert stale.value.part == 0
+        assert content(store_path) == before
+        assert monitor.partitions == [1]
 
-    with pytest.raises(StoreError, match=said + ": expected crc .* an export can be restored in its place"):
-        store.claim(0) and store.notes()
+
+def test_readers_see_all_partitions_as_they_were_at_one_moment(store_path: str, tmp_path: Path) -> None:
+    """Backups that are made while checkpoints are written have the counts of a whole number of checkpoints."""
+    streams = [records(events(400, seed=part), part) for part in range(2)]
+    ended = threading.Event()
+    failures: list[BaseException] = []
+
+    def write() -> None:
+        try:
+            for at in range(0, 500, 10):
+                monitor.step([*streams[0][at : at + 10], *streams[1][at : at + 10]])
+                monitor.checkpoint()
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            ended.set()
+
+    with monitoring(store_path, parts=[0, 1]) as monitor:
+        monitor.checkpoint()
+        writer = threading.Thread(target=write)
+        writer.start()
+        backups: list[str] = []
+        last = False
+        while not last:
+            last = ended.is_set()
+            backups.append(str(tmp_path / str(len(backups))))
+            backed_up = run_command("monitor", "backup", store_path, backups[-1])
+            assert backed_up.status == 0, backed_up.err
+        writer.join()
+    assert not failures
+    reached = set()
+    for backup in backups[:: max(len(backups) // 8, 1)] + backups[-1:]:
+        with monitoring(backup, parts=[0, 1]) as copy:
+            offsets = copy.assign([0, 1])
+            read = offsets.get(("t", 0), 0)
+            assert offsets in ({}, {("t", 0): read, ("t", 1): read})
+            whole = offline([*streams[0][:read], *streams[1][:read]]) if read else None
+            assert whole is None or copy.counts().to_bytes() == whole.counts().to_bytes()
+            assert whole is None or stored_panes(copy) == stored_panes(whole)
+            reached.add(read)
+    assert max(reached) == 500
 
 
+def test_dead_letters_are_bounded(store_path: str) -> None:
+    """The last 10,000 stay, of which the view shows 100; they are in any text, and in the order in which they came."""
+    good, bad = lines([{"id": 1, "time": START, "truth": "a"}, {"id": 1, "time": START, "scores": {"\0\ud800": 2}}])
+    values = [good, *([bad, b"no JSON"] * 5025)]
+    stream = [Record("t", 0, at, at + 1, None, None, value) for at, value in enumerate(values)]
+    with monitoring(store_path) as monitor:
+        monitor.step(stream[:6000])
+        monitor.checkpoint()
+        monitor.step(stream)
+    with monitoring(store_path) as again:
+        shown = again.view().dead_letters
+    assert [letter.offset for letter in shown] == list(range(10_050, 9_950, -1))
+    assert [letter.reason for letter in shown[:2]] == ["decode", "score"]
+    first = 'select count(*), min("offset") from dead_letters'
+    assert execute(store_path, first) == [(10_000, 51)]
+
+
+def test_a_newer_schema_is_refused_with_both_numbers(store_path: str) -> None:
+    """Neither a monitor nor a reader touches what a later version wrote."""
+    with monitoring(store_path):
+        pass
+    newer = "update monitor_schema set version = 98" if "postgresql" in store_path else "pragma user_version = 98"
+    execute(store_path, newer)
+    before = content(store_path, owners=True)
+    with pytest.raises(StoreError, match=r"expected schema \d or an earlier one, but it has schema 98"), monitoring(
+        store_path
+    ):
+        pass
+    inspected = run_command("monitor", "inspect", store_path)
+
+    assert inspected.status == 1
+    assert "it has schema 98" in inspected.err
+    assert content(store_path, owners=True) == before
