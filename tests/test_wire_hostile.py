@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import random
 import struct
 import sys
 import tracemalloc
@@ -12,15 +11,12 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support import wire_mutants
 from support.cases import every_case
 from support.refusals import all_refused, refused
 from support.wire_reader import Raw, framed, packed
 
 import stream_metrics as sm
-from stream_metrics import testing
 
 EMPTY = [None, [], 0, 0, [], [], b"\0"]
 HUGE = 2**31
@@ -172,28 +168,6 @@ def test_an_announced_size_is_not_believed() -> None:
                 tracemalloc.stop()
                 assert peak < 100 * len(body)
     assert "a count for every label" in str(error)
-
-
-@given(st.lists(testing.samples(), max_size=8), st.booleans(), st.randoms(use_true_random=False))
-def test_mutated_bodies_are_read_exactly_or_refused(samples: list[Any], fixed: bool, rng: random.Random) -> None:
-    """Whatever is changed in a body, it is refused, or it is the bytes of a state that can be used."""
-    state: Any = sm.ConfusionMatrix(labels=["a", 1], other="z") if fixed else sm.ConfusionMatrix()
-    for sample in samples:
-        state.update(*sample)
-    for written in (state, sm.FBeta(2.0, pos_label="a"), sm.MetricSet(["accuracy", "recall"])):
-        body = bytearray(written.to_bytes()[9:])
-        for _ in range(rng.randint(1, 3)):
-            at = rng.randrange(len(body))
-            pieces = [b"", rng.randbytes(1), b"\0", b"\xff", bytes(body[at : at + 4])]
-            body[at : at + rng.randint(0, 2)] = rng.choice(pieces)
-        data = framed(bytes(body))
-        try:
-            twin = sm.from_bytes(data)
-        except sm.DecodeError:
-            continue
-        assert twin.to_bytes() == data
-        twin.merge(twin).update(1, 1)
-        assert twin.snapshot().n == twin.n
 
 
 def test_a_mutant_of_any_state_is_refused_or_a_state() -> None:

@@ -137,55 +137,43 @@ class Mutator:
             return None
 
     def _bytes(self, data: bytes) -> bytes:
+        """Return bytes with one place changed, dropped, or with more bytes in it."""
         rng = self.rng
         if not data:
             return rng.randbytes(1)
-        at = rng.randrange(len(data))
-        kind = rng.randrange(6)
-        if kind == 0:
-            return data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :]
-        if kind == 1:
-            return (
-                data[:at] + rng.choice([b"\0", b"\x01", b"\x7f", b"\x80", b"\xff", rng.randbytes(1)]) + data[at + 1 :]
-            )
-        if kind == 2:
-            return data[:at] + data[at + rng.randint(1, 4) :]
-        if kind == 3:
-            return data[:at] + rng.randbytes(rng.randint(1, 3)) + data[at:]
-        if kind == 4:
-            return data[:at] + data[at : at + rng.randint(1, 8)] + data[at:]
-        other = rng.randrange(len(data))
-        return data[:at] + data[other : other + rng.randint(1, 8)] + data[at + 1 :]
+        at, other = rng.randrange(len(data)), rng.randrange(len(data))
+        before, here, after = data[:at], data[at : at + rng.randint(1, 8)], data[at + 1 :]
+        special = rng.choice([b"\0", b"\x01", b"\x7f", b"\x80", b"\xff", rng.randbytes(1)])
+        return rng.choice([
+            before + bytes([data[at] ^ 1 << rng.randrange(8)]) + after,
+            before + special + after,
+            before + data[at + rng.randint(1, 4) :],
+            before + rng.randbytes(rng.randint(1, 3)) + data[at:],
+            before + here + data[at:],
+            before + data[other : other + rng.randint(1, 8)] + after,
+        ])  # fmt: skip
 
     def _value(self, value: Any) -> Any:
         """Return what stands instead of a value."""
-        rng = self.rng
-        kind = rng.randrange(8)
-        if isinstance(value, bytes) and kind < 5:
-            return self._bytes(value)
-        if isinstance(value, int) and kind < 4:
-            return rng.choice([value + 1, value - 1, -value, 2 * value, value << 32, 1 << rng.randrange(70)])
-        if isinstance(value, float) and kind < 3:
-            return rng.choice([value + 1, -value, value * 2.0**-60, value * 2.0**60, 1])
-        if isinstance(value, tuple) and value and kind < 5:
-            items = list(value)
-            at, other = rng.randrange(len(items)), rng.randrange(len(items))
-            if kind == 0:
-                del items[at]
-            elif kind == 1:
-                items.insert(at, items[other])
-            elif kind == 2:
-                items[at], items[other] = items[other], items[at]
-            elif kind == 3:
-                items.append(rng.choice(INTERESTING))
-            else:
-                items = items[:at]
-            return tuple(items)
-        if isinstance(value, dict) and kind < 5:
-            return {**value, rng.choice(["a", "beta", 1]): rng.choice(INTERESTING)}
-        if kind == 5:
-            return (value,)
-        return rng.choice(self.values) if kind == 6 else rng.choice(INTERESTING)
+        rng, own = self.rng, list[Any]()
+        if isinstance(value, bytes):
+            own = [self._bytes(value)]
+        elif isinstance(value, int):
+            own = [value + 1, value - 1, -value, 2 * value, value << 32, 1 << rng.randrange(70)]
+        elif isinstance(value, float):
+            own = [value + 1, -value, value * 2.0**-60, value * 2.0**60, 1]
+        elif isinstance(value, tuple) and value:
+            at, other = rng.randrange(len(value)), rng.randrange(len(value))
+            swapped = list(value)
+            swapped[at], swapped[other] = value[other], value[at]
+            before, after = value[:at], value[at + 1 :]
+            own = [before + after, (*before, value[other], *value[at:]), tuple(swapped), before]
+            own.append((*value, rng.choice(INTERESTING)))
+        elif isinstance(value, dict):
+            own = [{**value, rng.choice(["a", "beta", 1]): rng.choice(INTERESTING)}]
+        if own and rng.random() < 0.6:
+            return rng.choice(own)
+        return rng.choice([(value,), rng.choice(self.values), rng.choice(INTERESTING), rng.choice(INTERESTING)])
 
 
 def _paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
