@@ -187,19 +187,8 @@ def test_a_state_without_a_sample_is_refused_however_it_is_written() -> None:
         refused(lambda: sm.from_bytes(data), sm.DecodeError)  # noqa: B023
 
 
-def test_the_states_that_are_read_are_independent() -> None:
-    """What a group counts after reading is what it counts without; the other groups and `inner` stay as they are."""
-    for prototype in itertools.chain.from_iterable(PROTOTYPES.values()):
-        groups = grouped(prototype, "a", "b")
-        twin = sm.from_bytes(groups.to_bytes())
-        for each in groups, twin:
-            each.update(0, 0.0 if isinstance(prototype, sm.ROCAUC) else 1, group="b")
-        assert twin.to_bytes() == groups.to_bytes()
-        assert (twin.state("a").n, twin.inner.n) == (1, 0)
-
-
 def test_groups_of_units_are_read() -> None:
-    """States with folds, and states without them beside these, are read and write the same bytes."""
+    """States with folds, and states without them beside these, are read, write the same bytes, and are independent."""
     groups = sm.ByGroup(sm.MetricSet())
     for i in range(12):
         groups.update("a", "b", group=i % 3, **({"unit": i} if i % 3 else {}))
@@ -207,6 +196,8 @@ def test_groups_of_units_are_read() -> None:
 
     assert twin.to_bytes() == groups.to_bytes()
     assert [bool(twin.state(key).unit_folds) for key in range(3)] == [False, True, True]
+    twin.update("a", "b", group=0)
+    assert ([twin.state(key).n for key in range(3)], groups.n, twin.inner.n) == ([5, 4, 4], 12, 0)
 
 
 def test_groups_of_a_default_class_still_refuse_other_labels() -> None:
