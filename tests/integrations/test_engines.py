@@ -13,7 +13,7 @@ pa = pytest.importorskip("pyarrow", reason="needs PyArrow")
 pd = pytest.importorskip("pandas", reason="needs pandas")
 
 from support.engines import BY_KEY, CASES, COUNT, FIELDS, counted, parts, table  # noqa: E402
-from support.refusals import all_refused  # noqa: E402
+from support.refusals import all_refused, refused  # noqa: E402
 
 import stream_metrics as sm  # noqa: E402
 
@@ -142,5 +142,4 @@ def test_what_to_install_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         name = f"stream_metrics.integrations.{extra}"
         monkeypatch.setitem(sys.modules, library, None)
         monkeypatch.delitem(sys.modules, name, raising=False)
-        with pytest.raises(ImportError, match=rf"stream-metrics\[{extra}\]"):
-            importlib.import_module(name)
+        refused(partial(importlib.import_module, name), ImportError, f"stream-metrics[{extra}]")

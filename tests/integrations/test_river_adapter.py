@@ -1,18 +1,21 @@
-"""The adapter alone: its names, inputs, states and errors."""
+"""The adapter alone, and every metric in the hands of river: names, inputs, states and errors."""
 
 from __future__ import annotations
 
+import copy
 import inspect
 import pickle
+import random
 from functools import partial
+from typing import Any
 
 import pytest
-from river import metrics, utils
+from river import linear_model, metrics, utils
 from support.refusals import all_refused
-from support.river_outcomes import ADAPTED, fed, outcomes
+from support.river_outcomes import ADAPTED, every_class, fed, logistic, outcomes
 
 import stream_metrics as sm
-from stream_metrics.integrations.river import RiverWindow, as_river
+from stream_metrics.integrations.river import RiverMetric, RiverWindow, as_river
 
 NAN = float("nan")
 ARGUMENTS = ["metric", "key", "label", "undefined", "better", "context"]
@@ -183,3 +186,74 @@ def test_the_class_that_is_read_and_how_it_is_printed() -> None:
 
     assert lines == ["MetricSet(precision): 50.00%", "MetricSet(precision, 'b'): 100.00%"]
     assert str(as_river(counts, "log_loss")) == f"MetricSet(log_loss): {counts.snapshot()['log_loss']:.6g}"
+
+
+def samples(labels: list[Any], weights: list[float], scored: bool) -> list[tuple[Any, Any, float]]:
+    """Return random samples with weights; probabilities have many ties."""
+    rng, stream = random.Random(f"{labels} {weights}"), []
+    for _ in range(20):
+        parts = [rng.choice([1, 1, 2, 5]) for _ in labels]
+        p_of = {label: part / sum(parts) for label, part in zip(labels, parts, strict=True)}
+        stream.append((rng.choice(labels), p_of if scored else rng.choice(labels), rng.choice(weights)))
+    return stream
+
+
+def shown(metric: Any) -> str:
+    """Return the value of a metric as text, or why it has none."""
+    try:
+        return repr(metric.get())
+    except ValueError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize(
+    ("labels", "weights"),
+    [(["ant", "bee", "cat"], [0.1, 0.2, 0.7, 1 / 3, 0.0]), ([0, 1, 2], [0, 1, 2, 3]), (["ant"], [0.1, 0.2, 0.0])],
+    ids=["text", "numbers", "one class"],
+)
+def test_a_window_of_river_is_a_fresh_metric(labels: list[Any], weights: list[float]) -> None:
+    """In windows of 1, 2, 5 and 10 weighted samples every metric is, to the bit, a new one that was fed the window."""
+    for _, cls, options in every_class(labels):
+        stream = samples(labels, weights, not cls.requires_labels)
+        for size in (1, 2, 5, 10):
+            window = utils.Rolling(cls, size, **options)
+            adapted = utils.Rolling(RiverMetric, size, metric=cls(**options))
+            for at, sample in enumerate(stream, 1):
+                window.update(*sample)
+                adapted.update(*sample)
+                fresh = cls(**options)
+                for row in stream[max(0, at - size) : at]:
+                    fresh.update(*row)
+                assert window.obj.to_bytes() == fresh.to_bytes()
+            assert shown(window) == shown(fresh)
+            assert adapted.obj.live == fresh
+
+
+@pytest.mark.parametrize("adapt", [False, True], ids=["as it is", "adapter"])
+def test_every_metric_has_what_river_touches(adapt: bool) -> None:
+    """Every class has keyword updates, a float, `works_with`, and copies and pickles with its value and its future."""
+    for name, cls, options in every_class([True, False]):
+        empty = as_river(cls(**options)) if adapt else cls(**options)
+        metric = fed(empty.clone(), outcomes())
+        value, later = metric.get(), fed(empty.clone(), [*outcomes(), *outcomes()[:9]]).get()
+
+        assert metric.works_with(logistic()) is True
+        assert metric.works_with(linear_model.LinearRegression()) is False
+        assert metric.works_with_weights is True
+        assert isinstance(metric.bigger_is_better, bool)
+        assert isinstance(metric.is_better_than(metric), bool)
+        assert isinstance(value, int | float)
+        assert value == value or not adapt
+        assert repr(metric).startswith(type(metric).__name__)
+        for twin in (pickle.loads(pickle.dumps(metric)), copy.deepcopy(metric), metric.clone(include_attributes=True)):
+            assert type(twin) is type(metric)
+            assert (repr(twin), repr(twin.get())) == (repr(metric), repr(value)), name
+            assert repr(fed(twin, outcomes()[:9]).get()) == repr(later), name
+        clone = metric.clone()
+        assert type(clone) is type(metric)
+        assert repr(clone.get()) == repr(empty.get())
+        assert repr(fed(clone, outcomes()).get()) == repr(value)
+        for truth, probabilities in outcomes()[::-1]:
+            y_pred = max(probabilities, key=probabilities.get) if metric.requires_labels else probabilities
+            metric.revert(y_true=truth, y_pred=y_pred)
+        assert repr(metric.get()) == repr(empty.get()), name
