@@ -169,6 +169,7 @@ def test_what_does_not_fit_is_refused() -> None:
         (lambda: total.put("w", sm.MetricSet(labels=["x", "y"]), 1), sm.MergeError, "labels"),
         (lambda: total.put("w", sm.Aggregate(), 1), sm.MergeError, "an accumulator or its bytes"),
         (lambda: total.put("w", 42, 1), sm.MergeError, "an accumulator or its bytes, but got 42"),
+        (lambda: total.put("w", sm.BadRows(), 1), sm.MergeError, "an accumulator or its bytes"),
         (lambda: total.put("w", counted(("x", "y")), 1), sm.MergeError, "worker 'w' under epoch 0 and sequence 1"),
         (lambda: total.put("w", sm.MetricSet(), 1.5), sm.LabelError, "`sequence`"),
         (lambda: total.put("w", sm.MetricSet(), 1, "x"), sm.LabelError, "`epoch`"),
