@@ -195,34 +195,28 @@ def test_errors_of_tables_name_the_model() -> None:
     """Argument and position, and nothing is counted; where scores are not asked for, the error names the option."""
     a, b = TABLES
     hole = np.where(np.arange(60)[:, None] == 7, np.nan, b)
+    bad = ((a, b[:3], "pred_b"), (a, b[:, :2], "pred_b"), (a, hole, "pred_b", 7), (np.zeros((60, 3, 1)), b, "pred_a"))
     columns: list[tuple[Any, ...]] = [
         ((TRUTH, a, b), sm.ScoreError, "pred_a"),
         ((["cat"], ["cat"], [{"cat": 1.0}]), sm.ScoreError, "pred_a", 0, "cat"),
         ((["cat"], None, [{"cat": 1.0}]), sm.ScoreError, "pred_a"),
-        *(
-            ({"y_true": TRUTH[: len(first)], "pred_a": first, "pred_b": second, "classes": CLASSES}, sm.ScoreError, *at)
-            for first, second, *at in (
-                (a, b[:3], "pred_b"),
-                (a, b[:, :2], "pred_b"),
-                (a, hole, "pred_b", 7),
-                (np.zeros((1, 3, 1)), b[:1], "pred_a"),
-            )
-        ),
+        *(((TRUTH, first, second, None, CLASSES), sm.ScoreError, *fields) for first, second, *fields in bad),
     ]
-    check_refused(Comparison(scores=True), "update_many", columns)
-    hard, named = Comparison(), {"classes": CLASSES}
-    calls: list[tuple[Callable[[], Any], str]] = [
-        (lambda: hard.update_many(TRUTH, a, b), "pred_a"),
-        (lambda: hard.update_many(TRUTH, TRUTH, pd.DataFrame(a, columns=CLASSES)), "pred_b"),
-        (lambda: hard.update_many(TRUTH, TRUTH, TRUTH, **named), "classes"),
-        (lambda: hard.update("cat", "cat", "dog", **named), "classes"),
-    ]
-    for call, argument in calls:
-        error = refused(call, sm.ScoreError, argument)
+
+    def update_many(state: Comparison, truth: Any, a: Any, b: Any, w: Any = None, classes: Any = None) -> None:
+        state.update_many(truth, a, b, w, classes=classes)
+
+    check_refused(Comparison(scores=True), update_many, columns)
+    hard, frame = Comparison(), pd.DataFrame(a, columns=CLASSES)
+    calls = ((a, b), "pred_a"), ((TRUTH, frame), "pred_b"), ((TRUTH, TRUTH, None, CLASSES), "classes")
+    for arguments, argument in calls:
+        error = refused(lambda given=arguments: update_many(hard, TRUTH, *given), sm.ScoreError, argument)
         assert "Comparison(scores=True)" in str(error)
-        assert hard == Comparison()
+    one = {"y_true": "cat", "pred_a": "cat", "pred_b": "dog", "classes": CLASSES}
+    check_refused(hard, "update", [(one, sm.ScoreError, "classes")])
     with pytest.raises(TypeError, match=r"^Comparison\.update_many\(\) .*did you mean `w`"):
         hard.update_many(TRUTH, TRUTH, TRUTH, sample_weight=[1] * 60)
+    assert hard == Comparison()
 
 
 HARD = [("a", "a", "b"), ("b", "b", "b"), ("b", None, "a"), ("a", "b", "a")]

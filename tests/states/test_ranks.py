@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.changed_bytes import bytes_of, content_of
+from support.rank_oracle import RankOracle
 from support.refusals import refused
-from support.state_checks import check_refused, fed
+from support.state_checks import assert_same_column, check_refused, fed
 
 import stream_metrics as sm
 from stream_metrics import RankSketch
@@ -217,18 +218,18 @@ def in_pieces(step: int, y: Any, scores: Any, w: Any = None, pairs: bool = True,
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_one_large_batch_equals_small_ones(shape: str) -> None:
-    """Which samples are needed is estimated in large batches; the bytes do not depend on it, for any weights."""
+    """Which samples are needed is estimated in large batches; bytes do not depend on it, for any weights."""
     rng = np.random.default_rng(len(shape))
-    for pairs in (True, False):
-        for w in (None, rng.integers(0, 4, N), rng.integers(0, 9, N) / 4):
-            y, scores = rng.random(N) < 0.3, SHAPES[shape](rng)
-            expected = in_pieces(97, y, scores, w, pairs)
-            halves = [slice(0, N // 2), slice(N // 2, N)]
-            first, second = (
-                sm.from_bytes(in_pieces(N, y[h], scores[h], None if w is None else w[h], pairs)) for h in halves
-            )
-            assert expected == in_pieces(N, y, scores, w, pairs) == first.merge(second).to_bytes()
-            assert expected == sm.from_bytes(expected).to_bytes()
+    for pairs, w in product((True, False), (None, rng.integers(0, 4, N), rng.integers(0, 9, N) / 4)):
+        y, scores = rng.random(N) < 0.3, SHAPES[shape](rng)
+        expected = in_pieces(97, y, scores, w, pairs)
+        first, second = (
+            sm.from_bytes(in_pieces(N, y[half], scores[half], None if w is None else w[half], pairs))
+            for half in (slice(0, N // 2), slice(N // 2, N))
+        )
+        assert expected == in_pieces(N, y, scores, w, pairs) == first.merge(second).to_bytes()
+        if w is None:
+            assert_same_column(first.column(True), RankOracle(256, 64).column(scores, y))
 
 
 def test_tables_in_any_layout() -> None:

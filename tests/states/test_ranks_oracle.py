@@ -11,19 +11,12 @@ from hypothesis import strategies as st
 from support import rank_oracle
 from support.kernels import codes
 from support.rank_streams import scores
+from support.state_checks import assert_same_column
 
 from stream_metrics import RankSketch
 
 WHOLE = [1, 2, 5]
 FRACTIONS = [0.5, 0.25, 1.75, 3 * 2.0**-20, 0.1, 2.0, 2.0**21, 1e-3, 1e-7, 1e-15, 2.0**-64, 2.0**60 + 1]
-
-
-def assert_same(actual: Any, expected: Any) -> None:
-    """Compare two columns field by field, with the types of arrays."""
-    for a, b in zip(actual, expected, strict=True):
-        for x, y in zip(a, b, strict=True) if isinstance(a, tuple) else [(a, b)]:
-            np.testing.assert_array_equal(x, y)
-            assert np.asarray(x).dtype == np.asarray(y).dtype
 
 
 @pytest.mark.quick
@@ -40,7 +33,7 @@ def test_column_is_that_of_the_oracle(data: Any, buckets: int, sample: int, weig
     batch.update_many(own, x, w)
 
     for sketch in (single, batch):
-        assert_same(sketch.column(True), rank_oracle.RankOracle(buckets, sample).column(x, own, w))
+        assert_same_column(sketch.column(True), rank_oracle.RankOracle(buckets, sample).column(x, own, w))
 
 
 @pytest.mark.quick
@@ -56,31 +49,7 @@ def test_means_are_known_while_their_moment_fits() -> None:
         assert column.level == 63
         assert (column.counts[0] / column.units).tolist() == [1, weight]
         assert np.isnan(column.offsets[0, 1]) != (weight < 2**21)
-        assert_same(column, rank_oracle.RankOracle(2, 1).column(x, own, w))
-
-
-def test_large_batches_agree_with_the_oracle() -> None:
-    """So they do for a hundred thousand scores of several shapes, in one batch, in many, and merged."""
-    rng, n = np.random.default_rng(7), 100_000
-    shapes = [
-        rng.random(n),
-        rng.normal(size=n),
-        rng.standard_cauchy(n),
-        rng.integers(0, 5000, n) / 5000,
-        np.where(rng.random(n) < 0.9, 0.5 + 1e-9 * rng.normal(size=n), rng.normal(size=n)),
-    ]
-    for x in shapes:
-        own = rng.random(n) < 0.3
-        whole, parts, merged = RankSketch(256, 128), RankSketch(256, 128, pairs=False), RankSketch(256, 128)
-        whole.update_many(own, x)
-        for some in np.array_split(np.arange(n), 37):
-            parts.update_many(own[some], x[some])
-            shard = RankSketch(256, 128)
-            shard.update_many(own[some], x[some])
-            merged.merge(shard)
-        for sketch in (whole, parts, merged):
-            assert_same(sketch.column(True), rank_oracle.RankOracle(256, 128).column(x, own))
-        assert whole == merged
+        assert_same_column(column, rank_oracle.RankOracle(2, 1).column(x, own, w))
 
 
 @pytest.mark.quick

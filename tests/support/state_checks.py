@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+import numpy as np
+
 import stream_metrics as sm
 
 State = TypeVar("State")
@@ -49,3 +51,11 @@ def check_refused(state: Any, call: str | Callable[..., Any], cases: Iterable[tu
             failures.append((f"{arguments!r:.80}", "the state has changed"))
             break
     assert not failures, failures
+
+
+def assert_same_column(actual: Any, expected: Any) -> None:
+    """Compare two columns of a rank sketch field by field, with the types of arrays."""
+    for a, b in zip(actual, expected, strict=True):
+        for x, y in zip(a, b, strict=True) if isinstance(a, tuple) else [(a, b)]:
+            np.testing.assert_array_equal(x, y)
+            assert np.asarray(x).dtype == np.asarray(y).dtype
