@@ -83,6 +83,9 @@ def test_fields_and_text_say_what_was_refused() -> None:
                 assert placed.rule == error.rule
                 assert error.expected in error.rule
                 assert "position" not in error.rule
+                other = error.with_argument("other")
+                assert (other.argument, other.position, other.got) == ("other", error.position, error.got)
+                assert str(other) == text.replace(f"`{error.argument}`", "`other`")
                 if type(error) is sm.OptionError:  # a command line names its own option
                     assert isinstance(error, ValueError)
                     renamed = error.with_subject(f"--{name}")

@@ -23,15 +23,17 @@ class Named:
     """A state that takes its named arguments, such as a time or a group, by position after all others, as laws do."""
 
     def __init__(self, state: Any, *names: str) -> None:
-        self.state, self.names = state, names
+        self.wrapped, self.names = state, names
 
     def update(self, *sample: Any) -> None:
         """Count a sample."""
         self.call("update", sample)
 
     def update_many(self, *columns: Any) -> None:
-        """Count a batch; samples without a unit among others cannot be in one."""
-        if any(value is None for column in columns[-len(self.names) :] for value in column):
+        """Count a batch; samples of one model without a unit among others cannot be in one."""
+        if not isinstance(self.wrapped, sm.Comparison) and any(
+            value is None for column in columns[-len(self.names) :] for value in column
+        ):
             for sample in zip(*columns, strict=True):
                 self.update(*sample)
             return
@@ -40,44 +42,43 @@ class Named:
     def call(self, method: str, given: tuple[Any, ...]) -> None:
         """Call a method of the state."""
         at = len(given) - len(self.names)
-        getattr(self.state, method)(*given[:at], **dict(zip(self.names, given[at:], strict=True)))
+        getattr(self.wrapped, method)(*given[:at], **dict(zip(self.names, given[at:], strict=True)))
 
     def __getattr__(self, name: str) -> Any:
-        if name == "revert" and hasattr(self.state, name):
-            return lambda *sample: self.call("revert", sample)
-        if name == "subtract" and hasattr(self.state, name):
-            return lambda other: Named(self.state.subtract(other.state), *self.names)
-        raise AttributeError(name)
+        if name.startswith("_"):
+            raise AttributeError(name)
+        method = getattr(self.wrapped, name)
+        if name == "revert":
+            return lambda *sample: self.call(name, sample)
+        if name == "subtract":
+            return lambda other: Named(method(other.wrapped), *self.names)
+        return method
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Named) and bool(self.state == other.state) and type(self.state) is type(other.state)
+        return (
+            isinstance(other, Named)
+            and bool(self.wrapped == other.wrapped)
+            and type(self.wrapped) is type(other.wrapped)
+        )
 
     def merge(self, other: Named) -> Named:
         """Add another state."""
-        assert self.state.merge(other.state) is self.state
+        assert self.wrapped.merge(other.wrapped) is self.wrapped
         return self
 
     def copy(self) -> Named:
         """Return a copy."""
-        return Named(self.state.copy(), *self.names)
+        return Named(self.wrapped.copy(), *self.names)
 
     def to_bytes(self) -> bytes:
         """Return the names and the bytes of the state."""
-        return " ".join(self.names).encode() + b"|" + self.state.to_bytes()
+        return " ".join(self.names).encode() + b"|" + self.wrapped.to_bytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Named:
         """Read what `to_bytes` wrote."""
         names, _, rest = data.partition(b"|")
         return cls(sm.from_bytes(rest), *names.decode().split())
-
-    def snapshot(self) -> Any:
-        """Return the snapshot of the state."""
-        return self.state.snapshot()
-
-    def reset(self) -> None:
-        """Forget all samples."""
-        self.state.reset()
 
 
 def times() -> st.SearchStrategy[Any]:
