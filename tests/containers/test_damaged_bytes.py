@@ -25,17 +25,9 @@ def rolling() -> sm.Rolling:
 
 
 def timed() -> sm.TimeWindow:
-    """Return a window of three panes."""
+    """Return a window of three panes, one of which got a sample late."""
     state = sm.TimeWindow(sm.Accuracy(), 30, 3, 5)
-    state.update_many(["a"] * 3, ["b"] * 3, t=[1, 12, 25])
-    return state
-
-
-def late() -> sm.TimeWindow:
-    """Return a window with panes, one of which got a sample late."""
-    state = sm.TimeWindow(sm.MetricSet(), "30s", 3, "5s")
-    for t in (1, 12, 25, 3):
-        state.update("a", "b", t=t)
+    state.update_many(["a"] * 4, ["b"] * 4, t=[1, 12, 25, 3])
     return state
 
 
@@ -103,6 +95,7 @@ CHANGES: dict[str, tuple[Callable[[], Any], list[Callable[[list[Any]], Any]]]] =
 }  # fmt: skip
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", CHANGES)
 def test_bytes_that_no_state_would_write_are_refused(name: str) -> None:
     """Any change of the content raises DecodeError, and nothing else is raised."""
@@ -115,7 +108,7 @@ def test_bytes_that_no_state_would_write_are_refused(name: str) -> None:
     assert not accepted
 
 
-@pytest.mark.parametrize("make", [late, groups, fading, nested])
+@pytest.mark.parametrize("make", [timed, groups, fading, nested])
 def test_changed_bytes_are_refused_or_read_as_they_stand(make: Callable[[], Any]) -> None:
     """Of hundreds of changes with a right checksum each is a DecodeError, or a state that writes the same."""
     assert fuzz(make.__name__, make(), 400, 2)["refused"] > 150

@@ -59,6 +59,7 @@ def test_other_options_reach_every_state_inside(name: str) -> None:
         assert state.to_bytes() == unchanged
 
 
+@pytest.mark.quick
 def test_scores_are_dropped_on_request() -> None:
     """In windows and groups; not where they fade, as labels alone fade in other stretches of time."""
     for name, make in CONTAINERS.items():
@@ -72,6 +73,7 @@ def test_scores_are_dropped_on_request() -> None:
             assert (labels + scored.reconfigured(scores=False)).n == 2 * labels.n
 
 
+@pytest.mark.quick
 def test_options_of_the_container_itself() -> None:
     """Lengths of time stay; fewer groups can be kept apart, and more where none was folded."""
     window, all_groups, few = sm.TimeWindow(sm.MCC(), 60, 6), *(fed(sm.ByGroup(sm.MetricSet(), m)) for m in (None, 2))
@@ -91,6 +93,7 @@ def test_options_of_the_container_itself() -> None:
     assert (few + rest).other == "other"
 
 
+@pytest.mark.quick
 def test_a_rolling_window_counts_its_samples_again() -> None:
     """With another view, a wider set of labels, or fewer samples; it does not read them in another way."""
 
@@ -228,6 +231,7 @@ def test_removed_samples_stay_removed(shards: list[Any], after: dict[str, float]
     assert area.kind == exact.kind == "undefined" or (area.low <= exact.high and exact.low <= area.high)
 
 
+@pytest.mark.quick
 def test_what_was_lost_is_named() -> None:
     """Metrics that need more are left out with the reason; what is counted later does not bring them back."""
     old, new = sm.MetricSet(["roc_auc_ovr"]), sm.MetricSet(["roc_auc_ovr", "roc_auc_ovo", "log_loss"])
