@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -105,6 +106,11 @@ def test_scores_are_tables_columns_or_mappings() -> None:
     assert s["roc_auc"] == pytest.approx(sk.roc_auc_score(y_true, margin), rel=1e-12)
     assert s["accuracy"] == sk.accuracy_score(y_true, margin >= 0)
     refused(lambda: s["log_loss"], KeyError)
+    forms: list[Callable[[float], Any]] = [lambda x: np.array([x, 0.0]), lambda x: [x, 0.0], lambda x: [{1: x}, {0: x}]]
+    for form in forms:  # the ends are probabilities, and nothing beyond them
+        assert "log_loss" in sm.evaluate([1, 0], scores=form(1.0))
+        for beyond in (1 + 2**-52, -5e-324):
+            assert "log_loss" not in sm.evaluate([1, 0], scores=form(beyond))
     refused(partial(sm.evaluate, y_true, scores=margin, metrics=["log_loss"]), sm.ScoreError)
 
 
