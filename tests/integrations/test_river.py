@@ -29,7 +29,7 @@ from river import (
     naive_bayes,
     tree,
     utils,
-)
+)  # fmt: skip
 from support.refusals import refused
 from support.river_outcomes import fed, logistic, outcomes, phishing
 
@@ -100,17 +100,15 @@ def test_windows_of_river_go_around_ours() -> None:
     start = dt.datetime(2026, 1, 1)
     rolled = [utils.Rolling(sm.ROCAUC, 30), utils.Rolling(RiverMetric, 30, metric=sm.ROCAUC())]
     timed = utils.TimeRolling(sm.ROCAUC, dt.timedelta(seconds=30))
-    for at, (truth, probabilities) in enumerate(outcomes()):
+    for at, sample in enumerate(outcomes()):
         for window in rolled:
-            window.update(truth, probabilities)
-        timed.update(truth, probabilities, t=start + dt.timedelta(seconds=at))
-        fresh = fed(sm.ROCAUC(), outcomes()[max(0, at - 29) : at + 1])
-        assert repr(rolled[0].get()) == repr(timed.get()) == repr(fresh.get())
-        if fresh.get() == fresh.get():
-            assert rolled[1].get() == fresh.get()
+            window.update(*sample)
+        timed.update(*sample, t=start + dt.timedelta(seconds=at))
+        fresh = fed(sm.ROCAUC(), outcomes()[max(0, at - 29) : at + 1]).get()
+        assert repr(rolled[0].get()) == repr(timed.get()) == repr(fresh)
+        assert fresh != fresh or rolled[1].get() == fresh
 
-    rolling = utils.Rolling(sm.FBeta, 50, beta=2.0)
-    expected = utils.Rolling(metrics.FBeta, 50, beta=2.0)
+    rolling, expected = utils.Rolling(sm.FBeta, 50, beta=2.0), utils.Rolling(metrics.FBeta, 50, beta=2.0)
     for window in (rolling, expected):
         evaluate.progressive_val_score(phishing(), logistic(), window)
     assert rolling.get() == pytest.approx(expected.get(), abs=1e-9)
