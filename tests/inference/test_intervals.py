@@ -119,6 +119,7 @@ def test_undefined_values_have_no_bounds() -> None:
         actual += each(empty.interval("p4", **options))  # type: ignore[arg-type]
     for method in ("bootstrap", "delta"):
         actual.append(empty.interval(lambda c: c.hits / c.total if c.total else math.nan, method=method))
+    actual.append(taken.interval(lambda c: math.nan if c.hits == 5 else c.hits / c.total, method="bootstrap", draws=50))
 
     assert (precision.value, precision.n) == (0.0, 0)
     assert all(math.isnan(one.low) and math.isnan(one.high) for one in actual)

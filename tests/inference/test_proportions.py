@@ -106,6 +106,8 @@ def test_rates_of_classes_are_proportions() -> None:
     assert recalls == [bounds(240, 270), bounds(300, 370), bounds(310, 369)]
     assert (f1.low, f1.high) == pytest.approx((2 * below / (1 + below), 2 * above / (1 + above)))
     assert f1.n == 309
+    accuracy, loss = taken.interval("accuracy"), taken.interval("zero_one_loss")
+    assert (1 - loss.high, 1 - loss.low) == pytest.approx((accuracy.low, accuracy.high))
     assert jaccard.low == pytest.approx(bounds(850, 1009)[0] / (2 - bounds(850, 1009)[0]))
     for options in ({"method": "jeffreys"}, {"method": "clopper_pearson"}, {"valid": "anytime"}):
         each = list(many.interval("recall", **options).values())

@@ -133,6 +133,8 @@ def test_values_of_classes() -> None:
     hollow, plain = (
         plots.per_class(snapshot(matrix)).get_legend().get_texts() for matrix in ([[4, 0], [1, 0]], MATRIX)
     )
+    marks = plots.per_class(snapshot([[4, 0], [1, 0]])).collections
+    assert any(len(mark.get_offsets()) and not len(mark.get_facecolors()) for mark in marks)
     state = sm.RankSketch()
     state.update_many(["a", "b"], np.array([[0.9, 0.1], [0.2, 0.8]]), classes=["a", "b"])
     areas = plots.per_class(state.snapshot(), ["roc_auc", "average_precision"])
@@ -239,5 +241,6 @@ def test_groups_and_differences_are_drawn() -> None:
     assert all(len(panel.collections) >= 3 for panel in figure.axes)
     assert len(ax.get_yticklabels()) == len(models.snapshot())
     assert ax.get_xlim()[0] == -ax.get_xlim()[1]
+    assert ax.get_xlabel() == "Difference: new less old"
     assert sm.evaluate([], [], group=[]).plot() is not None
     refused(lambda: plots.groups(groups, []), ValueError, "metrics")

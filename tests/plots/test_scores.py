@@ -207,6 +207,11 @@ def test_reliability() -> None:
     assert re.fullmatch(r"Reliability of predictions, \S+ samples\nECE 0\.\d+( \[.*\])?", top.get_title())
     assert [text[:10] for text in legend(named)] == ["calibrated", "class 01: ", "class 02: "]
     assert len(named.figure.axes[1].patches) == 2
+    sketch = sm.RankSketch()
+    sketch.update_many(np.arange(30) % 3, np.eye(3)[np.arange(30) % 3] * 0.5 + 0.25, classes=range(3))
+    title = plots.reliability(sketch.snapshot()).get_title()
+    assert title == "Reliability, 30 samples,\nmean ECE of all classes 0.2500"
+    assert "mean ECE" not in named.get_title()
 
 
 def test_axes_labels_and_empty_states() -> None:
