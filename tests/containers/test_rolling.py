@@ -303,15 +303,6 @@ def test_what_makes_no_sense_is_refused() -> None:
     assert Rolling(sm.MetricSet(), 2**40).memory() == 0
 
 
-def test_what_the_inner_has_counted_is_not_taken_over() -> None:
-    """Only the configuration is, and neither touches the other."""
-    inner = fed(sm.Accuracy(), [("a", "a")])
-    rolling = fed(Rolling(inner, 3), [("a", "b")])
-
-    assert (inner.n, inner.get()) == (1, 1.0)
-    assert (rolling.n, rolling.get(), rolling.inner.n) == (1, 0.0, 0)
-
-
 @pytest.mark.quick
 def test_a_gini_coefficient_is_rounded_once() -> None:
     """2 * (1/3) - 1 in floats is not -1/3; after a reset the value is undefined."""

@@ -220,17 +220,6 @@ def test_what_makes_no_sense_is_refused() -> None:
     assert hour == sm.TimeWindow(sm.MCC(), timedelta(hours=1), 60)
 
 
-def test_inner_is_a_pattern_only() -> None:
-    """What `inner` has counted, or counts later, is not in the window."""
-    inner = sm.Accuracy()
-    inner.update(1, 0)
-    window = sm.TimeWindow(inner, 10, 1)
-    window.update(1, 1, t=0)
-    inner.update(1, 0)
-
-    assert (window.get(), inner.n) == (1.0, 2)
-
-
 def test_memory_is_that_of_the_panes() -> None:
     """Whatever flows through, the bytes have at most panes + lateness / pane + 1 states, and memory does not grow."""
     window = sm.TimeWindow(sm.MetricSet(), 60, panes=6, lateness=20)

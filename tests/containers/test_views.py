@@ -119,6 +119,16 @@ def counted(options: dict[str, Any], *pairs: tuple[str, str]) -> sm.MetricSet:
     return fed(sm.MetricSet(**options), pairs)
 
 
+@pytest.mark.quick
+def test_inner_is_a_pattern_only() -> None:
+    """What `inner` has counted, or counts later, is not in a container."""
+    for make in (*CONTAINERS.values(), lambda inner: sm.Rolling(inner, 3)):
+        inner = counted({}, ("a", "b"))
+        state = fed(make(inner), [("a", "a")])
+        inner.update("a", "b")
+        assert (state.n, state.inner.n, inner.n) == (1, 0, 2)
+
+
 def test_an_aggregate_goes_on_through_a_deploy() -> None:
     """Old and new workers count together; the view is that of the first worker by name, in any order of arrival."""
     states = {
