@@ -242,5 +242,9 @@ def test_groups_and_differences_are_drawn() -> None:
     assert len(ax.get_yticklabels()) == len(models.snapshot())
     assert ax.get_xlim()[0] == -ax.get_xlim()[1]
     assert ax.get_xlabel() == "Difference: new less old"
+    loss = plots.groups(groups, ["zero_one_loss"]).axes[0]
+    assert figure.axes[1].get_xlabel() == f"all: {groups.overall['accuracy']:.3f}"
+    assert loss.get_xlabel() == f"all: {groups.overall['zero_one_loss']:.3f}, lower is better"
+    assert loss.get_xlim() == figure.axes[1].get_xlim() == (-0.03, 1.03)
     assert sm.evaluate([], [], group=[]).plot() is not None
     refused(lambda: plots.groups(groups, []), ValueError, "metrics")
