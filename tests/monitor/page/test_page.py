@@ -28,15 +28,6 @@ HOSTILE = [
     "javascript:alert(1)",
     "\N{GRINNING FACE}" * 50,
 ]
-STOPWATCH = """
-    window.took = [];
-    const measure = performance.measure.bind(performance);
-    performance.measure = (name, options) => {
-        document.body.getBoundingClientRect();  // what was changed is laid out now
-        window.took.push(performance.now() - options.start);
-        return measure(name, options);
-    };
-"""
 NO_STREAM = "EventSource = class { static CLOSED = 2; readyState = 2; close() {} }"
 
 
@@ -110,86 +101,51 @@ def test_the_view_of_a_monitor_is_drawn(visit):
     assert len(cells(page, "#letters-table tbody tr")) == 12
 
 
-def test_intervals_are_shown_where_there_are_any(visit):
-    """Below a value stands its confidence interval, in tiles, classes and all metrics; elsewhere nothing."""
-    view = make_view(3, 0)
-    part = view["by_window"]["1h"]
-    part["intervals"] = {"accuracy": [0.9051, 0.919], "matthews_corrcoef": [-0.25, 0.5], "macro_f1": None}
-    part["interval_notes"] = {"matthews_corrcoef": "only one class has samples"}
-    part["classes"][1]["intervals"] = {"recall": [0.8, 0.95]}
-    page, _ = visit(view)
-    accuracy, recall = number(part["metrics"]["accuracy"]), number(part["classes"][1]["recall"])
-
-    tiles = page.locator("#tiles .interval:visible").all_inner_texts()
-    classes = cells(page, "#classes-table tbody tr", "td:nth-child(5)")
-
-    assert tiles == ["[0.9051, 0.9190]", f"[{MINUS}0.2500, 0.5000]?"]
-    assert classes[1] == [f"{recall}[0.8000, 0.9500]"]
-    assert cells(page, "#classes-table tbody", ".interval") == [["[0.8000, 0.9500]"]]
-    assert cells(page, "#metrics-table tbody tr", "td:nth-child(2)")[0] == [f"{accuracy}[0.9051, 0.9190]"]
-    page.check("#windows input[value='1d']", force=True)
-    assert page.locator("main .interval:visible").all_inner_texts() == []
-
-
-def test_bounds_of_missing_labels_are_shown_where_labels_are_missing(visit):
-    """Below the interval stands what missing labels leave open, and below the tiles what both assume."""
+def test_intervals_bounds_and_warnings_are_shown_where_there_are_any(visit):
+    """Below a value stand its interval and what missing labels leave open, below the tiles what is assumed or wrong."""
     view = make_view(3, 0)
     part = view["by_window"]["1h"]
     part["interval"] = {"level": 0.95, "valid": "fixed", "assumption": "for one look, if samples are independent"}
-    part["intervals"] = {"accuracy": [0.9051, 0.919]}
+    part["intervals"] = {"accuracy": [0.9051, 0.919], "matthews_corrcoef": [-0.25, 0.5], "macro_f1": None}
+    part["interval_notes"] = {"matthews_corrcoef": "only one class has samples"}
     part["label_bounds"] = {"accuracy": [0.86, 0.96]}
     part["label_bounds_missing"] = {"macro_f1": "no bound is known for this metric"}
-    part["classes"][1]["label_bounds"] = {"recall": [0.7, 0.97]}
+    part["classes"][0]["label_bounds"] = {"recall": [0.7, 0.97]}
+    part["classes"][1]["intervals"] = {"recall": [0.8, 0.95]}
+    part["warnings"] = ["True labels and predictions have no class in common", "<b>"]
     missing = part["coverage"]["due"] - part["coverage"]["labelled"]
     page, _ = visit(view)
-    recall = number(part["classes"][1]["recall"])
+    accuracy, recalls = number(part["metrics"]["accuracy"]), [number(row["recall"]) for row in part["classes"]]
+    classes = cells(page, "#classes-table tbody tr", "td:nth-child(5)")
+    rows = {row[0]: row for row in cells(page, "#metrics-table tbody tr")}
 
+    tiles = page.locator("#tiles .interval:visible").all_inner_texts()
+    assert tiles == ["[0.9051, 0.9190]", f"[{MINUS}0.2500, 0.5000]?"]
     assert page.locator("#tiles .open:visible").all_inner_texts() == ["any labels: 0.8600 to 0.9600"]
-    assert cells(page, "#classes-table tbody tr", "td:nth-child(5)")[1] == [f"{recall}0.7000 to 0.9700"]
+    assert classes[:2] == [[f"{recalls[0]}0.7000 to 0.9700"], [f"{recalls[1]}[0.8000, 0.9500]"]]
+    assert cells(page, "#classes-table tbody", ".interval") == [["[0.8000, 0.9500]"]]
+    assert rows["accuracy"][1] == f"{accuracy}[0.9051, 0.9190]"
+    assert (rows["accuracy"][4:6], rows["macro_f1"][4:6]) == (["0.8600", "0.9600"], [DASH, DASH])
+    reason = page.get_attribute("#metrics-table tbody tr:has-text('macro_f1') td:nth-child(5)", "title")
+    assert reason == "no bound is known for this metric"
     assert page.inner_text("#assumption") == (
         "In brackets: 95 % confidence interval, for one look, if samples are independent. Any labels: the value can be "
         "anything between these two, whichever of the classes seen so far the "
         f"{missing:,} due predictions without a label have."
     )
-    rows = {row[0]: row[4:6] for row in cells(page, "#metrics-table tbody tr")}
-    assert (rows["accuracy"], rows["macro_f1"]) == (["0.8600", "0.9600"], [DASH, DASH])
-    reason = page.get_attribute("#metrics-table tbody tr:has-text('macro_f1') td:nth-child(5)", "title")
-    assert reason == "no bound is known for this metric"
-    page.check("#windows input[value='1d']", force=True)
-    assert page.locator("main .open:visible, #assumption:visible").all_inner_texts() == []
-
-
-def test_warnings_of_the_window_are_shown(visit):
-    """What looks wrong about the data stands below the tiles, and nothing where nothing does."""
-    view = make_view(3, 0)
-    view["by_window"]["1h"]["warnings"] = ["True labels and predictions have no class in common", "<b>"]
-    page, _ = visit(view)
-
     shown = page.inner_text("#warnings")
     assert shown == "Warning: True labels and predictions have no class in common. Warning: <b>."
     page.check("#windows input[value='1d']", force=True)
-    assert page.locator("#warnings:visible").count() == 0
+    elsewhere = "main .interval:visible, main .open:visible, #assumption:visible, #warnings:visible"
+    assert page.locator(elsewhere).all_inner_texts() == []
 
 
-def test_alerts_that_did_not_arrive_are_shown(visit):
-    """The bar says so, and the list of alerts has them first, with the reason and how it goes on."""
+def test_lost_alerts_and_workers_are_shown(visit):
+    """Alerts that did not arrive come first, with the reason; workers with their partitions, and who evaluates."""
     view = make_view(2, 2)
     lost = {"sink": "the webhook at hooks", "rule": "lag > 5", "state": "firing", "at": view["now"] - 60}
     lost |= {"tries": 3, "problem": "status 404", "given_up": None}
     view["undelivered"] = [lost, lost | {"given_up": view["now"] - 9, "tries": 1}]
-    page, _ = visit(view)
-    first, second, *rest = cells(page, "#alerts-list li", ":scope > *")
-
-    assert page.inner_text("#bar").startswith("2 alerts not delivered the webhook at hooks: status 404")
-    assert first[:2] == second[:2] == ["not delivered", "lag > 5"]
-    assert first[2].endswith("the webhook at hooks: status 404, 3 tries, trying again")
-    assert "1 try, given up (" in second[2]
-    assert len(rest) == len(view["alerts"])
-
-
-def test_workers_that_share_a_store_are_shown(visit):
-    """Whose partitions are whose, and how old; who evaluates alerts, and who is silent."""
-    view = make_view(2, 2)
     row = {"state": "live", "this": False, "alerts": False, "age": 0.4, "partitions": [], "lag": 0, "problem": None}
     view["replicas"] = [
         row | {"worker": "pod-a", "this": True},
@@ -199,15 +155,16 @@ def test_workers_that_share_a_store_are_shown(visit):
     view["partitions"][1] |= {"owner": "pod-b", "age": 1.2}
     view["partitions"][2] |= {"owner": "", "age": 90.0}
     page, _ = visit(view)
-    running = cells(page, "#running > div", "dt, dd")
+    first, second, *rest = cells(page, "#alerts-list li", ":scope > *")
+    owners = [row[-1] for row in cells(page, "#partitions-table tbody tr")]
 
-    assert ["Workers", "3", "pod-b evaluates alerts; silent: pod-c"] in running
-    assert [row[-1] for row in cells(page, "#partitions-table tbody tr")] == [
-        "this one, now",
-        "pod-b, 1.2 s ago",
-        "none, 90 s ago",
-        "this one, now",
-    ]
+    assert page.inner_text("#bar").startswith("2 alerts not delivered the webhook at hooks: status 404")
+    assert first[:2] == second[:2] == ["not delivered", "lag > 5"]
+    assert first[2].endswith("the webhook at hooks: status 404, 3 tries, trying again")
+    assert "1 try, given up (" in second[2]
+    assert len(rest) == len(view["alerts"])
+    assert ["Workers", "3", "pod-b evaluates alerts; silent: pod-c"] in cells(page, "#running > div", "dt, dd")
+    assert owners == ["this one, now", "pod-b, 1.2 s ago", "none, 90 s ago", "this one, now"]
 
 
 def test_matrix_equals_the_api(visit):
@@ -237,25 +194,16 @@ def test_a_monitor_that_counted_nothing_yet(visit):
     assert page.text_content("#trends-note") == ""
 
 
-def test_the_weakest_class_is_of_those_that_are_shown(visit):
-    """Classes beyond the most frequent ones may do worse."""
-    page, _ = visit(make_view(210, 0))
-    assert cells(page, "#facts > :last-child", ".than")[0][0].endswith(", of the 200 most frequent")
-
-
-@pytest.mark.parametrize("omitted", [0, 70])
-def test_without_confusions_the_page_says_of_which_classes(visit, omitted: int):
+def test_without_confusions_the_page_says_of_which_classes(visit):
     """Classes that are not in the matrix may be confused all the same."""
-    view = make_view(3, 0)
-    for part in view["by_window"].values():
-        part["matrix"]["counts"] = [[5, 0, 0], [0, 6, 0], [0, 0, 7]]
-        part["matrix"]["omitted"] = omitted
-    page, _ = visit(view)
+    for omitted, text in ((0, "No confusion."), (70, "No confusion between the classes of the matrix.")):
+        view = make_view(3, 0)
+        for part in view["by_window"].values():
+            part["matrix"] |= {"counts": [[5, 0, 0], [0, 6, 0], [0, 0, 7]], "omitted": omitted}
+        page, _ = visit(view)
 
-    assert page.inner_text("#worst-empty") == (
-        "No confusion between the classes of the matrix." if omitted else "No confusion."
-    )
-    assert page.text_content("#worst-note") == ""
+        assert page.inner_text("#worst-empty") == text
+        assert page.text_content("#worst-note") == ""
 
 
 def test_updates_arrive_in_place(visit):
@@ -280,24 +228,20 @@ def test_updates_arrive_in_place(visit):
 
 
 @pytest.mark.parametrize("width", [390, 1440])
-def test_large_views_stay_usable(visit, width):
-    """200 classes and 100 groups, all changed: drawn and laid out in less than 200 ms, and no wider than the window."""
-    page, server = visit(make_view(200, 100), width=width, script=STOPWATCH)
-    fastest = 1_000
-    for step in range(1, 12):
-        drawn = page.evaluate("window.took.length")
-        server.publish(make_view(200, 100, drift=step / 11, step=step))
-        wait_until(page, "(drawn) => window.took.length > drawn", drawn)
-        fastest = min(fastest, *page.evaluate("(drawn) => window.took.slice(drawn)", drawn))
-        if step > 2 and fastest < 200:  # again only if the machine was busy with something else
-            break
+def test_large_views_are_no_wider_than_the_window(visit, width):
+    """Of 210 classes and 100 groups, all changed, the most frequent ones are shown, and the page says so."""
+    page, server = visit(make_view(210, 100), width=width)
+    later = make_view(210, 100, drift=0.5, step=3)
+    server.publish(later)
+    wait_for_accuracy(page, later)
 
-    assert fastest < 200
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.locator("#classes-table tbody tr").count() == 200
     assert page.locator("#groups-table tbody tr").count() == 100
     assert page.locator(".matrix tbody td").count() == 2_500
-    assert "50 most frequent of 200" in page.text_content("#confusion-note")
+    assert "50 most frequent of 210" in page.text_content("#confusion-note")
+    server.publish(make_view(210, 0, step=5))  # without groups the last fact is about classes
+    page.locator("#facts > :last-child .than", has_text=", of the 200 most frequent").wait_for()
 
 
 @pytest.mark.parametrize("width", [390, 1440])

@@ -118,15 +118,21 @@ def test_doubts_about_the_data_are_said_in_words(visit):
     assert seen[4][1].startswith("3 labels were corrected later than keep_joined")
 
 
-def test_empty_windows_are_no_data(visit):
-    """Events come, but no label does: every window is empty, and the page does not say that all is well."""
-    view = make_view(4, 3)
-    for name in ("1h", "1d"):
-        view["by_window"][name] |= {"n": 0, "metrics": dict.fromkeys(view["by_window"][name]["metrics"])}
-    page, _ = visit(view)
+def test_numbers_that_say_little_are_not_well(visit):
+    """Events come but no label does, or records wait and the newest event is old: the bar says so."""
+    empty, behind = make_view(4, 3), make_view(3, 0)
+    for part in (empty["by_window"]["1h"], empty["by_window"]["1d"]):
+        part |= {"n": 0, "metrics": dict.fromkeys(part["metrics"])}
+    behind |= {"lag": {"records": 812_345, "seconds": 200_000.0}, "event_time": behind["now"] - 200_000}
+    behind["history"]["1h"]["t"] = [t - 200_000 for t in behind["history"]["1h"]["t"]]
 
+    page, _ = visit(empty)
     page.wait_for_selector("#bar[data-kind=nodata]")
     assert page.inner_text("#state-detail").startswith("No labelled prediction in the last 1d")
+    page, _ = visit(behind)
+    page.locator("#bar", has_text="Catching up").wait_for()
+    assert page.inner_text("#trends-legend .when").startswith("2023-11-12 ")
+    assert "812,345 records still to be read; numbers of 2023-11-12" in page.inner_text("#bar")
 
 
 def test_state_is_told_in_words_and_aloud(visit):
@@ -147,27 +153,19 @@ def test_state_is_told_in_words_and_aloud(visit):
 
 
 def test_the_state_of_each_alert_is_a_word_in_its_list(visit):
-    """Not a colour alone; without rules there is no state."""
+    """Not a colour alone; without rules there is no state. A change that fires first stands in its own words."""
     page, server = visit(make_view(4, 3, drift=0.9))
     assert page.locator("#alerts-list .chip:visible").all_inner_texts() == ["firing", "ok", "ok"]
 
+    view, note = make_view(4, 3), "changed; 15 of 1 000 outcomes since"
+    alert = {"rule": "changed(accuracy) arl=9", "state": "firing", "since": view["now"], "value": 9.0, "note": note}
+    server.publish(view | {"alerts": [alert]})
+    note = note.replace("1 000", "1,000")
+    page.locator("#alerts-list", has_text=note).wait_for()
+    assert f"\N{MIDDLE DOT} {note} \N{MIDDLE DOT}" in page.inner_text("#state-detail")
     server.publish(make_view(4, 3) | {"alerts": []})
     page.locator("#alerts-list", has_text="No rules are set").wait_for()
     assert page.locator("#alerts-list .chip:visible").count() == 0
-
-
-def test_a_change_that_fires_first_stands_in_its_own_words(visit):
-    """Of a rule about changes the sentence at the top has the note, as the list has: its evidence is no metric."""
-    view = make_view(4, 3)
-    note = "changed; 15 of 1 000 outcomes since"
-    view["alerts"] = [
-        {"rule": "changed(accuracy) arl=9", "state": "firing", "since": view["now"], "value": 9.0, "note": note}
-    ]
-    page, _ = visit(view)
-
-    note = note.replace("1 000", "1,000")
-    assert f"\N{MIDDLE DOT} {note} \N{MIDDLE DOT}" in page.inner_text("#state-detail")
-    assert note in page.inner_text("#alerts-list")
 
 
 def test_keyboard_chooses_the_window(visit):
@@ -222,10 +220,10 @@ def test_order_is_held_under_the_pointer(visit):
     server.publish(make_view(8, 0, drift=0.9, step=9))
     wait_until(page, "() => document.getElementById('foot').textContent.includes(':29')")
 
-    held, after = page.evaluate(LABELS), page.evaluate(RECALLS)
+    order_after, after = page.evaluate(LABELS), page.evaluate(RECALLS)
 
     assert before == sorted(before)
-    assert held == order
+    assert order_after == order
     assert after != before
     assert after != sorted(after)
 
@@ -332,16 +330,3 @@ def test_a_range_of_time_is_chosen_and_left_again(visit):
     assert float(asked["to"][0]) - float(asked["from"][0]) == 86_400
     assert page.locator("#trends-table tbody tr").count() == live
     assert page.inner_text("#trends-note") == "by event time, each point covers 1h"
-
-
-def test_a_backlog_is_not_well(visit):
-    """While records wait and the newest event is old, the bar says of when the numbers are."""
-    view = make_view(3, 0)
-    view["lag"] = {"records": 812_345, "seconds": 200_000.0}
-    view["event_time"] = view["now"] - 200_000
-    view["history"]["1h"]["t"] = [t - 200_000 for t in view["history"]["1h"]["t"]]
-    page, _ = visit(view)
-
-    page.locator("#bar", has_text="Catching up").wait_for()
-    assert page.inner_text("#trends-legend .when").startswith("2023-11-12 ")
-    assert "812,345 records still to be read; numbers of 2023-11-12" in page.inner_text("#bar")
