@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from functools import partial
 from typing import Any
 
@@ -122,6 +123,12 @@ def test_copies_keep_configuration_and_class() -> None:
     twin.update("a", "b")
     assert (own.calls, twin.calls, twin.n) == (1, 2, 2)
     assert type(Counting.from_bytes(own.to_bytes())) is Counting
+
+
+def test_without_river_no_model_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A metric or a set looks at a model of river only where river was imported."""
+    monkeypatch.delitem(sys.modules, "river.base", raising=False)
+    assert [state.works_with(object()) for state in (sm.MetricSet(), scored_set(), sm.MCC())] == [False] * 3
 
 
 def test_the_label_of_scores() -> None:
