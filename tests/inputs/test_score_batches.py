@@ -90,92 +90,68 @@ def test_every_form_of_a_batch_counts_alike(name: str) -> None:
     assert not failures
 
 
-MIXED: list[tuple[Any, Any, Any]] = [
-    (True, 0.75, 1),
-    (False, {True: 0.25, False: 0.75}, 2),
-    ("a", "a", 0.5),
-    ("a", None, 1),
-    ("b", {"a": 0.5, "b": 0.5}, 1),
-    (False, {}, 3),
-    (True, False, 1),
-    (0, np.float32(0.25), 1),
-    ("a", {"b": 1.0}, 0.1),
-    (1, 1, 1),
+ROW = {"a": 0.9, "b": 0.1}
+MIXED = [0.75, {True: 0.25, False: 0.75}, "a", None, {"a": 0.5, "b": 0.5}, {}, False, np.float32(0.25), {"b": 1.0}, 1]
+SAMPLES: list[tuple[dict[str, list[Any]], list[Any] | None, tuple[int, int, int]]] = [  # columns, `classes`, counts
+    (
+        {
+            "y_true": [True, False, "a", "a", "b", False, True, 0, "a", 1],
+            "y_pred": MIXED,
+            "w": [1, 2, 0.5, 1, 1, 3, 1, 1, 0.1, 1],
+        },
+        None,
+        (8, 5, 2),
+    ),
+    ({"y_true": list("abab"), "y_pred": [{"a": 0.5}, "a", None, {"b": 0.25, "a": 0.5}]}, None, (3, 2, 1)),
+    ({"y_true": ["b", "b"], "y_pred": ["b", None], "scores": [ROW, ROW]}, None, (2, 2, 0)),
+    ({"y_true": ["b", "b"], "y_pred": ["b", None], "scores": [[0.9, 0.1]] * 2}, ["a", "b"], (2, 2, 0)),
+    ({"y_true": list("bba"), "y_pred": ["a", None, None], "scores": [None, {}, {"a": 0.5}]}, None, (2, 1, 1)),
+    ({"y_true": [1, 1, 0, 0], "scores": [[0.25, 0.75], {1: 0.5, 0: 0.5}, 0.125, None]}, [0, 1], (3, 3, 1)),
 ]
 
 
-def test_a_column_may_have_every_sort_of_prediction() -> None:
-    """Labels, mappings, floats and abstentions may stand in one column, whatever type it has."""
-    columns = [list, tuple, lambda y: np.array(y, object), iter, lambda y: pd.Series(y, dtype=object)]
-    configurations: list[dict[str, Any]] = [{"scores": True}, {"scores": "any"}, {"scores": True, "buckets": 2}]
-    y_true, y_pred, w = (list(column) for column in zip(*MIXED, strict=True))
-    for configuration in configurations:
-        whole = sm.MetricSet(**configuration)
-        for sample in MIXED:
-            whole.update(*sample)
-        for truth, predicted in product(columns, columns):
+def objects(rows: list[Any]) -> Any:
+    """Return rows as an array of objects."""
+    column = np.empty(len(rows), object)
+    column[:] = rows
+    return column
+
+
+@pytest.mark.parametrize(
+    "configuration", [{"scores": True}, {"scores": "any"}, {"scores": True, "buckets": 2}], ids=str
+)
+def test_columns_may_have_every_sort_of_prediction(configuration: dict[str, Any]) -> None:
+    """Labels, mappings, rows, floats and what is missing may stand in one column, whatever type it has."""
+    columns = [list, tuple, iter, lambda rows: pd.Series(objects(rows), range(len(rows), 0, -1), object), objects]
+    failures = []
+    for given, classes, counts in SAMPLES:
+        single, named = sm.MetricSet(**configuration), {} if classes is None else {"classes": classes}
+        for values in zip(*given.values(), strict=True):
+            single.update(**dict(zip(given, values, strict=True)), **named)
+        assert (single.n, single.snapshot().scored, single.abstained) == counts
+        truths = [*columns, pd.Categorical] if given["y_true"] == list("abab") else columns
+        for truth, column in product(truths, columns):
             batch = sm.MetricSet(**configuration)
-            batch.update_many(truth(y_true), predicted(y_pred), w)
-            snapshot = batch.snapshot()
+            rest = {name: column(rows) for name, rows in given.items() if name not in ("y_true", "w")}
+            weights = {"w": given["w"]} if "w" in given else {}
+            batch.update_many(truth(given["y_true"]), **rest, **weights, **named)
+            if batch != single:
+                failures.append((given, truth, column))
 
-            assert batch == whole
-            assert (snapshot.n, snapshot.scored, snapshot.abstained) == (8, 5, 2)
-            assert (batch.n, batch.abstained) == (8, 2)
-
-
-ROW, TABLE = {"a": 0.9, "b": 0.1}, np.array([[0.9, 0.1]] * 2)
-SAMPLES: list[tuple[list[Any], list[dict[str, Any]], tuple[int, int, int]]] = [
-    (  # codes of a truth beside mixed predictions
-        [("a", {"a": 0.5}), ("b", "a"), ("a", None), ("b", {"b": 0.25, "a": 0.5})],
-        [
-            {"y_true": pd.Categorical(list("abab"))},
-            {"y_true": sm.Categorical([0, 1, 0, 1], ["a", "b"])},
-            {"y_pred": pd.Series([{"a": 0.5}, "a", None, {"b": 0.25, "a": 0.5}], index=[1, 0, 3, 2], dtype=object)},
-        ],
-        (3, 2, 1),
-    ),
-    (  # a label that is given counts, None leaves it to the scores
-        [("b", "b", ROW), ("b", None, ROW)],
-        [
-            {},
-            {"y_pred": np.array(["b", None], object), "scores": TABLE, "classes": ["a", "b"]},
-            {"scores": TABLE.tolist(), "classes": ["a", "b"]},
-        ],
-        (2, 2, 0),
-    ),
-    (  # a row without scores counts with its label, or as an abstention
-        [("b", "a", None), ("b", None, {}), ("a", None, {"a": 0.5})],
-        [{}],
-        (2, 1, 1),
-    ),
-    (  # masked scores are missing
-        [(True, 0.25), (False, None)],
-        [{}, {"y_pred": np.ma.array([0.25, 0.75], mask=[False, True])}],
-        (1, 1, 1),
-    ),
-    (  # `classes` name the places of sequences; what names its own is taken as it is
-        [(True, None, x) for x in ([0.25, 0.75], {True: 0.5, False: 0.5}, 0.125, None)],
-        [{"classes": [False, True]}],
-        (3, 3, 1),
-    ),
-]
+    assert not failures
 
 
 @pytest.mark.quick
-def test_labels_beside_scores() -> None:
-    """Labels, scores and what is missing count alike in every form of a batch and one by one."""
-    for samples, forms, expected in SAMPLES:
-        names = ("y_true", "y_pred", "scores")[: len(samples[0])]
-        columns = {name: list(column) for name, column in zip(names, zip(*samples, strict=True), strict=True)}
-        single = sm.MetricSet(scores=True)
-        for sample in samples:
-            classes = forms[0].get("classes")
-            single.update(**dict(zip(names, sample, strict=True)), **({"classes": classes} if classes else {}))
-        assert (single.n, single.snapshot().scored, single.abstained) == expected
-        for form in forms:
-            batch = sm.MetricSet(scores=True)
-            batch.update_many(**columns | form)
-            assert batch == single, form
+def test_masked_scores_and_a_table_beside_labels() -> None:
+    """Scores that are masked are missing; a label beside a row of a table counts, None leaves it to the scores."""
+    masked, single, table = (sm.MetricSet(scores=True) for _ in "abc")
+    masked.update_many([True, False], np.ma.array([0.25, 0.75], mask=[False, True]))
+    assert (masked.n, masked.abstained, masked.snapshot().scored) == (1, 1, 1)
+    single.update("b", "b", scores=ROW)
+    single.update("b", None, scores=ROW)
+    table.update_many(["b", "b"], np.array(["b", None], object), scores=np.array([[0.9, 0.1]] * 2), classes=["a", "b"])
+    assert single == table
+    assert (single.n, single.abstained, single.snapshot()["accuracy"]) == (2, 0, 0.5)
 
 
 @pytest.mark.quick
