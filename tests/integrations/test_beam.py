@@ -39,14 +39,24 @@ def test_the_whole(case: str, tmp_path: Path) -> None:
     assert sm.from_bytes(output[None]).n > 0
 
 
-def test_fanout(tmp_path: Path) -> None:
-    """A global combine in two steps, of rows that were renamed, has the bytes of one process."""
+def test_pipelines(tmp_path: Path) -> None:
+    """Fanout of renamed rows, workers that talk by gRPC, and states combined again have the bytes of one process."""
     rows = [beam.Row(label=t, guess=p, weight=float(w)) for t, p, w in labels()]
     renamed = beam.Select(y_true="label", y_pred="guess", w="weight")
-    combine = beam.CombineGlobally(Accumulate(sm.MetricSet())).with_fanout(3)
-    output = run(tmp_path, lambda p: p | beam.Create(rows) | renamed | combine)
+    keyed = [(at % 5, sample) for at, sample in enumerate(labels())]
+    count, again = Accumulate(sm.MetricSet()), beam.CombineGlobally(sm.merge).without_defaults()
+    whole = {None: counted(sm.MetricSet(), labels()).to_bytes()}
 
-    assert output == {None: counted(sm.MetricSet(), labels()).to_bytes()}
+    spread = beam.CombineGlobally(count).with_fanout(3)
+    assert run(tmp_path, lambda p: p | beam.Create(rows) | renamed | spread) == whole
+    remote = {"direct_running_mode": "multi_threading"}
+    shuffled = beam.Create(labels())
+    by_grpc = run(tmp_path, lambda p: p | shuffled | beam.Reshuffle() | beam.CombineGlobally(count), **remote)
+    assert by_grpc == whole
+    by_key = run(tmp_path, lambda p: p | beam.Create(keyed) | beam.CombinePerKey(count) | beam.Values() | again)
+    assert by_key == whole
+    nothing = run(tmp_path, lambda p: p | beam.Create([]) | beam.CombineGlobally(count))
+    assert nothing == {None: sm.MetricSet().to_bytes()}
 
 
 def test_per_key(tmp_path: Path) -> None:
@@ -57,41 +67,6 @@ def test_per_key(tmp_path: Path) -> None:
         combine = beam.CombinePerKey(Accumulate(sm.MetricSet())).with_hot_key_fanout(fanout)
         output = run(tmp_path, lambda p, combine=combine: p | beam.Create(samples) | combine, runner)
         assert output == {key: counted(sm.MetricSet(), mine[key]).to_bytes() for key in mine}
-
-
-def test_workers_that_talk_by_grpc(tmp_path: Path) -> None:
-    """Two workers that send their states have the bytes of one process."""
-    output = run(
-        tmp_path,
-        lambda p: p | beam.Create(labels()) | beam.Reshuffle() | beam.CombineGlobally(Accumulate(sm.MetricSet())),
-        direct_running_mode="multi_threading",
-    )
-
-    assert output == {None: counted(sm.MetricSet(), labels()).to_bytes()}
-
-
-def test_nothing(tmp_path: Path) -> None:
-    """No samples give an empty state."""
-    output = run(tmp_path, lambda p: p | beam.Create([]) | beam.CombineGlobally(Accumulate(sm.MCC())))
-
-    assert output == {None: sm.MCC().to_bytes()}
-
-
-def test_states_are_combined_again(tmp_path: Path) -> None:
-    """Combined by key, and then all keys, states are the whole; `sm.merge` is a combiner as it is."""
-    samples = [(at % 5, sample) for at, sample in enumerate(labels())]
-    output = run(
-        tmp_path,
-        lambda p: (
-            p
-            | beam.Create(samples)
-            | beam.CombinePerKey(Accumulate(sm.MetricSet()))
-            | beam.Values()
-            | beam.CombineGlobally(sm.merge).without_defaults()
-        ),
-    )
-
-    assert output == {None: counted(sm.MetricSet(), labels()).to_bytes()}
 
 
 @given(data=st.data())
