@@ -2,182 +2,119 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import structs
-from support.monitor_events import CONFIG, NOW, START, events, offline, records
+from support.monitor_events import events
+from support.monitor_runs import START, Config, Monitor, config, feed, lines_of, started
+from support.refusals import refused
 
-from stream_metrics.containers.groups import ByGroup
-from stream_metrics.errors import DecodeError
-from stream_metrics.monitor.archive.reading import merged
-from stream_metrics.monitor.archive.writing import COUNTS
-from stream_metrics.monitor.config import Config, Counting, Fields
-from stream_metrics.monitor.config import Store as StoreConfig
-from stream_metrics.monitor.monitor import Monitor
+import stream_metrics as sm
 from stream_metrics.monitor.store.backups import restore
-from stream_metrics.monitor.store.opening import open_store
 
-STREAM = records(events(900, seed=6))
+STREAM = lines_of([event.encode() if isinstance(event, str) else event for event in events(900, seed=6)])
 HALF = len(STREAM) // 2
+JOIN = {"ttl": "5m", "keep_joined": "2m", "max_pending": 40, "in_memory": 5}
 
 
-def config(*windows: str, panes: int = 60, retention: tuple[str, ...] = ("1m",), **counting: Any) -> Config:
+def counting(*windows: str, field: str = "group", retention: Any = ("1m",), export: str = "", **more: Any) -> Config:
     """Return a configuration without scores, so that every order gives the same bytes."""
-    return structs.replace(
-        CONFIG, counting=Counting(windows=windows, panes=panes, **counting), store=StoreConfig(retention=retention)
-    )
+    store = {"retention": retention, "export": export}
+    return config(join=JOIN, counting={"windows": windows, **more}, store=store, fields={"group": field})
 
 
-def started(path: str, how: Config) -> Monitor:
-    monitor = Monitor(how, open_store(path), lambda: NOW)
-    monitor.assign([0])
-    return monitor
-
-
-def read(path: str, how: Config, until: int) -> Monitor:
-    """Return a monitor that has read the stream to a record, and stored it."""
-    monitor = started(path, how)
-    monitor.step(STREAM[:until])
+def offline(records: list[Any], how: Config, path: object = None) -> Monitor:
+    """Return a monitor that has read records, and stored them if it has a path."""
+    monitor = started(how, path)
+    monitor.step(records)
     monitor.checkpoint()
     return monitor
 
 
 def windows_of(monitor: Monitor) -> dict[str, bytes]:
+    """Return the bytes of all windows."""
     return {name: data for name, data in monitor.counts().parts().items() if "/" in name}
+
+
+def sizes(monitor: Monitor) -> list[int]:
+    """Return the numbers of samples of all windows, the total first."""
+    return [each.n for each in monitor.view().by_window.values()]
 
 
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (config("1h"), config("1h", "2h")),
-        (config("1h", "4h"), config("2h", "1h")),
-        (config("1h"), config("1h", panes=30)),
-        (config("60m"), config("1h", "3h", panes=60)),
-        (config("1h"), config()),
+        (counting("1h"), counting("1h", "2h")),
+        (counting("1h", "4h"), counting("2h", "1h")),
+        (counting("1h"), counting("1h", panes=30)),
+        (counting("60m"), counting("1h", "3h", panes=60)),
+        (counting("1h"), counting()),
     ],
 )
 def test_a_new_window_is_made_of_stored_panes(store_path: str, before: Config, after: Config) -> None:
     """It is the window that a monitor with it from the start has, byte for byte, and stays so."""
-    first = read(store_path, before, HALF)
+    first = offline(STREAM[:HALF], before, store_path)
     total = first.counts().total
     first.close()
-    second = started(store_path, after)
+    second = started(after, store_path)
     assert windows_of(second) == windows_of(offline(STREAM[:HALF], after))
     assert second.counts().total == total
     assert second.view().incomplete == []
     second.step(STREAM)
     second.close()
-    third = started(store_path, after)
-    once = offline(STREAM, after)
+    third, once = started(after, store_path), offline(STREAM, after)
     assert windows_of(third) == windows_of(once)
     assert third.counts().total == once.counts().total
     third.close()
 
 
-@pytest.mark.parametrize("retention", [("1m",), ()])
-def test_a_new_window_has_pairs_of_before_the_time_was_told(tmp_path: Path, retention: tuple[str, ...]) -> None:
-    """The first few events do not tell the time; what was counted of them is in the new window, or the view says so."""
-    path = str(tmp_path / "state")
-    first = started(path, config("1h", retention=retention))
-    first.step(records([{"id": at, "time": START + at, "prediction": "cat", "truth": "cat"} for at in range(5)]))
-    first.close()
-    monitor = started(path, config("1h", "2h", retention=retention))
-    view = monitor.view()
-    monitor.close()
-
-    assert [window.n for window in view.by_window.values()] == [5, 5, 5 if retention else 0]
-    assert [what[:47] for what in view.incomplete] == (
-        [] if retention else ["the window 2h came later: complete from 2023-11"]
-    )
-
-
-def test_a_pane_that_a_correction_has_emptied_is_none_of_a_new_window(store_path: str) -> None:
-    """The only pair of a minute is corrected at a later one, and then a window is added."""
-    event = {"id": 1, "time": START, "prediction": "cat", "group": "de", "truth": "cat"}
-    again = {"id": 1, "time": START + 100, "truth": "dog"}
-    first = started(store_path, config("1h"))
-    first.step(records([event]))
-    first.checkpoint()
-    first.step(records([event, again]))
-    first.close()
-    second = started(store_path, config("1h", "2h"))
-    view = second.view()
-    second.close()
-
-    assert view.join.corrections == 1
-    assert [window.n for window in view.by_window.values()] == [1, 1, 1]
-
-
-def test_a_sample_in_a_longer_pane_is_corrected_where_a_shorter_one_has_come(store_path: str) -> None:
-    """The shorter pane, of a retention that came later, has the time of the sample but not the sample."""
-    event = {"id": 1, "time": START, "prediction": "cat", "group": "de", "truth": "cat"}
-    other = {"id": 2, "time": START, "prediction": "dog", "group": "fr", "truth": "dog"}
-    again = {"id": 1, "time": START, "truth": "dog"}
-    first = started(store_path, config("1h", retention=("5m",)))
-    first.step(records([event]))
-    first.close()
-    second = started(store_path, config("1h"))
-    second.step(records([event, other, again]))
-    second.checkpoint()
-    join, total = second.view().join, second.counts().total
-    with second.panes.all_panes() as panes:
-        whole = merged(panes, COUNTS, 0, 2**62)
-    second.close()
-
-    assert join.corrections == 1
-    assert whole is not None
-    assert whole.to_bytes() == total.to_bytes()
-
-
-def test_what_stored_panes_do_not_reach_is_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize("retention", [("1m",), (), ("1h",)])
+def test_what_stored_panes_do_not_reach_is_said(tmp_path: Path, retention: tuple[str, ...]) -> None:
     """Panes that are too long for the window, or none at all: it starts later, and the view says when."""
-    for retention in ("1h",), ():
-        path = str(tmp_path / f"state{len(retention)}")
-        read(path, config("1h", retention=retention), HALF).close()
-        monitor = started(path, config("1h", "2h", retention=retention))
-        (what,) = monitor.view().incomplete
-        assert what.startswith("the window 2h came later: complete from 2023-11-14T22:")
-        assert monitor.view().by_window["2h"].n == 0 < monitor.view().by_window["1h"].n
+    few = [{"id": at, "time": START + at, "prediction": "cat", "truth": "cat"} for at in range(5)]
+    how, later = counting("1h", retention=retention), counting("1h", "2h", retention=retention)
+    said = "the window 2h came later: complete from 2023-11"
+    for name, records in (("few", lines_of(few)), ("many", STREAM[:HALF])):  # a few events do not tell the time
+        offline(records, how, tmp_path / name).close()
+        monitor = started(later, tmp_path / name)
+        total, hour, two = sizes(monitor)
+        assert total >= hour > 0
+        assert two == (hour if retention == ("1m",) else 0)
+        assert [what[: len(said)] for what in monitor.view().incomplete] == ([] if two else [said])
         monitor.close()
 
 
-def test_groups_of_another_field_start_empty_and_the_old_ones_stay_readable(tmp_path: Path) -> None:
-    """Numbers of two fields are never mixed; the panes of the first field stay."""
-    path, how = str(tmp_path / "state"), config("1h")
-    first = read(path, how, HALF)
-    groups = first.counts().total_groups
+def test_corrections_reach_the_pane_that_has_the_sample(store_path: str) -> None:
+    """One that was emptied is none of a new window; a longer one has a sample beside a shorter one of its time."""
+    event = {"id": 1, "time": START, "prediction": "cat", "group": "de", "truth": "cat"}
+    first = offline(lines_of([event]), counting("1h", retention=("5m",)), store_path)
     first.close()
-    second = started(path, structs.replace(how, fields=Fields(group="truth")))
-    assert second.counts().total_groups.groups == ()
-    assert any(what.startswith("groups by truth came later") for what in second.view().incomplete)
-    second.step(STREAM)
-    assert set(second.counts().total_groups.groups) <= {"cat", "dog", "fox"}
+    second = started(counting("1h"), store_path)
+    other = {"id": 2, "time": START, "prediction": "dog", "group": "fr", "truth": "dog"}
+    third = {"id": 3, "time": START + 100, "prediction": "cat", "truth": "cat"}
+    labels = [{"id": 1, "time": START, "truth": "dog"}, {"id": 3, "time": START + 200, "truth": "dog"}]
+    feed(second, [event, other, labels[0], third, labels[1]])
+    assert second.view().join.corrections == 2
+    second.checkpoint()
+    status, body = second.answer_range("points=1&metrics=accuracy")
     second.close()
-    third = started(path, structs.replace(how, fields=Fields(group="truth")))
-    assert third.counts().total_groups.groups
-    with third.panes.all_panes() as panes:
-        assert panes.names() == ["by/group", "by/truth", "counts"]
-        stored = list(panes.bodies("by/group", 0, 2**62))
-    third.close()
-    assert stored
-    assert groups.groups
-
-
-def grouped(path: str, field: str, retention: tuple[str, ...]) -> Monitor:
-    how = structs.replace(config("1h", retention=retention), fields=Fields(group=field))
-    return started(path, how)
+    last = started(counting("1h", "2h"), store_path)
+    assert sizes(last) == [3, 3, 3]
+    assert (status, b'"n":3,"values":{"accuracy":0.3333333333333333}' in body) == (200, True)
+    last.close()
 
 
 def group_names(monitor: Monitor) -> set[object]:
     """Return the groups of the total and of all panes of windows."""
     counts = monitor.counts()
-    panes = [ByGroup.from_bytes(data) for name, data in counts.parts().items() if name.startswith("by_group/")]
-    return {group for groups in (counts.total_groups, *panes) for group in groups.groups}
+    panes = [sm.from_bytes(data) for name, data in counts.parts().items() if name.startswith("by_group/")]
+    return {group for groups in (counts.total_groups, *panes) for group in groups.groups}  # type: ignore[attr-defined]
 
 
 def prediction(at: int, t: int, **fields: str) -> dict[str, Any]:
+    """Return a prediction with two fields for its group."""
     return {"id": at, "time": START + t, "prediction": "cat", "group": "de", "region": "eu", **fields}
 
 
@@ -185,48 +122,53 @@ def prediction(at: int, t: int, **fields: str) -> dict[str, Any]:
 def test_groups_of_two_fields_are_never_mixed(store_path: str, retention: tuple[str, ...]) -> None:
     """Neither in counts nor by predictions that wait for labels, also after restarts and deleted panes."""
     log = [prediction(at, at, truth="cat") for at in range(10)] + [prediction(at, 10) for at in range(10, 15)]
-    first = grouped(store_path, "group", retention)
-    first.step(records(log))
+    group, region = (counting("1h", field=field, retention=retention) for field in ("group", "region"))
+    first = feed(started(group, store_path), log)
     assert group_names(first) == {"de"}
     first.close()
 
-    second = grouped(store_path, "region", retention)
+    second = started(region, store_path)
     assert group_names(second) == set()
     assert [what[:27] for what in second.view().incomplete] == ["groups by region came later"]
     log += [prediction(at, 200, truth="cat") for at in range(20, 40)]
-    second.step(records(log))
+    feed(second, log)
     assert group_names(second) == {"eu"}
     second.close()
 
-    third = grouped(store_path, "region", retention)
-    third.step(records([*log, {"id": 10, "time": START + 201, "truth": "cat"}]))
-    counts = third.counts()
+    third = started(region, store_path)
+    feed(third, [*log, {"id": 10, "time": START + 201, "truth": "cat"}])
     assert group_names(third) == {"eu"}
-    assert (counts.total.n, counts.total_groups.state("eu").n) == (31, 20)
+    assert (third.counts().total.n, third.counts().total_groups.state("eu").n) == (31, 20)
     assert len(third.view().incomplete) == 1
     third.close()
+    fourth = started(group, store_path)  # the panes of the first field stay
+    _, body = fourth.answer_range("points=1&group=de&metrics=accuracy")
+    assert (b'"n":10,' in body) == (retention == ("1m",))
+    fourth.close()
 
 
-def test_an_export_knows_the_field_of_its_groups(tmp_path: Path) -> None:
-    """A state file that is restored from it does not continue the groups of another field."""
-    export, path = str(tmp_path / "export"), str(tmp_path / "state")
-    how = structs.replace(config("1h"), store=StoreConfig(export=export))
-    first = started(str(tmp_path / "first"), how)
-    first.step(records([prediction(at, at, truth="cat") for at in range(10)]))
+def test_an_export_knows_its_groups_and_detectors(tmp_path: Path) -> None:
+    """A state that is restored from it goes on watching, and does not continue the groups of another field."""
+    export, path, rule = str(tmp_path / "export"), str(tmp_path / "state"), "changed(accuracy) arl=1000 p0=0.1"
+    log = [prediction(at, at, truth="cat") for at in range(10)]
+    alerts = {"alerts": {"rules": [rule]}, "counting": {"windows": ["1h"]}}
+    first = feed(started(config(store={"export": export}, **alerts), tmp_path / "first"), log)
+    rows = first.view().changes[0].partitions
     first.export()
     first.close()
     restore(path, export)
-    second = grouped(path, "region", ("1m",))
+    second = started(config(fields={"group": "region"}, **alerts), path)
     assert group_names(second) == set()
+    assert [row.outcomes for row in second.view().changes[0].partitions] == [row.outcomes for row in rows] == [10]
     second.close()
 
 
 REFUSED: list[dict[str, Any]] = [{"scores": True}, {"clock": "prediction"}, {"max_groups": 1}, {"labels": ("cat",)}]
 
 
-@pytest.mark.parametrize("counting", REFUSED)
-def test_what_would_discard_counts_is_refused_with_what_to_do(tmp_path: Path, counting: dict[str, Any]) -> None:
-    path = str(tmp_path / "state")
-    read(path, config("1h"), HALF).close()
-    with pytest.raises(DecodeError, match="monitor backup"):
-        started(path, config("1h", **counting))
+def test_what_would_discard_counts_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    """The error says that a backup can be kept."""
+    for at, other in enumerate(REFUSED):
+        path = tmp_path / f"state {at}"
+        offline(STREAM[:50], counting("1h"), path).close()
+        refused(partial(started, counting("1h", **other), path), sm.DecodeError, "monitor backup")

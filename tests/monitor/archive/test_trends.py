@@ -2,263 +2,144 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support.memory_panes import MemoryPanes
+from support.monitor_runs import START, Clock, Config, Monitor, config, crash, feed, lines_of, pair, started
 
-import stream_metrics as sm
-from stream_metrics.monitor.archive import trends as module
-from stream_metrics.monitor.archive.retention import Retention
-from stream_metrics.monitor.archive.trends import MOST_POINTS, Point, Trends
-from stream_metrics.monitor.archive.writing import COUNTS, Archive
-from stream_metrics.monitor.config import Config, Counting, Source
-from stream_metrics.monitor.events.records import Record
-from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.store.rows import StoreError
-from stream_metrics.monitor.store.sqlite import Store
-from stream_metrics.monitor.view.types import View
-
-SECOND = 10**9
-MINUTE, HOUR = 60 * SECOND, 3600 * SECOND
-START = 1_700_000_000
-KEYS = ("accuracy",)
+SAMPLES = st.lists(st.tuples(st.integers(0, 200_000), st.booleans()), min_size=1, max_size=60)
+LENGTHS = {"15s": 15, "5m": 300, "1h": 3600, "90m": 5400, "1d": 86_400}
+RETENTIONS = st.sampled_from([["1m"], ["1s"], ["1m for 6h", "1h"], ["7m"]])
 
 
-@pytest.fixture(autouse=True)
-def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("LEAST", "SHARE", "STEADY"):
-        monkeypatch.setattr(module, name, 0)
-    monkeypatch.setattr(module, "BUDGET", 60.0)
+def drawn(*windows: str, metrics: tuple[str, ...] = ("accuracy",), retention: Any = None) -> Config:
+    """Return a configuration whose lines have some metrics."""
+    store = {} if retention is None else {"retention": retention}
+    counting = {"windows": windows, "panes": 5, "metrics": metrics}
+    return config(counting=counting, join={"votes": 1}, store=store, source={"idle": "1d"})
 
 
-def trends(rows: MemoryPanes, **lengths: int) -> Trends:
-    """Return lines of windows by name."""
-
-    @contextmanager
-    def opened() -> Iterator[MemoryPanes]:
-        yield rows
-
-    return Trends(opened, lengths, "total")
+def line(view: Any, name: str) -> list[tuple[float, int, float | None]]:
+    """Return the points of a line: times, numbers of samples and accuracies."""
+    lines = view.history[name]
+    rows = zip(lines["t"], lines["n"], lines["accuracy"], strict=True)
+    return [row for row in rows if row[0] is not None]
 
 
-def archives(rows: MemoryPanes, *retention: str, parts: int = 1) -> list[Archive]:
-    """Return empty archives of partitions."""
-    return [Archive(Retention.of(retention), {COUNTS: sm.MetricSet()}, rows, part) for part in range(parts)]
-
-
-def add(archive: Archive, t: int, right: bool = True) -> None:
-    state = sm.MetricSet()
-    state.update("x", "x" if right else "y")
-    archive.add(COUNTS, t * SECOND, state, batch=0)
-
-
-def within(point: Point, samples: Sequence[tuple[int, bool]]) -> list[bool]:
-    """Return which of the samples that a point covers were right."""
-    return [right for t, right in samples if point.at - point.covers <= t < point.at]
-
-
-Samples = st.lists(st.tuples(st.integers(0, 200_000), st.booleans()), min_size=1, max_size=60)
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    Samples,
-    st.sampled_from([("1m",), ("1s",), ("1m for 6h", "1h"), ("7m",)]),
-    st.sampled_from([15, 300, 3600, 5400, 86_400]),
-    st.integers(1, 7),
-    st.booleans(),
-)
+@given(SAMPLES, RETENTIONS, st.sampled_from(sorted(LENGTHS)), st.integers(1, 7), st.booleans())
 def test_points_are_a_recount_of_their_stretches(
-    samples: list[tuple[int, bool]], retention: tuple[str, ...], length: int, looks: int, ordered: bool
+    samples: list[tuple[int, bool]], retention: list[str], name: str, looks: int, ordered: bool
 ) -> None:
     """Also where samples come late and from two partitions; looks in between change nothing."""
-    samples = [(START + t, right) for t, right in (sorted(samples) if ordered else samples)]
-    rows = MemoryPanes()
-    parts = archives(rows, *retention, parts=2)
-    many = trends(rows, w=length * SECOND)
-    seen = 0
-    for number, (t, right) in enumerate(samples):
-        add(parts[number % 2], t, right)
-        seen = max(seen, t)
-        if number % looks == 0:
-            for part, archive in enumerate(parts):
-                rows.checkpoint(part, archive, seen * SECOND)
-            many.look(seen, KEYS, quiet=False, counted=number)
-    for part, archive in enumerate(parts):
-        rows.checkpoint(part, archive, seen * SECOND)
-    at = seen + 86_400
-    once = trends(rows, w=length * SECOND)
-    for each in (many, once):
-        each.look(at, KEYS, quiet=True, counted=None)
+    samples = sorted(samples) if ordered else samples
+    events = [pair(at, "x", "x" if right else "y", time=START + t) for at, (t, right) in enumerate(samples)]
+    views, now = [], START + max(t for t, _ in samples)
+    for looking in (False, True):
+        monitor = started(drawn(name, retention=retention), clock=Clock(now), parts=(0, 1))
+        for at, event in enumerate(events):
+            feed(monitor, [event], start=at, partition=at % 2)
+            if looking and at % looks == 0:
+                monitor.checkpoint()
+                monitor.view()
+        monitor.checkpoint()
+        monitor.report_source(None, True)
+        views.append(monitor.view(whole=True))
 
-    for line in ("total", "w"):
-        points = once.points(line)
-        assert points == many.points(line)
-        assert 0 < len(points) <= MOST_POINTS + 1
-        for point in points:
-            truth = within(point, samples)
-            assert point.n == len(truth)
-            assert point.metrics.get("accuracy") == (sum(truth) / len(truth) if truth else None)
-        first = points[0].at - points[0].covers
+    for which in ("total", name):
+        points, covers = line(views[0], which), views[0].history_covers[which]
+        assert points == line(views[1], which)
+        assert 0 < len(points) <= 361
+        assert covers >= LENGTHS[name]
+        for t, n, accuracy in points[:-1]:  # the last one is the window itself
+            rights = [right for at, right in samples if t - covers <= START + at < t]
+            assert n == len(rights)
+            assert accuracy == (pytest.approx(sum(rights) / n, abs=1e-6) if rights else None)
+        assert points[-1][0] > now - max(covers, 1)
         if len(retention) == 1:
-            assert first <= max(min(t for t, _ in samples), at - module.REACH // SECOND + points[0].covers)
-        assert points[-1].at > at - max(points[-1].covers, 1)
-        assert {point.covers for point in points} == {points[0].covers}
+            reach = max(2 * 86_400, 48 * LENGTHS[name])
+            assert points[0][0] - covers <= max(START + min(t for t, _ in samples), now - reach + covers)
 
 
-def stretch(rows: MemoryPanes, hours: int, every: int = 300) -> list[tuple[int, bool]]:
-    """Count a sample every so many seconds, and return them."""
-    (archive,) = archives(rows, "1m for 2d", "1h for 90d", "1d")
-    samples = [(START + t, t % 900 > 0) for t in range(0, hours * 3600, every)]
-    for t, right in samples:
-        add(archive, t, right)
-        rows.checkpoint(0, archive, t * SECOND)
-    return samples
+def backlog(hours: int) -> list[dict[str, Any]]:
+    """Return a pair every four minutes."""
+    return [pair(at, "a", "b" if at % 5 == 0 else "a", time=START + 240 * at) for at in range(hours * 15)]
 
 
-def test_a_window_that_is_long_enough_has_the_points_of_its_length() -> None:
-    """Points of an hour every ten minutes; the total has those of the shortest window."""
-    rows = MemoryPanes()
-    samples = stretch(rows, 6)
-    lines = trends(rows, hour=HOUR, half=HOUR // 2)
-    lines.look(samples[-1][0], KEYS, quiet=False, counted=0)
-
-    assert [lines.covers(name) for name in ("hour", "half", "total")] == [3600, 1800, 1800]
-    steps = {b.at - a.at for a, b in zip(lines.points("hour"), lines.points("hour")[1:], strict=False)}
-    assert steps == {60}
-    assert lines.points("half") == lines.points("total")
-    assert lines.before("hour", START + 7200) is not None
-    assert lines.before("hour", START - 7200) is None
-
-
-def test_what_no_complete_counts_cover_is_not_drawn() -> None:
-    """A name that was added later is drawn from where its panes have every sample."""
-    rows = MemoryPanes()
-    archive = Archive(Retention.of(["1m"]), {COUNTS: sm.MetricSet()}, rows, 0, before=(START + 1000) * SECOND)
-    for t in range(0, 20_000, 50):
-        if t > 1100:
-            add(archive, START + t)
-    rows.checkpoint(0, archive, (START + 20_000) * SECOND)
-    lines = trends(rows, hour=HOUR)
-    lines.look(START + 20_000, KEYS, quiet=True, counted=0)
-
-    assert lines.points("hour")[0].at - 3600 >= START + 1000
-
-
-def test_work_that_takes_long_is_done_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is shown of lines whose points are not all known, and panes that did not change are not read again."""
-    rows = MemoryPanes()
-    samples = stretch(rows, 3)
-    lines = trends(rows, hour=HOUR)
-    monkeypatch.setattr(module, "BUDGET", -1.0)
-    looks = 0
-    while not lines.points("total"):
-        lines.look(samples[-1][0], KEYS, quiet=True, counted=0)
-        looks += 1
-        assert looks < 1000
-    assert looks == len(lines.points("total"))
-    monkeypatch.setattr(module, "LEAST", 1e9)
-    lines.look(samples[-1][0], KEYS, quiet=True, counted=0, whole=True)
-    assert lines.points("hour")
-    rows.bodies = lambda *args: pytest.fail("read again")  # type: ignore[method-assign]
-    lines.look(samples[-1][0], KEYS, quiet=True, counted=1, whole=True)
-
-
-def test_lines_stay_while_the_store_is_away(caplog: pytest.LogCaptureFixture) -> None:
-    """The problem is logged once."""
-    rows = MemoryPanes()
-    samples = stretch(rows, 3)
-    lines = trends(rows, hour=HOUR)
-    lines.look(samples[-1][0], KEYS, quiet=True, counted=0)
-    before = lines.points("hour")
-
-    def away(name: str) -> tuple[int, int] | None:
-        raise StoreError("the store is away")
-
-    rows.bounds = away  # type: ignore[method-assign]
-    for counted in (1, 2):
-        lines.look(samples[-1][0], KEYS, quiet=True, counted=counted)
-    assert lines.points("hour") == before
-    assert [record.message for record in caplog.records] == ["the trend lines cannot be read: the store is away"]
-
-
-def backlog(hours: int) -> list[Record]:
-    """Return records of a pair every four minutes."""
-    rows = []
-    for at in range(hours * 15):
-        event = {"id": str(at), "time": START + 240 * at, "truth": "a", "prediction": "b" if at % 5 == 0 else "a"}
-        rows.append(Record("pairs", 0, at, at + 1, None, None, json.dumps(event).encode()))
-    return rows
-
-
-def shown(store: Store | None, records: Sequence[Record], now: float) -> tuple[View, Monitor]:
-    """Return a view of records that were all read at one moment, and the monitor."""
-    counting = Counting(windows=("5m", "1h"), metrics=KEYS)
-    monitor = Monitor(Config(counting=counting, source=Source(idle="1d")), store, lambda: now)
-    monitor.assign([0])
-    monitor.step(records)
+def shown(path: Path | None, events: list[Any], how: Config, hours: int = 48) -> tuple[Any, Monitor]:
+    """Return a view of events that were all read at one moment, and the monitor."""
+    monitor = feed(started(how, path, Clock(START + hours * 3600)), events, 10_000)
     monitor.report_source(None, True)
     monitor.checkpoint()
-    return monitor.view(), monitor
+    return monitor.view(whole=True), monitor
 
 
 def test_a_backlog_is_drawn_by_the_time_of_its_events(tmp_path: Path) -> None:
     """Two days that were read at once; a restart changes nothing, and the last point is the window."""
-    path, now = str(tmp_path / "state.sqlite"), START + 48 * 3600.0
-    view, monitor = shown(Store(path), backlog(47), now)
+    how = drawn("5m", "1h")
+    view, monitor = shown(tmp_path / "state", backlog(47), how)
     monitor.close()
-    again, monitor = shown(Store(path), [], now)
+    again, monitor = shown(tmp_path / "state", [], how)
+    monitor.close()
+    other, monitor = shown(tmp_path / "state", [], drawn("5m", "1h", metrics=("macro_f1",)))
     monitor.close()
 
     assert again.history == view.history
     assert again.history_covers == view.history_covers == {"total": 600, "5m": 600, "1h": 3600}
     for name, length in view.history_covers.items():
-        t = [t for t in view.history[name]["t"] if t is not None]
+        t = [t for t, *_ in line(view, name)]
         assert t == sorted(set(t))
         assert t[0] - length <= START
         assert START + 47 * 3600 - 900 <= t[-1] <= START + 47 * 3600
         assert len(t) > 250
+        assert set(other.history[name]) == {"t", "n", "macro_f1"}
+        assert len({len(each) for each in other.history[name].values()}) == 1
     assert view.history["1h"]["n"][-1] == view.by_window["1h"].n
     assert view.history["1h"]["accuracy"][-1] == pytest.approx(view.by_window["1h"].metrics["accuracy"], abs=1e-6)
-    (row,) = view.by_window["1h"].comparisons["accuracy"]
-    assert (row.against, row.covers) == ("before", 3600)
-    assert row.at <= t[-1] - 3600
-    (row,) = view.by_window["5m"].comparisons["accuracy"]
-    assert row.covers == 600
+    (hour,), (minutes,) = (view.by_window[name].comparisons["accuracy"] for name in ("1h", "5m"))
+    assert (hour.against, hour.covers, minutes.covers) == ("before", 3600, 600)
+    assert hour.at <= t[-1] - 3600
 
 
 def test_what_is_not_stored_yet_is_not_drawn_as_empty() -> None:
     """A source may end, and be looked at, before the checkpoint of its last records."""
-    counting = Counting(windows=("1h",), metrics=KEYS)
-    monitor = Monitor(Config(counting=counting), clock=lambda: START + 48 * 3600.0)
-    monitor.assign([0])
-    records = backlog(47)
+    records, monitor = lines_of(backlog(47)), started(drawn("1h"), clock=Clock(START + 48 * 3600))
     monitor.step(records[:300])
     monitor.checkpoint()
     monitor.step(records[300:])
     monitor.report_source(None, True)
-    before = monitor.view().history["1h"]
-    assert all(n for n, t in zip(before["n"], before["t"], strict=True) if t is not None and t > START)
+    before = line(monitor.view(whole=True), "1h")
+    assert all(n for t, n, _ in before if t > START)
     monitor.checkpoint()
-    after = monitor.view().history["1h"]
-    assert len(after["n"]) > 250
-    assert after["n"][20:] == [15] * len(after["n"][20:])
+    after = line(monitor.view(whole=True), "1h")
+    assert len(after) > 250
+    assert [n for _, n, _ in after[60:]] == [15] * len(after[60:])
 
 
-def test_metrics_may_change() -> None:
-    """All points have the metrics of now."""
-    rows = MemoryPanes()
-    samples = stretch(rows, 3)
-    lines = trends(rows, hour=HOUR)
-    for keys in (KEYS, ("macro_f1",)):
-        lines.look(samples[-1][0], keys, quiet=True, counted=0)
-        assert {tuple(point.metrics) for point in lines.points("hour") if point.n} == {keys}
-        drawn = lines.lines(keys, {})
-        assert set(drawn["hour"]) == {"t", "n", *keys}
-        assert len({len(line) for line in drawn["hour"].values()}) == 1
+def test_what_no_complete_counts_cover_is_not_drawn(tmp_path: Path) -> None:
+    """Where counts by time were stored later than others, lines begin where they have every sample."""
+    events = backlog(20)
+    _, monitor = shown(tmp_path / "state", events[:150], drawn("1h", retention=[]))
+    monitor.close()
+    monitor = feed(started(drawn("1h"), tmp_path / "state", Clock(START + 20 * 3600)), events[150:], start=150)
+    monitor.checkpoint()
+    monitor.report_source(None, True)
+    first = line(monitor.view(whole=True), "1h")[0][0]
+    monitor.close()
+
+    assert first - 3600 >= START + 149 * 240
+
+
+def test_lines_are_drawn_in_parts_and_stay_while_the_store_is_away(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nothing is shown of lines whose points are not all known; the problem of the store is logged once."""
+    whole, monitor = shown(tmp_path / "state", backlog(24), drawn("1h"), 25)
+    crash(monitor)
+    (tmp_path / "state").write_bytes(b"junk" * 5000)
+    for more in range(2):
+        monitor.step(lines_of(backlog(25)[360 + more : 361 + more], 360 + more))
+        assert line(monitor.view(whole=True), "1h")[:-1] == line(whole, "1h")[:-1]
+    assert sum(record.message.startswith("the trend lines cannot be read: ") for record in caplog.records) == 1
