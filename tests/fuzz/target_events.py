@@ -75,7 +75,7 @@ WORDS += [b'"\\ud800"']
 def seeds() -> list[bytes]:
     """Return events as they come in production for the first two configurations, and a few for each of the others."""
     seen = lines(events(60))
-    found = [bytes([at, at * 3]) + b"\n".join(seen[10 * at : 10 * at + 10]) for at in range(2)]
+    usual = [bytes([at, at * 3]) + b"\n".join(seen[10 * at : 10 * at + 10]) for at in range(2)]
     few: list[tuple[int, list[Any]]] = [
         (0, [{"id": at, "time": NOW, "truth": truth, "scores": at / 4} for at, truth in enumerate((True, False, 1))]),
         (
@@ -87,7 +87,7 @@ def seeds() -> list[bytes]:
         (4, [{"meta": {"id": at, "time": NOW}, "truth": "a", "model": {"scores": {"a": at}}} for at in range(3)]),
         (4, [{"meta.id": "x", "prediction": 1, "scores": 5}, {"meta": {"id": "x", "group": [1]}, "truth": 1}]),
     ]
-    return found + [bytes([number, 1]) + b"\n".join(lines(many)) for number, many in few]
+    return usual + [bytes([number, 1]) + b"\n".join(lines(many)) for number, many in few]
 
 
 def mutate(data: bytes, chance: Random, raw: mutation.Raw) -> bytes:

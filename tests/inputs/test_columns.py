@@ -91,27 +91,36 @@ def rows_of(column: Any) -> list[Any]:
         return [column.categories[code] for code in column.codes]
     if getattr(column, "dtype", None) == np.longdouble:
         return [float(row) for row in column]
+    if isinstance(column, np.ndarray) and column.dtype.kind in "iub":
+        return column.tolist()
     return column.to_pylist() if hasattr(column, "to_pylist") else list(column)
+
+
+CONFIGURATIONS: list[dict[str, Any]] = [
+    {},
+    {"labels": ["cat", "dog", "", "é"]},
+    {"labels": ["cat", "dog", "", "é"], "other": "rest"},
+    {"labels": ["cat"], "other": "rest"},
+]
+
+
+def alike(truth: Any, predicted: Any, w: Any, **configuration: Any) -> bool:
+    """Tell whether two columns, either way round, count as their rows."""
+    rows = rows_of(truth), rows_of(predicted)
+    both = in_batch(truth, predicted, w, **configuration) == one_by_one(*rows, w, **configuration)
+    return both and in_batch(predicted, truth, w, **configuration) == one_by_one(*rows[::-1], w, **configuration)
 
 
 @pytest.mark.parametrize("library", ["numpy", "pyarrow", "polars"])
 def test_columns_of_text(library: str) -> None:
-    """However text is held, in either column, weighted or not, with fixed labels or not, it is counted as its rows."""
+    """However text is stored, in either column, weighted or not, with fixed labels or not, it counts as its rows."""
     failures = []
-    configurations: list[dict[str, Any]] = [
-        {},
-        {"labels": ["cat", "dog", "", "é"]},
-        {"labels": ["cat", "dog", "", "é"], "other": "rest"},
-        {"labels": ["cat"], "other": "rest"},
-    ]
     for kind, make in needing(library, TEXT_COLUMNS).items():
-        for other, w, more in product(["list", "U", "pandas category"], WEIGHTS, configurations):
-            truth, predicted = (make(TEXT), TEXT_COLUMNS[other](TEXT[::-1]))
-            if in_batch(truth, predicted, w, **more) != one_by_one(TEXT, TEXT[::-1], w, **more):
+        for other, w, more in product(["list", "U", "pandas category"], WEIGHTS, CONFIGURATIONS):
+            expected = one_by_one(TEXT, TEXT[::-1], w, **more), one_by_one(TEXT[::-1], TEXT, w, **more)
+            right = in_batch(make(TEXT), TEXT_COLUMNS[other](TEXT[::-1]), w, **more)
+            if (right, in_batch(TEXT_COLUMNS[other](TEXT[::-1]), make(TEXT), w, **more)) != expected:
                 failures.append((kind, other, w, more))
-            truth, predicted = TEXT_COLUMNS[other](TEXT), make(TEXT[::-1])
-            if in_batch(truth, predicted, w, **more) != one_by_one(TEXT, TEXT[::-1], w, **more):
-                failures.append((other, kind, w, more))
 
     assert not failures
 
@@ -119,60 +128,41 @@ def test_columns_of_text(library: str) -> None:
 @pytest.mark.parametrize("library", ["numpy", "pyarrow", "polars", "torch"])
 def test_columns_of_numbers(library: str) -> None:
     """For any types of two columns of numbers, they are counted as the Python numbers of their rows."""
-    failures = []
-    for kind, make in needing(library, NUMBER_COLUMNS).items():
-        for other, w in product(["list", "i1", "i8", "f8", "category"], WEIGHTS):
-            truth, predicted = make(NUMBERS), NUMBER_COLUMNS[other](NUMBERS[::-1])
-            rows = rows_of(truth), rows_of(predicted)
-            if in_batch(truth, predicted, w) != one_by_one(*rows, w):
-                failures.append((kind, other, w))
-            if in_batch(predicted, truth, w) != one_by_one(*rows[::-1], w):
-                failures.append((other, kind, w))
+    others = ["list", "i1", "i8", "f8", "category"]
+    cases = product(needing(library, NUMBER_COLUMNS).items(), others, WEIGHTS)
+    failures = [
+        (kind, other, w)
+        for (kind, make), other, w in cases
+        if not alike(make(NUMBERS), NUMBER_COLUMNS[other](NUMBERS[::-1]), w)
+    ]
 
     assert not failures
 
 
-UNSIGNED = {
-    "u1": [0, 200, 255, 128],
-    "u2": [0, 2**16 - 1, 40_000, 1],
-    "u4": [0, 2**32 - 1, 2**31, 1],
-    "u8": [0, 2**64 - 1, 2**63, 1],
-}
-
-
-def test_unsigned_numbers_keep_their_size() -> None:
-    """An unsigned number is never read as a negative one, whatever it stands beside."""
-    for kind, other in product(UNSIGNED, ["u1", "i1", "u8", "i8", "f8", "?"]):
-        truth = np.array(UNSIGNED[kind] * 3, kind)
-        predicted = np.array([0, 1, 100, 0] * 3).astype(other)
-
-        assert in_batch(truth, predicted) == one_by_one(truth.tolist(), predicted.tolist()), (kind, other)
-        assert in_batch(predicted, truth, [1] * 12) == one_by_one(predicted.tolist(), truth.tolist()), (kind, other)
-        assert in_batch(truth[:1], truth[:1]).labels == (0,)
-
-
 def test_numbers_far_apart() -> None:
-    """Integers need not be small or close together, and may lie at the ends of their type."""
-    cases: list[tuple[list[int], Any]] = [
-        ([-(2**63), 2**63 - 1, 0, -1], None),
-        ([10**18 + k * 7919**3 for k in range(300)], None),
-        (list(range(-600, 600)), None),
-        ([*range(40), 10**12], None),
-        ([2**62, 2**62 + 1] * 5, None),
-        ([2**100, 5, -(2**100)], None),
-        ([5], None),
-    ]
+    """Integers may lie at the ends of their type, far from others; an unsigned one is never read as negative."""
+    failures = []
+    far = [[-(2**63), 2**63 - 1, 0, -1], [10**18 + k * 7919**3 for k in range(300)], list(range(-600, 600))]
+    far += [[*range(40), 10**12], [2**62, 2**62 + 1] * 5, [2**100, 5, -(2**100)], [5]]
+    columns: list[tuple[Any, Any]] = [(rows, rows[1:] + rows[:1]) for rows in far]
+    columns += [(np.array(rows), np.array(rows[1:] + rows[:1])) for rows in far]
+    for bits in (8, 16, 32, 64):
+        high = np.array([0, 2**bits - 1, 2 ** (bits - 1), 1] * 3, f"u{bits // 8}")
+        columns += [(high, np.array([0, 1, 100, 0] * 3).astype(other)) for other in ("u1", "i1", "u8", "i8", "f8", "?")]
+        assert in_batch(high[:1], high[:1]).labels == (0,)
     for kind in ("i1", "u1", "i4", "i8", "u8"):
         ends = np.iinfo(kind)
         for low in (0, 100, -100, 2**62, 2**63 - 5, 2**64 - 5, -(2**63)):
             near = [(low if ends.min <= low <= ends.max - 4 else ends.min) + step for step in (3, 0, 3, 4, 0, 1)]
-            cases += [(near, kind), ([*near, ends.max, ends.min], kind)]
-    for rows, dtype in cases:
-        expected = one_by_one(rows, rows[1:] + rows[:1])
-        weighted = one_by_one(rows, rows[1:] + rows[:1], [2] * len(rows))
-        for column in (list, lambda values: np.array(values, dtype)):  # noqa: B023
-            assert in_batch(column(rows), column(rows[1:] + rows[:1])) == expected, (dtype, rows[:9])
-            assert in_batch(column(rows), column(rows[1:] + rows[:1]), [2] * len(rows)) == weighted, (dtype, rows[:9])
+            columns += [
+                (np.array(rows, kind), np.array(rows[::-1], kind)) for rows in (near, [*near, ends.max, ends.min])
+            ]
+    for truth, predicted in columns:
+        for w in (None, [2] * len(truth)):
+            if not alike(truth, predicted, w):
+                failures.append((truth, predicted, w))
+
+    assert not failures
 
 
 def test_an_outlier_after_the_rows_that_are_looked_at_first() -> None:

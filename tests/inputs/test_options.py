@@ -20,29 +20,10 @@ from support.refusals import all_refused, refused
 
 import stream_metrics as sm
 
-NO_NUMBERS: dict[str, Any] = {
-    "text": "2",
-    "bytes": b"1",
-    "True": True,
-    "numpy.True": np.True_,
-    "list": [1],
-    "dict": {},
-    "set": {1},
-    "array": np.array([2]),
-    "complex": 1j,
-    "object": object(),
-    "function": max,
-    "time": np.timedelta64(1, "s"),
-}
-NO_WHOLE_NUMBERS: dict[str, Any] = {
-    "half": 1.5,
-    "whole float": 2.0,
-    "nan": float("nan"),
-    "infinite": float("inf"),
-    "huge": 10**400,
-    "negative": -1,
-    "Decimal": Decimal(2),
-}
+NO_NUMBERS: list[Any] = ["2", b"1", True, np.True_, [1], {}, {1}, np.array([2]), 1j, object(), max]
+NO_NUMBERS += [np.timedelta64(1, "s")]
+HUGE = 10**400
+NO_WHOLE_NUMBERS: list[Any] = [1.5, 2.0, math.nan, math.inf, HUGE, -1, Decimal(2)]
 
 
 def is_number(value: Any) -> bool:
@@ -103,15 +84,15 @@ def test_what_is_no_number_is_refused() -> None:
     """An error of the package says what was expected, at once."""
     failures = []
     for option, (make, whole) in OPTIONS.items():
-        for name, value in (NO_NUMBERS | NO_WHOLE_NUMBERS if whole else NO_NUMBERS).items():
-            if option == "ByGroup(max_groups)" and name == "huge":
+        for value in NO_NUMBERS + NO_WHOLE_NUMBERS if whole else NO_NUMBERS:
+            if option == "ByGroup(max_groups)" and value is HUGE:
                 continue  # more groups than there can be
             try:
                 make(value)
-                failures.append((option, name))
+                failures.append((option, value))
             except ValueError as error:
                 if not str(error).startswith("Expected "):
-                    failures.append((option, f"{name}: {error}"))
+                    failures.append((option, error))
 
     assert not failures
 
