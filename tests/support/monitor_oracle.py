@@ -75,6 +75,7 @@ class Oracle:
     bounds: tuple[float, ...]
     pairs: list[Event] = field(default_factory=list)
     counters: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0  # the sum of all delays
     delays: Counter[int] = field(default_factory=Counter)
     entries: list[Entry] = field(default_factory=list)
     watermark: float = float("-inf")
@@ -171,6 +172,7 @@ class Oracle:
         if countable(pair):
             self.pairs.append(pair)
             self.counters["joined"] += 1
+            self.seconds += max(pair["labelled"] - pair["time"], 0)
             self.delays[bisect_left(self.bounds, max(pair["labelled"] - pair["time"], 0))] += 1
             self.put("J", key, pair)
         else:

@@ -148,6 +148,7 @@ def test_lengths_of_time_are_checked() -> None:
 ODDITIES: list[Any] = [
     *(True, -1, 2**63, -(2**70), 10**5000, 1.5, math.nan, -math.inf, None, b"hunter2", datetime.date(2020, 1, 1)),
     *("hunter2", "", "\udcff", "a - at `$.join.ttl`", "${X}", "$${X}", "x" * 10_000),
+    *(["\udcff"], {"\udcff": ["\udcff"]}),
     *([], ["hunter2"], [["hunter2"]], [1, 2**64], (True, None), {}, {"hunter2": 1}, {"a": ["hunter2"]}, {1: "hunter2"}),
 ]
 

@@ -83,6 +83,7 @@ def test_it_is_what_plain_python_makes_of_it(
         stats = monitor.stats()
         assert {name: value for name, value in vars(stats.counters).items() if value} == +oracle.counters
         assert {at: n for at, n in enumerate(stats.delays.counts) if n} == oracle.delays
+        assert stats.delays.sum == oracle.seconds
         assert monitor.counts().total.to_bytes() == whole.to_bytes()
         assert window(monitor).n == whole.n
         monitor.close()
