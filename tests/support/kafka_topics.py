@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import os
+import json
 import random
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from msgspec import structs
 
-from stream_metrics.monitor import config
-from stream_metrics.monitor.events.records import Record
-from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.sources import kafka
-from stream_metrics.monitor.sources.make import make_source
-from stream_metrics.monitor.store import Store
-from stream_metrics.monitor.store.files import read_only
-from stream_metrics.monitor.store.opening import is_address, open_store
-from stream_metrics.monitor.store.rows import EmptyStoreError
-from stream_metrics.wire import decoded
+from stream_metrics.monitor import Config, Monitor, Record, config, make_source, open_store
+from support.command_line import run_command, until
 from support.monitor_events import CONFIG, NOW, START, counted, events, offline, records
 
 __all__ = [
@@ -32,12 +23,12 @@ __all__ = [
     "ends",
     "halves",
     "messy",
+    "placed",
     "produce",
     "reached",
     "read",
     "reading",
     "renamed",
-    "until",
 ]
 
 KIP_848 = {"group.protocol": "consumer"}
@@ -46,10 +37,15 @@ KEPT = structs.replace(CONFIG, store=config.Store(every_events=100))
 JOINED = structs.replace(KEPT, join=config.Join(votes=1))
 
 
+def placed(record: Record, **other: Any) -> Record:
+    """Return a record with other values in some of its fields."""
+    return Record(**{name: other.get(name, getattr(record, name)) for name in Record._fields})
+
+
 def messy(n: int, partitions: int, topic: str = "t") -> list[Record]:
     """Return the records of a topic in which everything goes wrong that can."""
     topic_records = [record for part in range(partitions) for record in records(events(n, seed=part), part, topic)]
-    return [record._replace(timestamp=NOW) for record in topic_records]
+    return [placed(record, timestamp=NOW) for record in topic_records]
 
 
 def halves(n: int, partitions: int) -> list[Record]:
@@ -61,7 +57,7 @@ def halves(n: int, partitions: int) -> list[Record]:
         second = [{"id": key, "time": START + at, "truth": chance.choice("abc")} for at, key in enumerate(ids)]
         chance.shuffle(second)
         topic_records += records(first, part, "p") + records(second[: n - 3], part, "l")
-    return [record._replace(timestamp=NOW) for record in topic_records]
+    return [placed(record, timestamp=NOW) for record in topic_records]
 
 
 def produce(servers: str, topic_records: Iterable[Record], **options: Any) -> None:
@@ -90,37 +86,14 @@ def ends(topic_records: Iterable[Record]) -> dict[tuple[str, int], int]:
 
 def reached(state: str) -> dict[tuple[str, int], int]:
     """Return the next offsets that are stored."""
-    query = "select part, next from state"
-    if is_address(state):
-        store = open_store(state)
-        rows = store.run(query).fetchall()
-        store.close()
-    elif not os.path.exists(state):
+    inspected = run_command("monitor", "inspect", state, "--format", "json")
+    if inspected.status:  # a worker is about to write it
         return {}
-    else:
-        try:
-            reader = read_only(state)
-        except EmptyStoreError:  # a worker is about to write it
-            return {}
-        rows = reader.execute(query).fetchall()
-        reader.close()
-    return {(topic, part): at for part, data in rows for topic, at in dict(decoded(data)).items()}
+    rows = json.loads(inspected.out)["partitions"]
+    return {(topic, row["partition"]): at for row in rows for topic, at in row["next"].items()}
 
 
-def until(condition: Callable[[], Any], patience: float = 20.0, progress: Callable[[], int] = lambda: 0) -> Any:
-    """Return what is true, once it is; `patience` is in seconds, since `progress` was last further than ever."""
-    end, before = time.monotonic() + patience, progress()
-    while time.monotonic() < end:
-        result = condition()
-        if result:
-            return result
-        if (now := progress()) > before:
-            end, before = time.monotonic() + patience, now
-        time.sleep(0.01)
-    raise AssertionError("Expected it to come about in time")
-
-
-def check(state: str, topic_records: list[Record], told: config.Config) -> None:
+def check(state: str, topic_records: list[Record], told: Config = KEPT) -> None:
     """All that is stored is what one pass over the records gives, byte for byte."""
     monitor = Monitor(told, open_store(state), lambda: NOW)
     reached_ends = monitor.assign({record.partition for record in topic_records})
@@ -132,12 +105,11 @@ def check(state: str, topic_records: list[Record], told: config.Config) -> None:
 
 
 @contextmanager
-def reading(state: str, told: config.Config = KEPT, **source: Any) -> Iterator[tuple[Monitor, kafka.KafkaSource]]:
+def reading(state: str, told: Config = KEPT, shared: bool = False, **source: Any) -> Iterator[tuple[Monitor, Any]]:
     """A monitor and its source, which are closed in the end."""
     options = {"group": source["predictions"], "options": KIP_848} | source
-    kafka_source = make_source(config.Source(kind="kafka", **options))
-    assert isinstance(kafka_source, kafka.KafkaSource)
-    monitor = Monitor(told, Store(state), lambda: NOW)
+    kafka_source: Any = make_source(config.Source(kind="kafka", **options))
+    monitor = Monitor(told, open_store(state, shared), lambda: NOW)
     try:
         kafka_source.start(monitor)
         yield monitor, kafka_source
@@ -146,14 +118,14 @@ def reading(state: str, told: config.Config = KEPT, **source: Any) -> Iterator[t
         monitor.close()
 
 
-def read(monitor: Monitor, source: kafka.KafkaSource, wanted: Callable[[], Any]) -> Any:
-    """Read until something is true, and return it; a busy machine may take long, as long as records come."""
+def read(monitor: Monitor, source: Any, wanted: Callable[[], Any]) -> Any:
+    """Read until something is true, and return it."""
 
     def step() -> Any:
         monitor.step(source.poll(0.05))
         return wanted()
 
-    return until(step, progress=lambda: sum(at(monitor).values()))
+    return until(step, 120)
 
 
 def at(monitor: Monitor) -> dict[tuple[str, int], int]:
@@ -163,4 +135,4 @@ def at(monitor: Monitor) -> dict[tuple[str, int], int]:
 
 def renamed(topic_records: list[Record], topic: str) -> list[Record]:
     """Return records of another topic."""
-    return [record._replace(topic=topic) for record in topic_records]
+    return [placed(record, topic=topic) for record in topic_records]

@@ -1,9 +1,9 @@
 """Monitors of topics in processes of their own, to be killed and stopped: standard input has orders, one each line.
 
 An order is JSON and forks a worker, whose process is the answer: `state`, `log` (a file that has what it logs),
-`source` (the keys of `config.Source`), `shared`, `pause` after each step, `at_once`, and `stop`, the number of the poll
-after which it stops itself, with what was polled in its hands. {"wait": process} answers how a worker has ended. On
-SIGTERM a worker leaves its group.
+`source` (the keys of `config.Source`), `shared`, `at_once`, `cpu`, the processor time after which it is killed, and
+`stop`, the number of the poll after which it stops itself, with what was polled in its hands. {"wait": process} answers
+how a worker has ended. On SIGTERM a worker leaves its group.
 """
 
 from __future__ import annotations
@@ -14,15 +14,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from typing import Any
 
-from stream_metrics.monitor import config
-from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor import Monitor, config, make_source, open_store
 from stream_metrics.monitor.sources import kafka
-from stream_metrics.monitor.sources.kafka_options import SourceError
-from stream_metrics.monitor.store import StaleOwner
-from stream_metrics.monitor.store.opening import open_store
+from support.inner_monitor import SourceError, StaleOwner
 from support.kafka_topics import JOINED, KEPT
 from support.monitor_events import NOW
 
@@ -78,7 +74,9 @@ def worker(order: dict[str, Any]) -> int:
     kafka.AT_ONCE = order.get("at_once", 200)
     asked = config.Source(kind="kafka", **order["source"])
     store = open_store(order["state"], order.get("shared", False))
-    monitor, source = Monitor(JOINED if asked.labels else KEPT, store, lambda: NOW), kafka.KafkaSource(asked)
+    monitor, source = Monitor(JOINED if asked.labels else KEPT, store, lambda: NOW), make_source(asked)
+    if "cpu" in order:
+        signal.setitimer(signal.ITIMER_PROF, order["cpu"])
     try:
         source.start(monitor)
         monitor.share()
@@ -93,7 +91,6 @@ def worker(order: dict[str, Any]) -> int:
                 monitor.leads()
             except StaleOwner as stale:
                 logging.getLogger("worker").warning("stale %d", stale.part)
-            time.sleep(order.get("pause", 0.0))
         source.close()
         monitor.close()
     except SourceError as error:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,9 @@ import pytest
 
 confluent_kafka = pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
 
+from support.command_line import until  # noqa: E402
 from support.kafka_broker import Broker  # noqa: E402
-from support.kafka_topics import (  # noqa: E402  # noqa: E402
+from support.kafka_topics import (  # noqa: E402
     JOINED,
     KEPT,
     at,
@@ -21,17 +22,16 @@ from support.kafka_topics import (  # noqa: E402  # noqa: E402
     ends,
     halves,
     messy,
+    placed,
     produce,
     reached,
     read,
     reading,
     renamed,
-    until,
 )
 from support.kafka_worker import Workers  # noqa: E402
 
-from stream_metrics.monitor import config  # noqa: E402
-from stream_metrics.monitor.events.records import Record  # noqa: E402
+from stream_metrics.monitor import Config, Record  # noqa: E402
 
 EAGER = {"session.timeout.ms": "2000", "heartbeat.interval.ms": "200"}
 STICKY = EAGER | {"partition.assignment.strategy": "cooperative-sticky"}
@@ -54,73 +54,46 @@ def test_everything_is_read(broker: Broker, topic: str, state: str, options: dic
     given = {"servers": broker.servers, "predictions": topic, "options": options}
     with reading(state, **given) as (monitor, source):
         read(monitor, source, lambda: sum(at(monitor).values()) > 400)
-        first = at(monitor)
+        assert at(monitor) != {}
     with reading(state, **given) as (monitor, source):
         read(monitor, source, lambda: source.lag() == dict.fromkeys(ends(stream), 0))
-        last = at(monitor)
+        assert at(monitor) == ends(stream)
     asking = confluent_kafka.Consumer({"bootstrap.servers": broker.servers, "group.id": topic})
     told = asking.committed([confluent_kafka.TopicPartition(*place) for place in ends(stream)], timeout=30)
     asking.close()
 
-    assert first != {}
-    assert last == ends(stream)
     assert {(each.topic, each.partition): each.offset for each in told} == ends(stream)
-    check(state, stream, KEPT)
+    check(state, stream)
 
 
-@pytest.mark.parametrize("options", [EAGER, KIP_848], ids=["range", "kip848"])
-def test_two_topics_go_to_one_worker(
-    broker: Broker, topic: str, tmp_path: Path, workers: Workers, options: dict[str, str]
-) -> None:
-    """Two workers of two topics, each has the same partitions of both; they come, leave and are killed under load."""
-    names = {"p": topic, "l": topic + ".labels"}
-    broker.create(names["l"], 4)
-    broker.extend(names["p"], 4)
-    stream = [record._replace(topic=names[record.topic]) for record in HALVES]
-    order = worker_order(broker, tmp_path, options, predictions=names["p"], labels=names["l"])
-    check_turns(workers, order, broker, stream, JOINED)
+def worker_order(broker: Broker, state: str, log: Path, options: dict[str, str], **source: Any) -> dict[str, Any]:
+    """Return the order that starts a worker."""
+    given = {"servers": broker.servers, "group": source["predictions"], "options": options, **source}
+    return {"state": state, "log": str(log), "source": given, "shared": True, "at_once": 20}
 
 
 def check_turns(
-    workers: Workers, order: dict[str, Any], broker: Broker, stream: list[Record], expected: config.Config
+    workers: Workers, order: dict[str, Any], broker: Broker, stream: list[Record], expected: Config = KEPT
 ) -> None:
-    """Run two workers that leave and come back while a stream is written, until all of it is counted."""
+    """Run up to two workers that leave, are killed and come back while a stream is written, until all is counted."""
     running = [workers.start(**order), workers.start(**order)]
     until(lambda: are_two(broker, order["source"]["group"]))
-    moments = turns(workers, order, running, broker, stream)
-    until(lambda: reached(order["state"]) == ends(stream))
-    ended = [workers.end(child, signal.SIGTERM) for child in running]
+    chance, moments = random.Random(0), [0]
+    for turn in range(TURNS):
+        produce(broker.servers, stream[len(stream) * turn // TURNS : len(stream) * (turn + 1) // TURNS])
+        if turn % 2:  # in the other turns two changes follow each other as they may
+            until(lambda: total(order) > moments[-1])
+        if len(running) == 2:
+            workers.end(running.pop(chance.randrange(2)), chance.choice([signal.SIGTERM, signal.SIGKILL]))
+        else:
+            running.append(workers.start(**order))
+        moments.append(total(order))
+    until(lambda: reached(order["state"]) == ends(stream), 120)
 
-    assert set(ended) == {0}
+    assert {workers.end(child, signal.SIGTERM) for child in running} == {0}
     assert moments == sorted(moments)
     assert len(set(moments)) >= TURNS // 2
     check(order["state"], stream, expected)
-
-
-def worker_order(broker: Broker, folder: Path, options: dict[str, str], **source: Any) -> dict[str, Any]:
-    """Return the order that starts a worker."""
-    given = {"servers": broker.servers, "group": source["predictions"], "options": options, **source}
-    paths = {"state": str(folder / "state"), "log": str(folder / "log")}
-    return {**paths, "source": given, "shared": True, "pause": 0.01, "at_once": 100}
-
-
-def turns(
-    workers: Workers, order: dict[str, Any], running: list[int], broker: Broker, stream: list[Record]
-) -> list[int]:
-    """Write a part of the stream in each turn, start workers, up to two, and end them; return how far the state was."""
-    chance, moments = random.Random(0), []
-    for turn in range(TURNS):
-        produce(broker.servers, stream[len(stream) * turn // TURNS : len(stream) * (turn + 1) // TURNS])
-        time.sleep(chance.uniform(0.1, 0.8))
-        if len(running) == 2:
-            how = chance.choice([signal.SIGTERM, signal.SIGKILL])
-            workers.end(running.pop(chance.randrange(2)), how)
-        else:
-            running.append(workers.start(**order))
-        if turn % 2:  # in the other turns two changes follow each other as they may
-            until(lambda: total(order) > (moments or [0])[-1])
-        moments.append(total(order))
-    return moments
 
 
 def total(order: dict[str, Any]) -> int:
@@ -128,26 +101,38 @@ def total(order: dict[str, Any]) -> int:
     return sum(reached(order["state"]).values())
 
 
+@pytest.mark.parametrize("options", [EAGER, KIP_848], ids=["range", "kip848"])
+def test_two_topics_go_to_one_worker(
+    broker: Broker, topic: str, tmp_path: Path, store_path: str, workers: Workers, options: dict[str, str]
+) -> None:
+    """Two workers of two topics, with a store of each kind: each has the same partitions of both topics."""
+    names = {"p": topic, "l": topic + ".labels"}
+    broker.create(names["l"], 4)
+    broker.extend(names["p"], 4)
+    stream = [placed(record, topic=names[record.topic]) for record in HALVES]
+    source = {"predictions": names["p"], "labels": names["l"]}
+    check_turns(workers, worker_order(broker, store_path, tmp_path / "log", options, **source), broker, stream, JOINED)
+
+
 @pytest.mark.parametrize("options", PROTOCOLS.values(), ids=PROTOCOLS)
 def test_workers_join_and_leave(
-    broker: Broker, topic: str, tmp_path: Path, workers: Workers, options: dict[str, str]
+    broker: Broker, topic: str, tmp_path: Path, state: str, workers: Workers, options: dict[str, str]
 ) -> None:
     """Of one topic, by each protocol."""
-    stream = renamed(MANY, topic)
-    order = worker_order(broker, tmp_path, options, predictions=topic) | {"at_once": 20}
-    check_turns(workers, order, broker, stream, KEPT)
+    order = worker_order(broker, state, tmp_path / "log", options, predictions=topic)
+    check_turns(workers, order, broker, renamed(MANY, topic))
 
 
 def test_a_static_member_comes_back_without_a_rebalance(
-    broker: Broker, topic: str, tmp_path: Path, workers: Workers
+    broker: Broker, topic: str, tmp_path: Path, state: str, workers: Workers
 ) -> None:
     """Of two static members one is killed and started again within the session: the other keeps what it had."""
     stream = renamed(MESSY, topic)
-    options = {"session.timeout.ms": "10000", "heartbeat.interval.ms": "200"}
-    orders = []
-    for name in "ab":
-        order = worker_order(broker, tmp_path, options | {"group.instance.id": name}, predictions=topic)
-        orders.append(order | {"log": str(tmp_path / name)})
+    options = {"session.timeout.ms": "45000", "heartbeat.interval.ms": "200"}
+    orders = [
+        worker_order(broker, state, tmp_path / name, options | {"group.instance.id": name}, predictions=topic)
+        for name in "ab"
+    ]
     running = [workers.start(**order) for order in orders]
     until(lambda: are_two(broker, topic))
     before = members(broker, topic)
@@ -155,13 +140,11 @@ def test_a_static_member_comes_back_without_a_rebalance(
     workers.end(running[0])
     running[0] = workers.start(**orders[0])
     produce(broker.servers, stream[400:])
-    until(lambda: reached(orders[0]["state"]) == ends(stream))
-    after = members(broker, topic)
-    ended = [workers.end(child, signal.SIGTERM) for child in running]
+    until(lambda: reached(state) == ends(stream))
 
-    assert before == after
-    assert ended == [0, 0]
-    check(orders[0]["state"], stream, KEPT)
+    assert members(broker, topic) == before
+    assert [workers.end(child, signal.SIGTERM) for child in running] == [0, 0]
+    check(state, stream)
 
 
 def members(broker: Broker, group: str) -> dict[str, list[int]]:
@@ -186,24 +169,49 @@ def are_two(broker: Broker, group: str) -> bool:
     return len(parts) == 2 and all(parts.values())
 
 
-def test_twenty_kills_at_random_moments(broker: Broker, topic: str, tmp_path: Path, workers: Workers) -> None:
-    """SIGKILL whenever, start again in the same group, by each protocol in a group of its own."""
+def state_of(process: int) -> str:
+    """Return the state of a process: T if it is stopped, Z if it has ended."""
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def test_twenty_kills_at_random_moments(
+    broker: Broker, topic: str, tmp_path: Path, state: str, workers: Workers
+) -> None:
+    """Killed after any processor time, and started again in the same group, by each protocol in a group of its own."""
     stream = renamed(MANY, topic)
     produce(broker.servers, stream)
     chance, moments, mean = random.Random(0), [0], 0.5
     for kill in range(KILLS):
-        options = list(PROTOCOLS.values())[kill % 3]
-        order = worker_order(broker, tmp_path, options, predictions=topic)
+        order = worker_order(broker, state, tmp_path / "log", list(PROTOCOLS.values())[kill % 3], predictions=topic)
         order["source"]["group"] += str(kill % 3)
-        child = workers.start(**order | {"pause": 0.02, "at_once": 50, "shared": False})
-        time.sleep(chance.uniform(0, mean))
+        child = workers.start(**order | {"shared": False, "cpu": chance.uniform(0.01, mean)})
+        until(lambda child=child: state_of(child) == "Z" or reached(state) == ends(stream), 120)
         workers.end(child)
-        moments.append(sum(reached(order["state"]).values()))
+        moments.append(total(order))
         mean = min(mean * 1.5, 1.0) if moments[-1] == moments[-2] else mean * 0.9
     last = workers.start(**order | {"shared": False})
-    until(lambda: reached(order["state"]) == ends(stream))
+    until(lambda: reached(state) == ends(stream), 120)
 
     assert workers.end(last, signal.SIGTERM) == 0
     assert moments == sorted(moments)
     assert len(set(moments)) >= 6
-    check(order["state"], stream, KEPT)
+    check(state, stream)
+
+
+def test_an_earlier_owner_is_refused(
+    broker: Broker, topic: str, tmp_path: Path, store_path: str, workers: Workers
+) -> None:
+    """A worker stops with records in its hands, another one takes over, the first wakes up, is refused, and goes on."""
+    stream = renamed(MANY, topic)
+    produce(broker.servers, stream)
+    order = worker_order(broker, store_path, tmp_path / "log", KIP_848, predictions=topic)
+    stopped = workers.start(**order, stop=8)
+    until(lambda: state_of(stopped) == "T")
+    assert reached(store_path) != ends(stream)
+    other = workers.start(**{**order, "log": str(tmp_path / "other")})
+    until(lambda: reached(store_path) == ends(stream), 120)
+    os.kill(stopped, signal.SIGCONT)
+    until(lambda: "stale" in (tmp_path / "log").read_text())
+
+    assert [workers.end(child, signal.SIGTERM) for child in (stopped, other)] == [0, 0]
+    check(store_path, stream)

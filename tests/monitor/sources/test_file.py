@@ -143,6 +143,7 @@ def test_following_waits_for_more(reader: Reader) -> None:
     reader.start(follow=True)
     assert reader.source.poll(0.2) == []
     assert reader.source.problem is not None
+    assert reader.source.lag() == {("events.jsonl", 0): 0}
 
     reader.path.write_bytes(block(3) + line(3)[:10])
     assert reader.read() == 3
