@@ -9,194 +9,151 @@ import os
 import random
 import signal
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
-from importlib import reload
-from itertools import pairwise, permutations
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 pytest.importorskip("pyspark", reason="needs PySpark")
 pa = pytest.importorskip("pyarrow", reason="needs PyArrow")
 
-import pyarrow.parquet as pq  # noqa: E402
 from pyspark.errors import PythonException  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402
+from support.engines import frame  # noqa: E402
+from support.refusals import all_refused  # noqa: E402
+from support.spark_samples import as_columns, by_key  # noqa: E402
 
 import stream_metrics as sm  # noqa: E402
 from stream_metrics.integrations import spark as adapter  # noqa: E402
-from stream_metrics.integrations import spark_workers  # noqa: E402
 from stream_metrics.integrations.spark import accumulate, accumulate_by, evaluate, merge_states  # noqa: E402
 from stream_metrics.integrations.tables import Fields  # noqa: E402
-from stream_metrics.report.headlines import REPORT, TABLE_OF_SCORES  # noqa: E402
 
 N = 1500
 NAMES = ("cat", "cow", "dog")
-SCORES = pa.struct([(name, pa.float64()) for name in NAMES])
 NOON = datetime.datetime(2026, 10, 24, 12, tzinfo=datetime.UTC)  # the clock in Paris is put back the night after
+HEADLINE = ["accuracy", "balanced_accuracy", "macro_f1", "weighted_f1", "matthews_corrcoef", "cohen_kappa"]
+OF_SCORES = ["roc_auc_ovr", "average_precision_ovr", "log_loss", "brier_score"]
 
-Columns = dict[str, list[Any]]
-
-
-@pytest.fixture(autouse=True)
-def few_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let two tasks merge the states of a few partitions, as each empty one of 16 takes its time."""
-    monkeypatch.setattr(adapter, "TASKS", 2)
-
-
-def columns() -> Columns:
-    """Return the samples of all tests, column by column: labels of several types, and scores in several forms."""
-    rng = random.Random(5)
-    truth = [rng.choice(NAMES) for _ in range(N)]
-    guess = [None if rng.random() < 0.1 else name if rng.random() < 0.7 else rng.choice(NAMES) for name in truth]
-    raw = [[rng.randint(1, 50) for _ in NAMES] for _ in range(N)]
-    scores = [[score / sum(row) for score in row] for row in raw]
-    code = {name: i for i, name in enumerate(NAMES)}
-    return {
-        "truth": truth,
-        "guess": guess,
-        "country": [rng.choice(["fr", "de", "", None]) for _ in range(N)],
-        "site": [rng.choice([2**62 + 1, -1, 0, None]) for _ in range(N)],
-        "day": [rng.choice([datetime.date(1969, 12, 31), datetime.date(2026, 1, 1)]) for _ in range(N)],
-        "price": [rng.choice([decimal.Decimal("1.10"), decimal.Decimal("1.11"), None]) for _ in range(N)],
-        "real": [rng.choice([math.nan, 0.1, None]) for _ in range(N)],
-        "at": [NOON + datetime.timedelta(minutes=rng.randrange(2000), microseconds=1) for _ in range(N)],
-        "number": [code[name] * 2**40 for name in truth],
-        "guessed number": [None if name is None else code[name] * 2**40 for name in guess],
-        "real truth": [float(code[name]) for name in truth],
-        "real guess": [None if name is None else float(code[name]) for name in guess],
-        "is cat": [name == "cat" for name in truth],
-        "guessed cat": [None if name is None else name == "cat" for name in guess],
-        "raw truth": [name.encode() for name in truth],
-        "times": [rng.randrange(4) for _ in range(N)],
-        "weight": [rng.random() for _ in range(N)],
-        "p": [None if name is None else row[0] for name, row in zip(guess, scores, strict=True)],
-        **{f"p {name}": [row[i] for row in scores] for i, name in enumerate(NAMES)},
-        "list": [None if i % 7 == 0 else row for i, row in enumerate(scores)],
-        "full list": scores,
-        "struct": [None if i % 7 == 0 else dict(zip(NAMES, row, strict=True)) for i, row in enumerate(scores)],
-        "map": [None if i % 7 == 0 else list(zip(NAMES, row, strict=True))[i % 3 :] for i, row in enumerate(scores)],
-    }
-
-
-DATA = columns()
-MAPPINGS = [dict(zip(NAMES, row, strict=True)) for row in DATA["full list"]]
+RNG = random.Random(5)
+TRUTH = [RNG.choice(NAMES) for _ in range(N)]
+GUESS = [None if RNG.random() < 0.1 else name if RNG.random() < 0.7 else RNG.choice(NAMES) for name in TRUTH]
+RAW = [[RNG.randint(1, 50) for _ in NAMES] for _ in range(N)]
+LISTS = [[score / sum(row) for score in row] for row in RAW]
+MAPPINGS = [dict(zip(NAMES, row, strict=True)) for row in LISTS]
 SOME = [None if i % 7 == 0 else row for i, row in enumerate(MAPPINGS)]
+CODE = {"cat": 0, "cow": 1, "dog": 2}
 
 
-def table() -> Any:
-    """Return the samples as an Arrow table."""
-    types = {"struct": SCORES, "map": pa.map_(pa.string(), pa.float64()), "price": pa.decimal128(9, 2)}
-    arrays = {name: pa.array(values, types.get(name), from_pandas=False) for name, values in DATA.items()}
-    arrays["truth"] = arrays["truth"].dictionary_encode()
-    return pa.table(arrays)
+def of_guess(change: Callable[[str], Any]) -> list[Any]:
+    """Return predictions of another type, missing where there is none."""
+    return [None if name is None else change(name) for name in GUESS]
+
+
+DATA: dict[str, list[Any]] = {
+    "truth": TRUTH,
+    "guess": GUESS,
+    "country": [RNG.choice(["fr", "de", "", None]) for _ in range(N)],
+    "site": [RNG.choice([2**62 + 1, -1, 0, None]) for _ in range(N)],
+    "day": [RNG.choice([datetime.date(1969, 12, 31), datetime.date(2026, 1, 1)]) for _ in range(N)],
+    "price": [RNG.choice([decimal.Decimal("1.10"), decimal.Decimal("1.11"), None]) for _ in range(N)],
+    "real": [RNG.choice([math.nan, 0.1, None]) for _ in range(N)],
+    "at": [NOON + datetime.timedelta(minutes=RNG.randrange(2000), microseconds=1) for _ in range(N)],
+    "number": [CODE[name] * 2**40 for name in TRUTH],
+    "guessed number": of_guess(lambda name: CODE[name] * 2**40),
+    "real truth": [float(CODE[name]) for name in TRUTH],
+    "real guess": of_guess(lambda name: float(CODE[name])),
+    "is cat": [name == "cat" for name in TRUTH],
+    "guessed cat": of_guess(lambda name: name == "cat"),
+    "raw": [name.encode() for name in TRUTH],
+    "times": [RNG.randrange(4) for _ in range(N)],
+    "weight": [RNG.random() for _ in range(N)],
+    "p": [None if name is None else row[0] for name, row in zip(GUESS, LISTS, strict=True)],
+    "list": [None if row is None else list(row.values()) for row in SOME],
+    "full list": LISTS,
+    "struct": SOME,
+    "map": [None if row is None else list(row.items())[i % 3 :] for i, row in enumerate(SOME)],
+}
+TYPES = {
+    "struct": pa.struct([(name, pa.float64()) for name in NAMES]),
+    "map": pa.map_(pa.string(), pa.float64()),
+    "price": pa.decimal128(9, 2),
+}
+ARRAYS = {name: pa.array(values, TYPES.get(name), from_pandas=False) for name, values in DATA.items()}
+TABLE = pa.table({**ARRAYS, "truth": ARRAYS["truth"].dictionary_encode()})
 
 
 @pytest.fixture(scope="module")
 def df(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The samples as a data frame of five partitions, one of them empty."""
-    folder = tmp_path_factory.mktemp("samples")
-    whole = table()
-    for at, (low, high) in enumerate([(0, 10), (10, 10), (10, 700), (700, 701), (701, N)]):
-        pq.write_table(whole.slice(low, high - low), folder / f"{at}.parquet")
-    return spark.read.parquet(str(folder))
-
-
-class Case(NamedTuple):
-    """A prototype, the columns that Spark must read, and the arguments of `update_many` that say the same."""
-
-    prototype: Any
-    fields: Fields
-    expected: tuple[Any, ...]
-    named: dict[str, Any] = {}  # noqa: RUF012
-    classes: tuple[Any, ...] | None = None
+    edges = [(0, 10), (10, 10), (10, 700), (700, 701), (701, N)]
+    return frame([TABLE.slice(low, high - low) for low, high in edges], tmp_path_factory.mktemp("samples"))
 
 
 LABELS = Fields("truth", "guess")
-PAIR = DATA["truth"], DATA["guess"]
 PROBABILITIES = sm.MetricSet(scores=True)
-CASES = {
-    "text": Case(sm.MetricSet(), LABELS, PAIR),
-    "fixed labels": Case(sm.MetricSet(labels=["dog", "cat"], other="else"), LABELS, PAIR),
-    "integers": Case(sm.MetricSet(), Fields("number", "guessed number"), (DATA["number"], DATA["guessed number"])),
-    "floats": Case(sm.MCC(), Fields("real truth", "real guess"), (DATA["real truth"], DATA["real guess"])),
-    "booleans": Case(sm.MetricSet(), Fields("is cat", "guessed cat"), (DATA["is cat"], DATA["guessed cat"])),
-    "bytes": Case(sm.ConfusionMatrix(), Fields("raw truth", "raw truth"), (DATA["raw truth"], DATA["raw truth"])),
-    "whole weights": Case(sm.MetricSet(), Fields(*LABELS[:2], weight="times"), (*PAIR, DATA["times"])),
-    "weights": Case(sm.MacroF1(), Fields(*LABELS[:2], weight="weight"), (*PAIR, DATA["weight"])),
-    "one score": Case(
-        sm.MetricSet(scores=True, threshold=0.4),
-        Fields("is cat", None, "p"),
-        (DATA["is cat"],),
-        {"scores": DATA["p"]},
-    ),
-    "a ranking": Case(sm.ROCAUC(), Fields("is cat", None, "p"), (DATA["is cat"], DATA["p"])),
-    "a sketch": Case(
-        sm.RankSketch(buckets=16), Fields("is cat", None, "p", "weight"), (DATA["is cat"], DATA["p"], DATA["weight"])
-    ),
-    "columns": Case(PROBABILITIES, Fields("truth", "guess", {n: f"p {n}" for n in NAMES}), PAIR, {"scores": MAPPINGS}),
-    "arrays": Case(PROBABILITIES, Fields("truth", "guess", "list"), PAIR, {"scores": SOME}, NAMES),
-    "arrays without nulls": Case(
-        PROBABILITIES, Fields("truth", None, "full list"), PAIR[:1], {"scores": MAPPINGS}, NAMES
-    ),
-    "structs": Case(PROBABILITIES, Fields("truth", None, "struct"), PAIR[:1], {"scores": SOME}),
-    "maps": Case(
+BOTH = Fields("truth", "guess", "list", classes=NAMES)
+CASES: dict[str, tuple[Any, Fields, Any]] = {  # a prototype, the columns, and scores as `update_many` takes them
+    "fixed labels": (sm.MetricSet(labels=["dog", "cat"], other="else"), LABELS, None),
+    "integers": (sm.MetricSet(), Fields("number", "guessed number"), None),
+    "floats": (sm.MCC(), Fields("real truth", "real guess"), None),
+    "booleans": (sm.MetricSet(), Fields("is cat", "guessed cat"), None),
+    "bytes": (sm.ConfusionMatrix(), Fields("raw", "raw"), None),
+    "whole weights": (sm.MetricSet(), Fields("truth", "guess", weight="times"), None),
+    "weights": (sm.MacroF1(), Fields("truth", "guess", weight="weight"), None),
+    "one score": (sm.MetricSet(scores=True, threshold=0.4), Fields("is cat", None, "p"), DATA["p"]),
+    "arrays": (PROBABILITIES, BOTH, SOME),
+    "arrays without nulls": (PROBABILITIES, Fields("truth", None, "full list", classes=NAMES), MAPPINGS),
+    "structs": (PROBABILITIES, Fields("truth", None, "struct"), SOME),
+    "maps": (
         PROBABILITIES,
         Fields("truth", "guess", "map"),
-        PAIR,
-        {"scores": [None if row is None else dict(row) for row in DATA["map"]]},
+        [None if row is None else dict(row) for row in DATA["map"]],
     ),
-    "groups": Case(
-        sm.ByGroup(sm.MetricSet(), max_groups=1), Fields(*LABELS[:2], group="day"), PAIR, {"group": DATA["truth"]}
-    )._replace(fields=Fields(*LABELS[:2], group="truth")),
-    "a window": Case(
-        sm.TimeWindow(sm.MetricSet(), period="12h", panes=4), Fields(*LABELS[:2], time="at"), PAIR, {"t": DATA["at"]}
-    ),
+    "a window": (sm.TimeWindow(sm.MetricSet(), "12h", panes=4), Fields("truth", "guess", time="at"), None),
 }
 
 
-def counted(prototype: Any, *arguments: Any, **named: Any) -> Any:
-    """Return what one process counts."""
+def counted(prototype: Any, fields: Fields, scores: Any = None, rows: Any = range(N)) -> Any:
+    """Return what one process counts of some rows."""
     state = prototype.copy()
-    state.update_many(*arguments, **named)
+    state.update_many(**as_columns(DATA, fields, scores, rows))
     return state
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_partitions_merge_to_the_bytes_of_one_process(df: Any, name: str) -> None:
-    """Labels, weights, scores, groups and times of every type are counted as `update_many` counts lists of them."""
-    prototype, fields, arguments, named, classes = CASES[name]
-    before = prototype.to_bytes()
-
-    state = accumulate(df, prototype, fields, classes=classes)
-
-    assert state.to_bytes() == counted(prototype, *arguments, **named).to_bytes()
-    assert type(state) is type(prototype)
-    assert prototype.to_bytes() == before
-    assert state.n > 0
+def test_partitions_merge_to_the_bytes_of_one_process(df: Any) -> None:
+    """Labels, weights, scores and times of every type are counted as `update_many` counts lists of them."""
+    for name, (prototype, fields, scores) in CASES.items():
+        state = accumulate(df, prototype, fields)
+        assert state.to_bytes() == counted(prototype, fields, scores).to_bytes(), name
+        assert state.n > 0
 
 
-def test_vectors_of_spark_are_scores(df: Any) -> None:
-    """A column `probability`, as models of spark.ml write it, is read like one of arrays."""
+def test_vectors_and_columns_without_nulls(spark: Any, df: Any) -> None:
+    """Vectors, as models of spark.ml write them, are read like arrays, and columns that cannot be null like others."""
     from pyspark.ml.functions import array_to_vector
 
+    prototype, fields, scores = CASES["arrays without nulls"]
     vectors = df.withColumn("full list", array_to_vector("full list"))
+    assert accumulate(vectors, prototype, fields._replace(classes=None), classes=NAMES) == counted(
+        prototype, fields, scores
+    )
 
-    state = accumulate(vectors, PROBABILITIES, Fields("truth", None, "full list"), classes=NAMES)
-
-    assert state == counted(PROBABILITIES, DATA["truth"], scores=MAPPINGS)
+    columns = F.lit("all").alias("key"), (F.col("id") % 2).alias("truth"), F.lit(0.5).alias("weight")
+    grouped = accumulate_by(
+        spark.range(300).select(*columns), "key", sm.MetricSet(), Fields("truth", "truth", None, "weight")
+    )
+    expected, parity = sm.MetricSet(), [i % 2 for i in range(300)]
+    expected.update_many(parity, parity, [0.5] * 300)
+    assert [bytes(row.state) for row in grouped.collect()] == [expected.to_bytes()]
 
 
 def test_no_rows_at_all(spark: Any) -> None:
     """Of a data frame without partitions, and of empty partitions, there is an empty state and no group."""
     empty = spark.createDataFrame([], "country string, y_true string, y_pred string")
 
-    assert accumulate(empty, sm.MCC()) == sm.MCC()
-    assert accumulate(empty.repartition(3), sm.MCC()) == sm.MCC()
+    assert accumulate(empty, sm.MCC()) == accumulate(empty.repartition(3), sm.MCC()) == sm.MCC()
     assert evaluate(empty).n == 0
     assert evaluate(empty, group_by="country").collect() == []
 
@@ -228,227 +185,148 @@ def test_a_task_that_fails_is_counted_once(df: Any, how: str, tmp_path: Path) ->
     """Of a worker that raises, ends or is killed in the middle of a partition, nothing is counted but by the retry."""
     if how == "is killed" and sys.platform != "linux":
         pytest.skip("finds the workers in /proc")
-    rows = df.select("country", "truth", "guess", "full list")
-    failed = rows.mapInArrow(failing(how, tmp_path), rows.schema)
-    fields = Fields("truth", "guess", "full list")
-
-    state = accumulate(failed, PROBABILITIES, fields, classes=NAMES)
+    rows = df.select("truth", "guess", "list")
+    state = accumulate(rows.mapInArrow(failing(how, tmp_path), rows.schema), PROBABILITIES, BOTH)
 
     assert (tmp_path / "failed").exists()
-    assert state.to_bytes() == counted(PROBABILITIES, *PAIR, scores=MAPPINGS).to_bytes()
+    assert state.to_bytes() == counted(PROBABILITIES, BOTH, SOME).to_bytes()
 
 
-KEYS = [["country"], ["site"], ["day", "price"], ["real", "is cat", "country"]]
-
-
-def groups(keys: list[str], prototype: Any, *arguments: list[Any], **named: list[Any]) -> dict[str, bytes]:
+def groups(keys: list[str], prototype: Any, fields: Fields, scores: Any = None) -> dict[str, bytes]:
     """Return the bytes of every group as one process counts them, by the text of its key."""
-    rows: dict[str, list[int]] = {}
-    for i, key in enumerate(zip(*(DATA[name] for name in keys), strict=True)):
-        rows.setdefault(repr(key), []).append(i)
-
-    def some(column: list[Any], at: list[int]) -> list[Any]:
-        return [column[i] for i in at]
-
-    return {
-        key: counted(
-            prototype, *(some(column, at) for column in arguments), **{n: some(c, at) for n, c in named.items()}
-        ).to_bytes()
-        for key, at in rows.items()
-    }
+    return {key: counted(prototype, fields, scores, rows).to_bytes() for key, rows in by_key(DATA, keys).items()}
 
 
-@pytest.mark.parametrize("keys", KEYS, ids=" and ".join)
-def test_groups_have_the_bytes_of_one_process(df: Any, keys: list[str]) -> None:
-    """Null is a group of its own, nan too, and keys keep their types."""
-    states = accumulate_by(df, keys, sm.MetricSet(), LABELS)
+def test_groups_have_the_bytes_of_one_process(df: Any) -> None:
+    """Null is a group of its own, nan too, keys keep their types, and moments that the clock shows alike differ."""
+    for keys in (["country"], ["site"], ["day", "price"], ["real", "is cat", "country"]):
+        states = accumulate_by(df, keys, sm.MetricSet(), LABELS)
+        assert states.columns == [*keys, "state"]
+        states_by_key = {repr(tuple(row[:-1])): bytes(row.state) for row in states.collect()}
+        assert states_by_key == groups(keys, sm.MetricSet(), LABELS)
+    small = accumulate_by(df, "day", PROBABILITIES, BOTH).collect()
+    assert {repr((row.day,)): bytes(row.state) for row in small} == groups(["day"], PROBABILITIES, BOTH, SOME)
 
-    by_key = {repr(tuple(row[:-1])): bytes(row.state) for row in states.collect()}
-
-    assert states.columns == [*keys, "state"]
-    assert by_key == groups(keys, sm.MetricSet(), *PAIR)
-
-
-def test_groups_of_an_hour_that_comes_twice(df: Any) -> None:
-    """Moments are told apart, also where the clock of the session's zone shows them alike."""
-    states = accumulate_by(df, "at", sm.MetricSet(), LABELS).collect()
-
-    assert len(states) == len(set(DATA["at"]))
-    assert merged_bytes(row.state for row in states) == counted(sm.MetricSet(), *PAIR).to_bytes()
-
-
-def merged_bytes(states: Any) -> bytes:
-    """Return the merge of states as bytes."""
-    return sm.merge(sm.from_bytes(state) for state in states).to_bytes()
-
-
-def test_states_of_two_versions_merge_to_the_same_bytes_in_any_order() -> None:
-    """Spark hands states to an aggregate in no order; what the total shows does not depend on it."""
-    states = [sm.MetricSet(keys) for keys in (["accuracy"], ["macro_f1", "accuracy"], None)]
-    for state in states:
-        state.update("a", "b")
-    totals = {spark_workers.merge_all([state.to_bytes() for state in order]) for order in permutations(states)}
-
-    assert len(totals) == 1
-    assert sm.from_bytes(totals.pop() or b"").n == 3
+    moments = accumulate_by(df, "at", sm.MetricSet(), LABELS).collect()
+    assert len(moments) == len(set(DATA["at"]))
+    assert sm.merge(bytes(row.state) for row in moments) == counted(sm.MetricSet(), LABELS)
 
 
 def test_stored_states_are_merged(df: Any) -> None:
     """`merge_states` aggregates a column of states, leaves out nulls, and gives null where there is nothing else."""
     states = accumulate_by(df, ["country", "day"], sm.MetricSet(), LABELS)
     stored = states.withColumn("state", F.when(F.col("country").isNotNull(), F.col("state")))
-
-    by_country = {
-        row.country: row.state for row in stored.groupBy("country").agg(merge_states("state").alias("state")).collect()
-    }
+    merged = {r.country: r.state for r in stored.groupBy("country").agg(merge_states("state").alias("state")).collect()}
     total = states.agg(merge_states(F.col("state")).alias("total")).first().total
 
-    expected = groups(["country"], sm.MetricSet(), *PAIR)
-    assert by_country.pop(None) is None
-    assert {repr((name,)): bytes(state) for name, state in by_country.items()} == {
-        key: state for key, state in expected.items() if key != "(None,)"
-    }
-    assert bytes(total) == counted(sm.MetricSet(), *PAIR).to_bytes()
+    expected = groups(["country"], sm.MetricSet(), LABELS)
+    assert merged.pop(None) is None
+    assert {repr((name,)): bytes(state) for name, state in merged.items()} | {
+        "(None,)": expected["(None,)"]
+    } == expected
+    assert bytes(total) == counted(sm.MetricSet(), LABELS).to_bytes()
 
 
 def test_evaluate_returns_a_snapshot(df: Any) -> None:
     """Without groups, `evaluate` reads every metric of all rows."""
-    snapshot = evaluate(
-        df, y_true="truth", y_pred="guess", scores="full list", classes=NAMES, weight="weight", labels=NAMES
-    )
+    named = {"scores": "full list", "classes": NAMES, "weight": "weight", "labels": NAMES}
+    snapshot = evaluate(df, y_true="truth", y_pred="guess", **named)
 
-    expected = counted(sm.MetricSet(scores=True, labels=NAMES), *PAIR, DATA["weight"], scores=MAPPINGS).snapshot()
+    fields = Fields("truth", "guess", "full list", "weight")
+    expected = counted(sm.MetricSet(scores=True, labels=NAMES), fields, MAPPINGS).snapshot()
     assert isinstance(snapshot, sm.Snapshot)
     assert snapshot.labels == NAMES
     assert snapshot.to_json() == expected.to_json()
 
 
 def test_evaluate_returns_a_row_for_each_group(df: Any) -> None:
-    """With groups, `evaluate` returns their keys, sizes, metrics and states."""
-    shown = evaluate(
-        df, y_true="is cat", y_pred="guessed cat", scores="p", group_by=["country", "day"], metrics=METRICS
-    )
+    """With groups, `evaluate` returns keys, sizes, metrics and states; without a choice, the headline."""
+    metrics, keys, fields = ["accuracy", "recall", "roc_auc"], ["country", "day"], Fields("is cat", "guessed cat", "p")
+    named = {"y_true": "is cat", "scores": "p"}
+    shown = evaluate(df, y_pred="guessed cat", group_by=keys, metrics=metrics, **named)
 
-    assert shown.columns == ["country", "day", "n", *METRICS, "state"]
+    assert shown.columns == [*keys, "n", *metrics, "state"]
     assert dict(shown.dtypes)["roc_auc"] == "double"
-    named = {"scores": DATA["p"]}
-    expected = groups(["country", "day"], sm.MetricSet(METRICS, scores=True), *BINARY, **named)
+    expected = groups(keys, sm.MetricSet(metrics, scores=True), fields, DATA["p"])
     for row in shown.collect():
-        snapshot = sm.from_bytes(expected[repr((row.country, row.day))]).snapshot()
-        assert bytes(row.state) == expected[repr((row.country, row.day))]
-        assert row.n == snapshot.n
-        assert row.accuracy == snapshot["accuracy"]
+        state = sm.from_bytes(bytes(row.state))
+        snapshot = state.snapshot()
+        assert state.to_bytes() == expected.pop(repr((row.country, row.day)))
+        assert (row.n, row.accuracy, row.roc_auc) == (snapshot.n, snapshot["accuracy"], snapshot["roc_auc"])
         assert row.recall == snapshot.per_class["recall"][True]
-        assert row.roc_auc == snapshot["roc_auc"]
+    assert expected == {}
 
-
-METRICS = ["accuracy", "recall", "roc_auc"]
-BINARY = DATA["is cat"], DATA["guessed cat"]
-
-
-def test_evaluate_shows_the_headline(df: Any) -> None:
-    """Without a choice, the columns are the headline; nan stands for a class that is none."""
     labels = evaluate(df, y_true="truth", y_pred="guess", group_by="country")
-    scores = evaluate(df, y_true="is cat", y_pred=None, scores="p", group_by="country")
+    scored = evaluate(df, y_pred=None, group_by="country", **named)
+    assert labels.columns[2:-1] == HEADLINE
+    assert scored.columns[2:-1] == [*HEADLINE, *OF_SCORES]
+    assert all(not math.isnan(value) for row in scored.collect() for value in row[2:-1])
     other = evaluate(df, y_true="truth", y_pred="guess", group_by="day", metrics=["recall"], pos_label="hen")
-
-    assert labels.columns[2:-1] == list(REPORT)
-    assert scores.columns[2:-1] == [*REPORT, *TABLE_OF_SCORES]
-    assert all(not math.isnan(value) for row in scores.collect() for value in row[2:-1])
-    assert [math.isnan(row.recall) for row in other.collect()] == [True, True]
+    assert [math.isnan(row.recall) for row in other.collect()] == [True, True]  # of a class that is none
 
 
-def test_a_null_truth_reaches_the_driver(df: Any) -> None:
-    """What a worker refuses is raised on the driver with its reason."""
-    with pytest.raises(PythonException, match=r"Expected `y_true` at position .* to be a label, but it is missing"):
-        evaluate(df.coalesce(1), y_true="guess", y_pred="truth")
+def test_bad_rows(spark: Any) -> None:
+    """Groups and scores are those of good rows, of which each group has some; records say which rows are bad."""
+    rows = [(c, t, g, p) for c, t, g, p in zip(*(DATA[n] for n in ("country", "truth", "guess", "list")), strict=True)]
+    rows = [(c, None if at % 9 == 3 else t, g, p) for at, (c, t, g, p) in enumerate(rows[:90])]
+    rows.append(("all bad", None, "cat", None))
+    df = spark.createDataFrame(rows, "country string, truth string, guess string, list array<double>").coalesce(1)
+    good = [at for at in range(90) if at % 9 != 3]
+    for prototype, fields, scores in [
+        (sm.MetricSet(), LABELS, None),  # counted by Spark's own aggregates
+        (sm.MetricSet(labels=NAMES), LABELS, None),
+        (PROBABILITIES, BOTH, SOME),
+    ]:
+        state, bad = accumulate(df.repartition(3), prototype, fields, on_bad="count")
+        assert state == counted(prototype, fields, scores, good)
+        assert (bad.n, {row.partition for row in bad.first} <= {0, 1, 2}) == (11, True)
+
+        states, bad = accumulate_by(df, "country", prototype, fields, on_bad="count")
+        expected = by_key(DATA, ["country"], good)
+        assert {repr((row.country,)): sm.from_bytes(bytes(row.state)) for row in states.collect()} == {
+            key: counted(prototype, fields, scores, at) for key, at in expected.items()
+        }
+        assert [(row.partition, row.row) for row in bad.first] == [(0, at) for at in range(90) if at % 9 == 3]
+        assert (bad.n, sum(bad.reasons.values())) == (11, 11)
+
+    named = {"y_true": "truth", "y_pred": "guess", "on_bad": "count"}
+    assert ["11 of 91 rows" in warning for warning in evaluate(df, **named).warnings] == [True]
+    shown, bad = evaluate(df, group_by="country", metrics=["accuracy"], **named)
+    assert shown.columns == ["country", "n", "accuracy", "state"]
+    assert {repr((row.country,)): row.accuracy for row in shown.collect()} == {
+        key: counted(sm.MetricSet(), LABELS, None, at).get()["accuracy"] for key, at in expected.items()
+    }
+    assert bad.n == 11
 
 
-def test_columns_without_nulls_are_grouped(spark: Any) -> None:
-    """Columns that cannot be null, such as those of `range` and literals, are counted by Python as any others."""
-    rows = spark.range(300).select(
-        F.lit("all").alias("key"), (F.col("id") % 2).alias("truth"), F.lit(0.5).alias("weight")
-    )
-
-    (row,) = accumulate_by(rows, "key", sm.MetricSet(), Fields("truth", "truth", weight="weight")).collect()
-
-    assert (
-        row.state
-        == counted(sm.MetricSet(), [i % 2 for i in range(300)], [i % 2 for i in range(300)], [0.5] * 300).to_bytes()
-    )
+def test_a_column_of_identifiers_is_refused(spark: Any) -> None:
+    """The error names the column, whether Spark counts or Python; a limit that is large enough changes nothing."""
+    number = F.col("id")
+    columns = {"id": number.cast("string"), "one": F.lit("0"), "key": number % 6, "weight": F.lit(0.5)}
+    rows = spark.range(300).select(*(column.alias(name) for name, column in columns.items())).coalesce(1)
+    for weight in (None, "weight"):
+        count = partial(accumulate_by, rows, "key", sm.MetricSet(), Fields("one", "id", weight=weight))
+        with pytest.raises(PythonException, match="labels of column 'y_pred' to be at most 60, but there are more"):
+            count(max_labels=60).collect()
+        assert [sm.from_bytes(bytes(row.state)).n for row in count(max_labels=300).collect()] == [50] * 6
 
 
-@pytest.mark.parametrize("fields", [LABELS, Fields("truth", None, "list", weight="weight")], ids=["labels", "scores"])
-def test_bad_rows_are_left_out_and_recorded(spark: Any, fields: Fields) -> None:
-    """What is counted is what one process counts of the good rows; the record names partition, row and reason."""
-    fields = fields._replace(classes=NAMES if fields.scores else None)
-    prototype = sm.MetricSet(scores=fields.scores is not None)
-    rows = [(name, guess, row, w) for name, guess, row, w in zip(*(DATA[n] for n in BAD_COLUMNS), strict=True)][:90]
-    rows[3], rows[50] = (None, *rows[3][1:]), (None, *rows[50][1:])
-    df = spark.createDataFrame(rows, "truth string, guess string, list array<double>, weight double").coalesce(1)
-
-    state, bad = accumulate(df.repartition(3), prototype, fields, on_bad="count")
-    snapshot = evaluate(df, y_true="truth", y_pred="guess", on_bad="count")
-
-    good = [row for row in rows if row[0] is not None]
-    truth, guess, lists, w = (list(column) for column in zip(*good, strict=True))
-    arguments = (truth, None, w) if fields.scores else (truth, guess)
-    scores = {"scores": [None if row is None else dict(zip(NAMES, row, strict=True)) for row in lists]}
-    assert state.to_bytes() == counted(prototype, *arguments, **(scores if fields.scores else {})).to_bytes()
-    assert (bad.n, len(bad.first)) == (2, 2)
-    assert bad.first[0].partition in (0, 1, 2)
-    assert isinstance(bad.first[0].row, int)
-    assert "y_true" in bad.first[0].error
-    assert isinstance(snapshot, sm.Snapshot)
-    assert ["2 of 90 rows" in warning for warning in snapshot.warnings] == [True]
-
-
-BAD_COLUMNS = ("truth", "guess", "list", "weight")
-
-
-def test_arrays_of_another_length_are_refused() -> None:
-    """The scores of a row are as many as the classes."""
-    batches = iter(table().to_batches())
-
-    fields = Fields("truth", None, "list", classes=["cat", "dog"])
-    with pytest.raises(sm.ScoreError, match="scores"):
-        list(spark_workers.count(PROBABILITIES.to_bytes(), [], fields, False, batches))
-
-
-@pytest.mark.parametrize(
-    ("named", "error", "reason"),
-    [
+def test_what_is_wrong_is_said_before_anything_runs(df: Any) -> None:
+    """Columns, classes, groups and metrics are looked at on the driver."""
+    call = partial(evaluate, df, y_pred="guess")
+    named: list[tuple[dict[str, Any], type[Exception], str]] = [
         ({"y_true": "nothing"}, sm.LabelError, "Expected `y_true` to be a column of the table, but got 'nothing'; the"),
         ({"scores": {"cat": "none"}}, sm.LabelError, "Expected `scores` to be a column"),
         ({"group_by": "nothing"}, sm.LabelError, "Expected `keys` to be a column"),
         ({"scores": "list"}, sm.ScoreError, "Expected `classes` with one column of arrays of scores"),
         ({"scores": "p", "classes": NAMES}, sm.ScoreError, "and only then"),
         ({"group_by": "country", "metrics": ["confusion_matrix"]}, ValueError, "but 'confusion_matrix' is none"),
-        ({"on_bad": "ignore"}, ValueError, "Expected `on_bad` to be 'raise' or 'count'"),
         ({"group_by": "country", "metrics": ["majority_class"]}, ValueError, "but 'majority_class' is none"),
-    ],
-)
-def test_what_is_wrong_is_said_before_anything_runs(
-    df: Any, named: dict[str, Any], error: type[Exception], reason: str
-) -> None:
-    """Columns, classes, groups and metrics are looked at on the driver."""
-    with pytest.raises(error, match=reason):
-        evaluate(df, **{"y_true": "truth", "y_pred": "guess", **named})
-
-
-@pytest.mark.parametrize("prototype", [sm.Rolling(sm.MCC(), 5), "accuracy", sm.ByGroup(sm.Rolling(sm.MCC(), 5))])
-def test_what_does_not_merge_is_refused(df: Any, prototype: Any) -> None:
-    """A prototype is an accumulator that merges."""
-    with pytest.raises(ValueError, match="Expected `prototype` to be"):
-        accumulate(df, prototype, LABELS)
-
-
-def test_a_prototype_that_has_counted_is_a_configuration(df: Any) -> None:
-    """What the prototype has counted is neither taken over nor lost."""
-    prototype = counted(sm.MetricSet(), ["cat"], ["dog"])
-
-    assert accumulate(df, prototype, LABELS).n == counted(sm.MetricSet(), *PAIR).n
-    assert prototype.n == 1
+        ({"group_by": "country", "max_labels": 0}, ValueError, "`max_labels` to be a whole number above 0, or None"),
+    ]
+    all_refused((partial(call, **{"y_true": "truth", **each}), error, about) for each, error, about in named)
+    short = partial(accumulate, df, PROBABILITIES, BOTH._replace(classes=("cat", "dog")))
+    all_refused([(short, PythonException, "scores")])
 
 
 def test_the_example_of_the_adapter_runs(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -460,139 +338,3 @@ def test_the_example_of_the_adapter_runs(spark: Any, capsys: pytest.CaptureFixtu
 
     assert names["day"].groups == ("de", "fr")
     assert capsys.readouterr().out.splitlines()[-1] == "0.6666666666666666"
-
-
-def test_the_adapter_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without PySpark the import says what to install."""
-    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
-
-    with pytest.raises(ImportError, match=r"stream-metrics\[spark\]"):
-        reload(adapter)
-
-
-@given(st.lists(st.integers(0, N), max_size=8), st.lists(st.sampled_from(KEYS[:3]), max_size=1), st.integers(1, 500))
-def test_any_partitions_merge(cuts: list[int], choice: list[list[str]], size: int) -> None:
-    """Wherever rows are split into partitions and batches, the states of a key merge to those of one process."""
-    keys = choice[0] if choice else []
-    whole, edges = table().select([*keys, "truth", "guess"]), sorted([0, *cuts, N])
-    empty = sm.MetricSet().to_bytes()
-
-    by_key: dict[str, list[bytes]] = {}
-    for low, high in pairwise(edges):
-        batches = iter(whole.slice(low, high - low).to_batches(size))
-        for batch in spark_workers.count(empty, keys, LABELS, False, batches):
-            for row in batch.to_pylist():
-                state = row.pop("state")
-                by_key.setdefault(repr(tuple(row.values())), []).append(state)
-
-    merged = {key: spark_workers.merge_all(states) for key, states in by_key.items()}
-    assert merged == (
-        groups(keys, sm.MetricSet(), *PAIR) if keys else {"()": counted(sm.MetricSet(), *PAIR).to_bytes()}
-    )
-
-
-ROWS_OF_COUNTS = st.tuples(
-    st.integers(0, 3), st.sampled_from("abc"), st.sampled_from([None, *"abc"]), st.integers(0, 99), st.integers(0, 2)
-)
-
-
-@pytest.mark.parametrize(
-    "prototype", [sm.MetricSet(), sm.MacroF1(labels=["c", "a", "b"]), sm.ConfusionMatrix(["b"], other="z")]
-)
-@pytest.mark.parametrize("weight", [None, "weight"])
-@given(st.lists(ROWS_OF_COUNTS, max_size=20), st.integers(1, 20), st.sampled_from([1, 200, 1 << 20]))
-def test_counts_of_a_key_become_one_state(
-    prototype: Any, weight: str | None, rows: list[tuple[Any, ...]], size: int, block: int
-) -> None:
-    """Wherever blocks and batches end, each key has the state of one process that counts its table of counts."""
-    rows.sort(key=lambda row: row[0])
-    keys = [row[0] for row in rows]
-    kinds = {"k0": "int64", "y_true": "string", "y_pred": "string", "n": "int64", "weight": "int64"}
-    schema = pa.schema(list(kinds.items()))
-    whole = pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
-    whole = whole.select(["k0", "y_true", "y_pred", "n", *([] if weight is None else [weight])])
-    whole = whole.append_column("first", pa.array([key not in keys[:at] for at, key in enumerate(keys)], pa.bool_()))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spark_workers, "BLOCK_BYTES", block)
-        parts = list(spark_workers.merge_counts(prototype.to_bytes(), ["k0"], iter(whole.to_batches(size))))
-
-    expected = []
-    for key in dict.fromkeys(keys):
-        state, columns = prototype.copy(), list(zip(*(row[1:] for row in rows if row[0] == key), strict=True))
-        w = None if weight is None else [n * each for n, each in zip(columns[2], columns[3], strict=True)]
-        state.update_counts(*columns[:3], w)
-        expected.append((key, state.to_bytes()))
-    assert [(row["k0"], row["state"]) for part in parts for row in part.to_pylist()] == expected
-
-
-def states_and_rows(
-    monkeypatch: pytest.MonkeyPatch, most: int, key: str, case: Case
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return what a task that may hold `most` bytes yields for all samples in four batches: states, and rows."""
-    monkeypatch.setattr(spark_workers, "MOST_ROWS", most)
-    monkeypatch.setattr(spark_workers, "MOST_STATES", most)
-    monkeypatch.setattr(spark_workers, "BATCH_STATES", 1)
-    columns = [key, *case.fields.columns()]
-    batches = iter(table().select(columns).to_batches(400))
-    task = spark_workers.count(
-        case.prototype.to_bytes(), [key], case.fields._replace(classes=case.classes), True, batches
-    )
-    yielded = [row for batch in task for row in batch.to_pylist()]
-    return [row for row in yielded if row["state"]], [row for row in yielded if not row["state"]]
-
-
-def test_a_task_lets_states_go_when_it_holds_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a task holds is bounded in bytes, at the price of several states for a key; nothing is lost."""
-    case = CASES["weights"]._replace(prototype=sm.MacroF1())
-    few, small = states_and_rows(monkeypatch, 1 << 25, "country", case)
-    many, raw = states_and_rows(monkeypatch, 1, "country", case)
-
-    assert (len(few), small) == (4, [])
-    assert (len(many), raw) == (16, [])
-    assert merged_bytes(row["state"] for row in many) == merged_bytes(row["state"] for row in few)
-    assert merged_bytes(row["state"] for row in few) == counted(sm.MacroF1(), *PAIR, DATA["weight"]).to_bytes()
-
-
-@pytest.mark.parametrize("most", [1 << 25, 20_000, 1])
-def test_small_groups_of_scores_stay_rows(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    """A key whose state would be larger than its rows is let go as rows, with null for a state."""
-    case = CASES["arrays"]
-
-    states, rows = states_and_rows(monkeypatch, most, "at", case)
-    days, none = states_and_rows(
-        monkeypatch, 1 << 25, "day", case._replace(prototype=sm.MetricSet(scores=True, buckets=4, sample=1))
-    )
-
-    assert (len(states), len(rows)) == (0, N)
-    assert Counter(row["at"] for row in rows) == Counter(DATA["at"])
-    assert (len(days), none) == (2, [])
-
-
-def test_rows_and_states_of_a_key_become_one_state() -> None:
-    """Wherever blocks and batches end, runs of states and of rows count as one process counts."""
-    case = CASES["arrays"]
-    fields = case.fields._replace(classes=case.classes)
-    data = table().select(["day", *case.fields.columns()]).sort_by("day")
-    first = [at == 0 or DATA_BY_DAY[at] != DATA_BY_DAY[at - 1] for at in range(N)]
-    whole = data.append_column("state", pa.nulls(N, pa.binary())).append_column("first", pa.array(first))
-    empty = case.prototype.to_bytes()
-    part = next(spark_workers.count(empty, ["day"], fields, False, iter(data.slice(0, 50).to_batches())))
-    missing = {
-        name: pa.nulls(1, kind.type) for name, kind in zip(data.column_names[1:], list(data.schema)[1:], strict=True)
-    }
-    stored = pa.table({"day": part["day"].slice(0, 1), **missing, "state": part["state"].slice(0, 1), "first": [True]})
-    after = whole.slice(50).set_column(whole.column_names.index("first"), "first", pa.array([False, *first[51:]]))
-
-    def merged(parts: Any) -> list[dict[str, Any]]:
-        return [
-            row for batch in spark_workers.merge_runs(empty, ["day"], fields, iter(parts)) for row in batch.to_pylist()
-        ]
-
-    expected = groups(["day"], case.prototype, *case.expected, **case.named)
-    for size in (7, 700, N):
-        for parts in (whole.to_batches(size), [*stored.to_batches(), *after.to_batches(size)]):
-            assert {repr((row["day"],)): row["state"] for row in merged(parts)} == expected
-
-
-DATA_BY_DAY = sorted(DATA["day"])

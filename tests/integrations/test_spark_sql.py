@@ -11,7 +11,9 @@ import pytest
 pytest.importorskip("pyspark", reason="needs PySpark")
 pytest.importorskip("pyarrow", reason="needs PyArrow")
 
+from pyspark.errors import PythonException
 from pyspark.sql import functions as F
+from support.refusals import refused
 
 import stream_metrics as sm
 from stream_metrics.integrations import spark_sql
@@ -83,11 +85,24 @@ def test_states_are_read_as_numbers(spark: Any, states: Any) -> None:
     assert sm.from_bytes(bytes(row[6])).n == 2 * snapshot.n
 
 
-@pytest.mark.parametrize("call", [["recall"], ["accuracy", "a"], ["confusion_matrix"], ["majority_class"]])
-def test_what_is_no_number_is_refused(call: list[str]) -> None:
-    """A metric of classes needs a label, others take none, and matrices and labels are no numbers."""
-    with pytest.raises(ValueError, match="Expected `key` of sm_metric to be"):
-        spark_sql._metric(expected("fr").to_bytes(), *call)
+def test_what_is_no_number_is_refused(spark: Any, states: Any) -> None:
+    """A metric of classes needs a label, others take none, and matrices, labels and records are no numbers."""
+    for call in ("state, 'recall'", "state, 'accuracy', 'a'", "state, 'confusion_matrix'", "state, 'majority_class'"):
+        query = spark.sql(f"SELECT sm_metric({call}) FROM states WHERE country = 'fr' LIMIT 1")
+        refused(query.collect, PythonException, "Expected `key` of sm_metric to be")
+
+
+def test_records_of_bad_rows_merge_like_states(spark: Any, states: Any) -> None:
+    """A column of records merges, and has a number of rows, but no metrics."""
+    records = [sm.BadRows() for _ in range(3)]
+    for at, record in enumerate(records):
+        record.count_into(sm.MetricSet(), [None], [at], row=at)
+    df = spark.createDataFrame([(record.to_bytes(),) for record in records], "bad binary")
+    merged = df.agg(merge_states("bad").alias("whole"), F.expr("sm_n(sm_merge(bad)) AS n")).first()
+
+    assert (bytes(merged.whole), merged.n) == (sm.merge(records).to_bytes(), 3)
+    query = df.select(F.expr("sm_metric(bad, 'accuracy')"))
+    refused(query.collect, PythonException, "Expected `state` of sm_metric to be the bytes of a state")
 
 
 def test_the_example_runs(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
