@@ -109,9 +109,11 @@ def test_what_is_no_source_raises() -> None:
     all_refused([
         *((lambda x=x: sm.count(x), TypeError, "stream_metrics.integrations has") for x in (3, "a.parquet", None, ...)),
         (lambda: sm.count(b"x"), TypeError, "Expected `table` to be a table"),
+        (lambda: sm.count({"y_true": [], "y_pred": [1]}), ValueError, "as many rows"),
     ])  # fmt: skip
     empty = {"y_true": [], "y_pred": []}
     assert sm.count([]) == sm.count(empty) == sm.count([empty, empty]) == sm.MetricSet()
+    assert sm.count({"y_true": ["a"], "y_pred": ["b"]}).n == 1
 
 
 def test_a_column_is_no_table() -> None:
