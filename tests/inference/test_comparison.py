@@ -253,6 +253,9 @@ def test_the_area_difference_is_about_as_sure_as_paired_delong() -> None:
     assert actual.se == pytest.approx(se, rel=0.35)
     assert actual.method == "folds"
     assert taken.difference("log_loss").high < 0
+    early = scored(60, 3)[3].difference("roc_auc", valid="anytime")
+    assert (early.low, early.high) == (-1.0, 1.0)
+    assert early.note.startswith("too early: a class has fewer than")
     assert math.isnan(none.low)
     assert "unit" in none.note
 
