@@ -261,6 +261,7 @@ def test_answers_follow_the_stored_panes() -> None:
     assert {point["n"] for point in answer["points"]} == {0}
 
 
+@pytest.mark.quick
 def test_a_retention_that_cannot_be_is_refused() -> None:
     """Each length divides the next, ages grow and are at least their length; the error names the key."""
     wrong = (

@@ -29,7 +29,7 @@ GROUPS = st.sampled_from(["de", "fr", "us", 1, True, 1.0, None])
 def pairs(draw: st.DrawFn) -> Pair:
     """Pairs with labels, single scores, mappings and abstentions, of which some cannot be counted."""
     kind = draw(st.sampled_from(["text", "text", "number", "truth"]))
-    made = START + draw(st.integers(0, 160)) / 4
+    time = START + draw(st.integers(0, 160)) / 4
     pair = {"truth": draw(st.sampled_from(LABELS[kind])), "weight": draw(st.sampled_from([None, 1, 2, 0.5, 0]))}
     scores = draw(st.sampled_from([None, "many", "one"]))
     if scores == "one" and kind != "number":
@@ -40,8 +40,8 @@ def pairs(draw: st.DrawFn) -> Pair:
     if "scores" not in pair or draw(st.booleans()):
         pair["prediction"] = draw(st.sampled_from([*LABELS[kind], None]))
     delay = draw(st.integers(0, 40)) / 4 if draw(st.booleans()) else None  # None: the label comes in the same event
-    labelled = made + (delay or 0.0)
-    return pair | {"group": draw(GROUPS), "time": made, "labelled": labelled, "together": delay is None}
+    labelled = time + (delay or 0.0)
+    return pair | {"group": draw(GROUPS), "time": time, "labelled": labelled, "together": delay is None}
 
 
 def events_of(number: int, pair: Pair) -> list[Pair]:
@@ -161,6 +161,7 @@ def sample(at: int, time: float, **said: Any) -> Pair:
     return {name: value for name, value in event.items() if value is not None}
 
 
+@pytest.mark.quick
 def test_what_is_late_for_a_window_is_in_the_total_and_counted_as_late() -> None:
     """Nothing is silently left out."""
     monitor = read([sample(at, t) for at, t in enumerate((100, 95, 80))], 1, counting=COUNTING, join={"votes": 1})
@@ -194,6 +195,7 @@ def test_weights_that_overflow_are_refused_and_nothing_breaks() -> None:
     assert total.groups.rows[0].n == 1024
 
 
+@pytest.mark.quick
 def test_fixed_labels_refuse_others() -> None:
     """A label that was not configured is no class."""
     labels = {"labels": ["a", "b"], "windows": []}

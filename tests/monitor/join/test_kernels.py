@@ -15,8 +15,6 @@ from support.refusals import refused
 from stream_metrics.monitor._core.kernels import IdTable, Votes, cut, first_of, id_hash
 from stream_metrics.wire import decoded, encoded
 
-pytestmark = pytest.mark.quick
-
 NUMBERS = {  # every size at which another form begins
     0: "00", 127: "7f", 128: "cc80", 255: "ccff", 256: "cd0100", 65535: "cdffff", 65536: "ce00010000",
     2**32 - 1: "ceffffffff", 2**32: "cf0000000100000000", 2**63 - 1: "cf7fffffffffffffff",
@@ -69,6 +67,7 @@ def test_entries_come_back(entry: tuple[Any, ...], damaged: bytes) -> None:
     assert len(encoded(value)) <= len(damaged)
 
 
+@pytest.mark.quick
 @given(st.lists(st.sampled_from([b"", b" ", b"\t\r", b"{}", b" x", b"\xff", b"{"]), max_size=9), st.integers(0, 99))
 def test_lines_are_cut_as_split_cuts_them(lines: list[bytes], start: int) -> None:
     """Empty lines belong to the record before them."""
@@ -91,6 +90,7 @@ HASHES = st.one_of(
 )
 
 
+@pytest.mark.quick
 @given(st.lists(st.tuples(HASHES, st.integers(0, 255), st.sampled_from([0, 0, 0, 1, 1, 3, 70_000])), max_size=200))
 def test_the_table_is_a_dict(puts: list[tuple[int, int, int]]) -> None:
     """Ids come, come again and are forgotten, many at one slot; put at once they are the same as one by one."""
@@ -148,6 +148,7 @@ def test_a_table_grows_and_forgets() -> None:
     assert all(table.generation(hashed - 1) is None for hashed in crowd)
 
 
+@pytest.mark.quick
 def test_what_does_not_fit_changes_nothing() -> None:
     """No hash, no mark, a generation that is gone or too far from the oldest, or fewer marks than hashes."""
     table = IdTable()
@@ -174,6 +175,7 @@ def test_hashes() -> None:
     assert len({id_hash(f"id-{at}") for at in range(50_000)} | {id_hash(at) for at in range(50_000)}) == 100_000
 
 
+@pytest.mark.quick
 @given(st.integers(1, 40), st.lists(st.integers(0, 50).map(float), max_size=120), st.integers(0, 120))
 def test_votes(most: int, times: list[float], read_at: int) -> None:
     """The time is the largest that a quarter of the last events had reached, also if it is stored and read between."""
