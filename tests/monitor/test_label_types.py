@@ -88,6 +88,7 @@ def test_labels_of_two_spellings_are_counted_apart_with_a_warning() -> None:
     assert not failures
 
 
+@pytest.mark.quick
 def test_one_producer_of_several_that_writes_texts_is_reported() -> None:
     """Where some labels are numbers and some the same as text, classes are in common, and counts still wrong."""
     rows = events("int", "int", None)
@@ -142,6 +143,7 @@ def test_the_class_opposite_to_a_single_score_does_not_depend_on_batches(
     assert result == counted(alone)
 
 
+@pytest.mark.quick
 def test_a_single_score_is_corrected_in_a_pane_of_one_class() -> None:
     """The other class is known from all that was counted, not from the pane alone."""
     rows = [

@@ -102,6 +102,7 @@ def test_an_earlier_owner_is_refused(path: str, told: Any) -> None:
         assert heir.assign([1]) == {("t", 1): len(other)}
 
 
+@pytest.mark.quick
 def test_records_of_other_partitions_are_refused() -> None:
     """A record of a partition that was not assigned is an error of the source, and nothing is counted."""
     monitor = offline(STREAM[:10])
@@ -332,6 +333,7 @@ def test_a_configuration_that_counts_otherwise_is_refused(path: str) -> None:
         assert counted(again) == WHOLE
 
 
+@pytest.mark.quick
 def test_a_source_in_memory_is_read_to_its_end() -> None:
     """Records are handed over in portions, and more may follow."""
     source, monitor = MemorySource(STREAM[:700], at_once=200), Monitor(CONFIG, clock=lambda: NOW)

@@ -29,6 +29,7 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "state")
 
 
+@pytest.mark.quick
 def test_records_are_taken_once_whatever_the_gaps() -> None:
     """What is before the next offset of its topic was read; offsets may have gaps, topics may alternate."""
     stream = [
@@ -43,6 +44,7 @@ def test_records_are_taken_once_whatever_the_gaps() -> None:
     assert monitor.view().partitions[0].next == {"a": 98 * 7 + 1, "b": 99 * 7 + 1}
 
 
+@pytest.mark.quick
 def test_two_topics_are_one_partition() -> None:
     """Predictions of one topic meet the labels of another, with an offset for each."""
     predictions = [{"id": at, "time": START + at, "prediction": "cat"} for at in range(10)]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from support.inner_monitor import SourceError
 from support.refusals import all_refused, refused
 
 from stream_metrics.monitor import config
 from stream_metrics.monitor.sources.kafka_options import checked, consumer_options, first, hidden, incremental, topics
 
+pytestmark = pytest.mark.quick
 Source = config.Source
 KIP_848 = {"group.protocol": "consumer"}
 STICKY = {"partition.assignment.strategy": "cooperative-sticky"}

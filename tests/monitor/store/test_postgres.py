@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -162,13 +161,3 @@ def test_models_of_one_database_are_apart(postgres_server: str, address: str) ->
         assert one.store is not None
         assert one.store.name.startswith("postgresql://test@")
         assert one.store.name.endswith("/postgres")
-
-
-def test_without_psycopg_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The client is not imported before it is needed."""
-    for name in [name for name in sys.modules if name.startswith("stream_metrics.monitor.store.postgres")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "psycopg", None)
-
-    with pytest.raises(StoreError, match=r"needs psycopg: pip install .stream-metrics\[postgres\]"):
-        open_store("postgresql://user@host/db")

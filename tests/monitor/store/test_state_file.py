@@ -221,10 +221,12 @@ def test_a_damaged_export_changes_nothing(path: str, tmp_path: Path) -> None:
 
 def test_a_checkpoint_is_on_the_disk_before_it_is_acknowledged(path: str) -> None:
     """The write-ahead log is forced to disk with every commit; the file is private to its owner."""
+    for name in (path, f"{path}.lock"):
+        Path(name).touch(0o644)
     with closing(Store(path)) as store:
         assert store.run("pragma journal_mode").fetchone() == ("wal",)
         assert store.run("pragma synchronous").fetchone() == (2,)  # FULL
-        modes = {os.stat(path + suffix).st_mode & 0o777 for suffix in ("", "-wal", "-shm")}
+        modes = {os.stat(path + suffix).st_mode & 0o777 for suffix in ("", "-wal", "-shm", ".lock")}
     assert modes == {0o600}
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as reader:
         assert reader.execute("pragma integrity_check").fetchall() == [("ok",)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from support.inner_monitor import StaleOwner, StoreError
 from support.monitor_events import CONFIG, START, counted, events, lines, offline, records, stored_panes
 from support.stores import blob, columns, content, execute, failing, monitoring
 
-from stream_metrics.monitor import Monitor, Record, config
+from stream_metrics.monitor import Monitor, Record, config, open_store
 
 WAITING = structs.replace(
     CONFIG,
@@ -193,3 +194,13 @@ def test_a_newer_schema_is_refused_with_both_numbers(store_path: str) -> None:
     assert inspected.status == 1
     assert "it has schema 98" in inspected.err
     assert content(store_path, owners=True) == before
+
+
+def test_without_psycopg_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client is not imported before it is needed."""
+    for name in [name for name in sys.modules if name.startswith("stream_metrics.monitor.store.postgres")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+
+    with pytest.raises(StoreError, match=r"needs psycopg: pip install .stream-metrics\[postgres\]"):
+        open_store("postgresql://user@host/db")
