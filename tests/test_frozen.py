@@ -51,7 +51,7 @@ def test_the_schemas_of_the_monitor(name: str) -> None:
 @pytest.mark.quick
 @pytest.mark.parametrize("name", frozen.VALUES)
 def test_values(name: str) -> None:
-    """Every key for random matrices, scores and pairs of models, to the last bit; a tenth of the intervals, to 1e-12."""
+    """Every key for random matrices, scores and pairs of models, to the last bit; some intervals, to 1e-12."""
     with gzip.open(frozen.GOLDEN / f"values_{name}.jsonl.gz", "rt", encoding="utf-8") as file:
         expected = [json.loads(line) for line in file]
     now = [json.loads(line) for line in frozen.lines_of(frozen.VALUES[name]())]
