@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib.util
 import os
 import random
 import re
@@ -347,6 +348,8 @@ def main() -> int:
         signal.SIGINT, signal.default_int_handler
     )  # a shell ignores it in the background, and so would the tests
     mutations = [m for m in draw(options.folders, options.count, options.seed) if str(m).startswith(options.only or "")]
+    if importlib.util.find_spec("Cython") is None and not all(each.file.endswith(".py") for each in mutations):
+        parser.error("mistakes in Cython need Cython: pip install cython")
     sandboxes: Queue[Sandbox] = Queue()
     for number in range(options.jobs):
         sandboxes.put(Sandbox(os.getpid() * 100 + number, options.tests_from))
