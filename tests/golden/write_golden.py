@@ -21,12 +21,9 @@ from typing import Any
 import numpy as np
 
 import stream_metrics as sm
+from stream_metrics import ChangeDetector, Comparison, RankSketch
 from stream_metrics.labels.pos_label import counted_before
-from stream_metrics.ranking.protocol import RankColumn
 from stream_metrics.ranking.table import count_pairs, tabulate
-from stream_metrics.states.detector import ChangeDetector
-from stream_metrics.states.joint import Comparison
-from stream_metrics.states.ranks import RankSketch
 
 HERE = Path(__file__).parent
 MANIFEST = HERE / "states_v1.json"
@@ -39,10 +36,9 @@ def counted(state: Any, *samples: tuple[Any, ...]) -> Any:
     return state
 
 
-def sparse() -> sm.ConfusionMatrix:
-    """Return a state of 1500 classes."""
-    state = sm.ConfusionMatrix()
-    state.update_many(range(1500), [(7 * i) % 1500 for i in range(1500)])
+def batch(state: Any, *columns: Any, **named: Any) -> Any:
+    """Return the state after a batch."""
+    state.update_many(*columns, **named)
     return state
 
 
@@ -52,8 +48,7 @@ def scored(state: Any, n: int, classes: list[Any] | None = None, w: Any = None) 
     table = np.arange(n * k).reshape(n, k) * 7919 % 100003 / 100003 * (np.arange(n * k).reshape(n, k) % 11 > 0)
     truth = np.arange(n) * 31 % 101 % max(2, k)
     labels = truth == 1 if classes is None else [classes[i] for i in truth]
-    state.update_many(labels, table.ravel() if classes is None else table, w, classes=classes)
-    return state
+    return batch(state, labels, table.ravel() if classes is None else table, w, classes=classes)
 
 
 def timed(state: Any, *, t: bool = False, group: bool = False) -> Any:
@@ -71,18 +66,6 @@ def judged(state: Comparison, samples: list[tuple[Any, ...]]) -> Comparison:
     return state
 
 
-def as_before(count: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what `count` returns where all labels pass, as they did once: now 2.5 is a label only if it is named."""
-    with counted_before():
-        return count(*arguments)
-
-
-def watched(state: ChangeDetector, losses: list[float]) -> ChangeDetector:
-    """Return a detector after the losses."""
-    state.update_many(losses)
-    return state
-
-
 def corrected(state: sm.MetricSet) -> sm.MetricSet:
     """Return a set of which every fifth sample was removed."""
     samples = [("ab"[i % 3 % 2], {"a": i / 40, "b": 1 - i / 40}, 1 + i % 4 / 4) for i in range(40)]
@@ -94,9 +77,7 @@ def corrected(state: sm.MetricSet) -> sm.MetricSet:
 
 def emptied() -> sm.ByGroup:
     """Return groups some of which are folded, and one that has lost its only sample."""
-    groups = sm.ByGroup(sm.ConfusionMatrix(), 2)
-    for i in range(5):
-        groups.update("a", "ab"[i % 2], group=i)
+    groups: sm.ByGroup = batch(sm.ByGroup(sm.ConfusionMatrix(), 2), ["a"] * 5, list("ababa"), group=list(range(5)))
     first = groups.groups[0]
     groups.revert_one("a", "ab"[int(first) % 2], 1, first)
     return groups
@@ -148,8 +129,9 @@ EARLIER = (
 STATES: dict[str, Callable[[], Any]] = {
     "confusion_v1_empty": sm.ConfusionMatrix,
     "confusion_v1_plain": lambda: counted(sm.ConfusionMatrix(), ("cat", "dog"), ("cat", "cat"), ("dog", None)),
-    "confusion_v1_every_label": lambda: as_before(
-        counted, sm.ConfusionMatrix(), *((x, y) for x in LABELS for y in LABELS[::4])
+    # Where all labels pass, as they did once: now 2.5 is a label only if it is named.
+    "confusion_v1_every_label": lambda: counted_before()(counted)(
+        sm.ConfusionMatrix(), *((x, y) for x in LABELS for y in LABELS[::4])
     ),
     "confusion_v1_fractions_weighted": lambda: counted(
         sm.ConfusionMatrix(), (1, 2, 0.1), (True, 1.0, 2.0**-64), (2.0, 2, 1e15)
@@ -161,7 +143,7 @@ STATES: dict[str, Callable[[], Any]] = {
     "confusion_v1_other_weighted": lambda: counted(
         sm.ConfusionMatrix(labels=["a"], other="rest"), ("a", "z"), ("y", "a", 0.5)
     ),
-    "confusion_v1_sparse": sparse,
+    "confusion_v1_sparse": lambda: batch(sm.ConfusionMatrix(), range(1500), [7 * i % 1500 for i in range(1500)]),
     "metric_v1_mcc": lambda: counted(sm.MCC(), ("a", "b"), ("a", "a"), ("b", "b")),
     "metric_v1_fbeta": lambda: counted(sm.FBeta(2.0, pos_label="a", zero_division=1.0), ("a", "b"), ("a", "a")),
     "metric_v1_weights": lambda: counted(
@@ -173,8 +155,7 @@ STATES: dict[str, Callable[[], Any]] = {
         RankSketch(),
         *((x, {y: 2.0 ** (i - 7) * (-1) ** j for j, y in enumerate(LABELS[::4])}) for i, x in enumerate(LABELS)),
         *(("a", {"a": 0.0, "never": -0.0, True: x}) for x in (1.7e308, -1.7e308, 5e-324)),
-        (1.0, 0.25, 2**62),
-        ("é", None),
+        *[(1.0, 0.25, 2**62), ("é", None)],
     ),
     "ranks_v1_coarse": lambda: scored(RankSketch(64, 32), 3000),
     "ranks_v1_fine": lambda: scored(RankSketch(16, 8, "x", pairs=False), 500, ["x", 2], np.arange(500) * 0.37),
@@ -194,10 +175,7 @@ STATES: dict[str, Callable[[], Any]] = {
     ),
     "set_v1_fine_squares": lambda: counted(
         sm.MetricSet(["accuracy", "roc_auc", "log_loss"], pos_label="a", labels=["a", "b"]),
-        ("a", {"a": 0.75, "b": 0.25}),
-        ("b", 0.5, 0.1),
-        ("b", "a"),
-        ("a", None),
+        *[("a", {"a": 0.75, "b": 0.25}), ("b", 0.5, 0.1), ("b", "a"), ("a", None)],
     ),
     "set_v1_counts_more": lambda: counted(
         sm.MetricSet(["roc_auc", "log_loss"]), ("a", {"a": 0.75, "b": 0.25}), ("b", {"a": 0.5, "b": 0.5})
@@ -211,18 +189,15 @@ STATES: dict[str, Callable[[], Any]] = {
     "groups_v1_timed_weighted": lambda: timed(
         sm.ByGroup(sm.TimeWindow(sm.MetricSet(["accuracy"]), "1m", 6)), t=True, group=True
     ),
-    "aggregate_v1_workers": lambda: workers(),
-    "aggregate_v1_retired": lambda: retired(),
+    "aggregate_v1_workers": workers,
+    "aggregate_v1_retired": retired,
     "comparison_v1_empty": Comparison,
     "comparison_v1_labels": lambda: counted(
         Comparison("old", "new", labels=["a", "b", 1.0]),
-        ("a", "a", "b"),
-        ("b", True, "b", 2),
-        (1, None, "a"),
-        ("a", {}, {}),
+        *[("a", "a", "b"), ("b", True, "b", 2), (1, None, "a"), ("a", {}, {})],
     ),
-    "comparison_v1_open": lambda: as_before(
-        judged, Comparison(folds=5), [(x, y, LABELS[0]) for x in LABELS for y in LABELS[::5]]
+    "comparison_v1_open": lambda: counted_before()(judged)(
+        Comparison(folds=5), [(x, y, LABELS[0]) for x in LABELS for y in LABELS[::5]]
     ),
     "comparison_v1_fractions": lambda: counted(
         Comparison(), ("a", "a", "b", 0.1), ("b", "a", "b", 2.0**-64), ("a", 1, 1, 2**62)
@@ -231,23 +206,21 @@ STATES: dict[str, Callable[[], Any]] = {
         Comparison(scores=True, folds=3),
         [(i % 3 == 0, i / 40, {True: (i * 7 % 40) / 40, False: 0.5}) for i in range(40)],
     ),
-    "detector_v1_given": lambda: watched(ChangeDetector(0.1, arl=50), [0, 1, 0.25, 0, 1, 1, 1, 1, 1, 1, 0, 0.5]),
-    "detector_v1_learning": lambda: watched(
-        ChangeDetector(reference=8, direction="both", learn="bound"), [0.5, 0, 1]
-    ),
-    "detector_v1_learned": lambda: watched(
+    "detector_v1_given": lambda: batch(ChangeDetector(0.1, arl=50), [0, 1, 0.25, 0, 1, 1, 1, 1, 1, 1, 0, 0.5]),
+    "detector_v1_learning": lambda: batch(ChangeDetector(reference=8, direction="both", learn="bound"), [0.5, 0, 1]),
+    "detector_v1_learned": lambda: batch(
         ChangeDetector(reference=4, method="cusum", arl=20, restart="same", bets=(2, 4), learn="bound"),
         [0, 1, 0, 0.5, 1, 1, 1, 0, 1],
     ),
-    "detector_v1_running": lambda: watched(
+    "detector_v1_running": lambda: batch(
         ChangeDetector(reference=8, arl=50, learn="running"), [0, 1] + [0] * 12 + [0.5, 1, 1, 1, 1]
     ),
-    "detector_v1_block": lambda: watched(ChangeDetector(0.2, arl=30, block=3), [0, 1, 0, 0.25, 1, 1, 1, 0]),
+    "detector_v1_block": lambda: batch(ChangeDetector(0.2, arl=30, block=3), [0, 1, 0, 0.25, 1, 1, 1, 0]),
     "detector_v1_recall": lambda: counted(
         ChangeDetector(0.25, of=("recall", "é"), direction="down", restart="stop"), ("é", "é"), ("é", "x"), ("x", None)
     ),
     "set_v1_removed": lambda: corrected(sm.MetricSet(scores=True, buckets=4, sample=3, pairs=False)),
-    "groups_v1_emptied": lambda: emptied(),
+    "groups_v1_emptied": emptied,
     "set_v1_units": lambda: units(sm.MetricSet()),
     "set_v1_scored_units": lambda: units(sm.MetricSet(scores=True)),
     "metric_v1_units": lambda: units(sm.MCC()),
@@ -258,103 +231,80 @@ STATES: dict[str, Callable[[], Any]] = {
 
 def contents(state: Any) -> dict[str, Any]:
     """Return what a state holds, as plain data."""
-    if isinstance(state, RankSketch):
-        return ranks(state)
-    if isinstance(state, sm.ProbabilityLosses):
-        return losses(state)
-    if isinstance(state, Comparison):
-        return comparison(state)
-    if isinstance(state, ChangeDetector):
-        names = ("p0", "reference", "direction", "arl", "method", "bets", "restart", "of")
-        configuration = {name: repr(getattr(state, name)) for name in names}
-        return {"type": type(state).__name__, "configuration": configuration, **state.snapshot().to_dict()}
-    if hasattr(state, "inner"):
-        return {
-            "type": type(state).__name__,
-            "configuration": {},
-            "n": state.n,
-            "snapshot": json.loads(
-                json.dumps(counted_data(state.snapshot().to_dict()), default=str).replace("NaN", "null")
-            ),
-        }
-    if isinstance(state, sm.Aggregate):
-        held = {repr(name): list(worker[:3]) for name, worker in state.workers().items()}
-        return {"type": "Aggregate", "configuration": {}, "workers": held, "total": contents(state.total())}
-    counts = getattr(state, "state", state)
-    rows, columns, values = (column.tolist() for column in counts.cells())
+    options = tuple(signature(type(state)).parameters) if hasattr(state, "state") else ()
+    read, options = KINDS.get(type(state), (shown if hasattr(state, "inner") else counts, options))
+    configuration = {name: repr(getattr(state, name)) for name in options}
+    return {"type": type(state).__name__, "configuration": configuration, **read(state)}
+
+
+def counts(state: Any) -> dict[str, Any]:
+    """Return the cells of a matrix or of the counts of a metric, and its folds and removed samples if it has any."""
+    cells = getattr(state, "state", state)
+    rows, columns, values = (column.tolist() for column in cells.cells())
     folds = {str(fold): part.n for fold, part in sorted(getattr(state, "unit_folds", {}).items())}
+    scores = getattr(getattr(state, "scored", None), "removed", None)
+    removed = [] if scores is None else [contents(sketch) for sketch in scores.sketches()]
+    optional = {"weighted": cells.weighted, "folds": folds, "removed": removed}
     return {
-        "type": type(state).__name__,
-        "configuration": {name: repr(getattr(state, name)) for name in signature(type(state)).parameters}
-        if counts is not state
-        else {},
-        "labels": repr(counts.labels) if counts.k < 100 else f"{counts.k} labels",
-        "fixed_labels": repr(counts.fixed_labels),
-        "other": repr(counts.other),
-        "n": counts.n,
-        "abstained": counts.abstained,
-        "total": str(counts.total),
-        "true_dot_predicted": str(counts.true_dot_predicted),
-        "cells": [rows, columns, values] if counts.k < 100 else sum(map(mul, rows, columns)),
-        **({"weighted": counts.weighted} if counts.weighted else {}),
-        **({"folds": folds} if folds else {}),
-        **removed(state),
+        "labels": repr(cells.labels) if cells.k < 100 else f"{cells.k} labels",
+        **{name: repr(getattr(cells, name)) for name in ("fixed_labels", "other")},
+        **{name: getattr(cells, name) for name in ("n", "abstained")},
+        **{name: str(getattr(cells, name)) for name in ("total", "true_dot_predicted")},
+        "cells": [rows, columns, values] if cells.k < 100 else sum(map(mul, rows, columns)),
+        **{name: value for name, value in optional.items() if value},
     }
 
 
-def removed(state: Any) -> dict[str, Any]:
-    """Return the sketches of the samples that a set removed, if there are any."""
-    scores = getattr(getattr(state, "scored", None), "removed", None)
-    return {} if scores is None else {"removed": [ranks(sketch) for sketch in scores.sketches()]}
+def shown(state: Any) -> dict[str, Any]:
+    """Return the snapshot of a container."""
+    text = json.dumps(state.snapshot().to_dict(), default=str).replace("NaN", "null")
+    return {"n": state.n, "snapshot": json.loads(text, object_hook=without_warnings)}
 
 
-def counted_data(data: Any) -> Any:
+def without_warnings(data: dict[str, Any]) -> dict[str, Any]:
     """Return the data of a snapshot without its warnings, which are sentences about the counts."""
-    if not isinstance(data, dict):
-        return data
-    return {key: counted_data(part) for key, part in data.items() if key != "warnings"}
+    return {key: part for key, part in data.items() if key != "warnings"}
+
+
+def aggregated(state: sm.Aggregate) -> dict[str, Any]:
+    """Return the workers of an aggregate, and the total."""
+    workers = {repr(name): list(worker[:3]) for name, worker in state.workers().items()}
+    return {"workers": workers, "total": contents(state.total())}
 
 
 def ranks(state: RankSketch) -> dict[str, Any]:
-    """Return what a sketch holds: all numbers of each column, and how the first class compares with the second."""
+    """Return all numbers of each column of a sketch, and how the first class compares with the second."""
     return {
-        "type": type(state).__name__,
-        "configuration": {name: repr(getattr(state, name)) for name in ("buckets", "sample", "pos_label", "pairs")},
         "labels": repr(state.labels),
         "n": state.n,
         "abstained": state.abstained,
         "weight": str(state.weight),
-        "columns": [held(state.column(label)) for label in state.labels],
-        "pair": held(state.column(*state.labels[:1], *state.labels[:2])) if state.pairs and state.labels else "",
+        "columns": [numbers(state.column(label)) for label in state.labels],
+        "pair": numbers(state.column(*state.labels[:1], *state.labels[:2])) if state.pairs and state.labels else "",
     }
 
 
 def comparison(state: Comparison) -> dict[str, Any]:
     """Return the joint cells of a comparison, and both areas where it has scores."""
     cells = [None if column is None else column.tolist() for column in state.cells()]
-    data = {
-        "type": type(state).__name__,
-        "configuration": {name: repr(getattr(state, name)) for name in ("a", "b", "scores", "pos_label", "folds")},
+    folds = sorted(state._scored) if state.scores else []
+    scored = {"folds": folds, "ranks": [side.ranks.n for fold in folds for side in state._scored[fold]]}
+    return {
         "labels": repr(state.labels),
         "n": state.n,
         "numbers": [state.keyed, state.weighted, *state.abstentions],
         "cells": cells if len(cells[0]) < 50 else brief(np.array(cells[:5])),
+        **(scored if state.scores else {}),
     }
-    if state.scores:
-        data["folds"] = sorted(state._scored)
-        data["ranks"] = [side.ranks.n for fold in sorted(state._scored) for side in state._scored[fold]]
-    return data
 
 
-def held(column: RankColumn) -> str:
+def numbers(column: Any) -> str:
     """Return the numbers of a column, and twice its pairs in order, those that are open, and all."""
-    fields = column._asdict()
-    numbers = {name: brief(fields[name]) for name in fields if name not in ("slack", "above", "grain")}
-    numbers |= {"slack": brief(column.slack)} if column.slack else {}
-    if not len(column.cells):
-        numbers = {"totals": numbers["totals"]}
-    numbers["pairs"] = brief(np.array(count_pairs(tabulate(column)), object))
-    return "; ".join(f"{name} {text}" for name, text in numbers.items())
+    left_out = ("above", "grain") if column.slack else ("above", "grain", "slack")
+    fields = {name: value for name, value in column._asdict().items() if name not in left_out}
+    texts = {name: brief(fields[name]) for name in (fields if len(column.cells) else ["totals"])}
+    texts["pairs"] = brief(np.array(count_pairs(tabulate(column)), object))
+    return "; ".join(f"{name} {text}" for name, text in texts.items())
 
 
 def brief(value: Any) -> str:
@@ -369,17 +319,26 @@ def brief(value: Any) -> str:
 
 def losses(state: sm.ProbabilityLosses) -> dict[str, Any]:
     """Return what sums of losses hold, in their own units."""
-    sums = {name: str(getattr(state, f"{name}_units")) for name in ("weight", "two_class", *LOSSES)}
     squares = state.squares() if state.n else None
     return {
-        "type": type(state).__name__,
-        "configuration": {name: repr(getattr(state, name)) for name in ("pos_label", "classes")},
         "n": state.n,
         "abstained": state.abstained,
-        **sums,
+        **{name: str(getattr(state, f"{name}_units")) for name in ("weight", "two_class", *LOSSES)},
         **({} if squares is None else {"squares": repr(squares)}),
         "ranks": repr(state.rank_units),
     }
+
+
+KINDS: dict[type, tuple[Callable[[Any], dict[str, Any]], tuple[str, ...]]] = {  # and the names of their options
+    RankSketch: (ranks, ("buckets", "sample", "pos_label", "pairs")),
+    sm.ProbabilityLosses: (losses, ("pos_label", "classes")),
+    Comparison: (comparison, ("a", "b", "scores", "pos_label", "folds")),
+    ChangeDetector: (
+        lambda state: state.snapshot().to_dict(),
+        ("p0", "reference", "direction", "arl", "method", "bets", "restart", "of"),
+    ),
+    sm.Aggregate: (aggregated, ()),
+}
 
 
 def main(names: list[str]) -> None:
