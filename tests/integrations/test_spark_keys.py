@@ -7,6 +7,7 @@ import decimal
 import random
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ pa = pytest.importorskip("pyarrow", reason="needs PyArrow")
 
 import pyspark  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402
+from support.refusals import refused  # noqa: E402
 
 import stream_metrics as sm  # noqa: E402
 from stream_metrics.integrations.spark import accumulate, accumulate_by, evaluate, evaluate_by  # noqa: E402
@@ -76,12 +78,6 @@ def df(spark: Any) -> Any:
     return spark.createDataFrame(rows, SCHEMA).repartition(3).cache()
 
 
-def sizes(df: Any, *keys: Any) -> Counter[tuple[str, int]]:
-    """Return the number of rows of each group as Spark counts them, by the text of the key."""
-    frame = df.groupBy(*keys).count()
-    return Counter(shown(frame, "count"))
-
-
 def shown(frame: Any, number: str) -> list[tuple[str, int]]:
     """Return for each row the text of its columns but the last ones, as Spark writes it, and a number of samples."""
     at = frame.columns.index(number)
@@ -99,19 +95,15 @@ THROUGH_PYTHON = (
 )
 
 
-@pytest.mark.parametrize(
-    ("name", "weight"), [*((name, None) for name in KEYS), *((name, "weight") for name in THROUGH_PYTHON)]
-)
-def test_every_key_of_group_by_is_a_key(df: Any, name: str, weight: str | None) -> None:
+@pytest.mark.parametrize("weight", [None, "weight"], ids=["counted by Spark", "counted by Python"])
+def test_every_key_of_group_by_is_a_key(df: Any, weight: str | None) -> None:
     """Groups and their sizes are those of `groupBy`, and keys keep type and name, whether Spark counts or Python."""
-    key = KEYS[name]()
-
-    result = evaluate_by(df, key.alias("key"), y_true="a.t", y_pred="a.p", weight=weight, metrics=["accuracy"])
-
-    expected = df.groupBy(key.alias("key")).count()
-    assert result.schema["key"].dataType == expected.schema["key"].dataType
-    samples = result.withColumn("count", samples_of(result)).select("key", "count")
-    assert Counter(shown(samples, "count")) == sizes(df, key.alias("key"))
+    for name in KEYS if weight is None else THROUGH_PYTHON:
+        key = KEYS[name]().alias("key")
+        result = evaluate_by(df, key, y_true="a.t", y_pred="a.p", weight=weight, metrics=["accuracy"])
+        assert result.schema["key"].dataType == df.select(key).schema["key"].dataType, name
+        samples = result.withColumn("count", samples_of(result)).select("key", "count")
+        assert Counter(shown(samples, "count")) == Counter(shown(df.groupBy(key).count(), "count")), name
 
 
 def samples_of(result: Any) -> Any:
@@ -124,18 +116,18 @@ def samples_of(result: Any) -> Any:
     return F.udf(samples, "long")(result.columns[-1])
 
 
-@pytest.mark.parametrize(
-    "key", ["State", "state", "STATE", "n", "N", "a.t", "A.T", "r.country", "R.COUNTRY", "back`tick"]
-)
-def test_columns_of_any_name_in_any_case(df: Any, key: str) -> None:
+def test_columns_of_any_name_in_any_case(df: Any) -> None:
     """A key may have the name of a column of the result, dots, or be a field; all rows are counted."""
-    result = evaluate_by(df, key, y_true="A.T", y_pred="r.guess", metrics=["accuracy"])
+    for key in ("State", "STATE", "n", "N", "a.t", "A.T", "r.country", "R.COUNTRY", "back`tick"):
+        result = evaluate_by(df, key, y_true="A.T", y_pred="r.guess", metrics=["accuracy"])
 
-    name = df.select(key if key.lower().startswith("r.") else f"`{key.replace('`', '``')}`").columns[0]
-    state = "sm_state" if key.lower() == "state" else "state"
-    assert result.columns == [name, "sm_n" if key.lower() == "n" else "n", "accuracy", state]
-    total = sm.merge(bytes(row[-1]) for row in result.collect()).state
-    assert total.n + total.abstained == df.count()
+        name = df.select(key if key.lower().startswith("r.") else f"`{key.replace('`', '``')}`").columns[0]
+        state = "sm_state" if key.lower() == "state" else "state"
+        assert result.columns == [name, "sm_n" if key.lower() == "n" else "n", "accuracy", state]
+        total = sm.merge(bytes(row[-1]) for row in result.collect()).state
+        assert total.n + total.abstained == df.count()
+    twice = accumulate_by(df, ["zone", "zone"], sm.MetricSet(), Fields("a.t", "a.p"))
+    assert twice.columns == ["zone", "zone", "state"]  # as in `groupBy`
 
 
 def test_columns_are_given_as_objects(df: Any) -> None:
@@ -155,25 +147,12 @@ def test_columns_are_given_as_objects(df: Any) -> None:
     assert scored["roc_auc"] == sm.evaluate([row[0] == "x" for row in rows], scores=[row[3] for row in rows])["roc_auc"]
 
 
-def test_a_key_that_comes_twice_is_two_columns(df: Any) -> None:
-    """As in `groupBy`."""
-    assert accumulate_by(df, ["zone", "zone"], sm.MetricSet(), Fields("a.t", "a.p")).columns == [
-        "zone",
-        "zone",
-        "state",
-    ]
-
-
-def test_session_windows_are_refused(df: Any) -> None:
-    """Rows are assigned to sessions by Spark's own aggregates only."""
-    with pytest.raises(sm.LabelError, match="a session window, 'session_window', is not"):
-        accumulate_by(df, F.session_window("at", "5 minutes"), sm.MetricSet(), Fields("a.t", "a.p"))
-
-
-def test_there_is_a_key(df: Any) -> None:
-    """Without one, `accumulate` returns the state."""
-    with pytest.raises(sm.LabelError, match="Expected `keys` to be one column or more, but got none"):
-        accumulate_by(df, [], sm.MetricSet(), Fields("a.t", "a.p"))
+def test_what_is_no_key(df: Any) -> None:
+    """Rows are assigned to sessions by Spark's own aggregates only; without a key, `accumulate` returns the state."""
+    count = partial(accumulate_by, df, prototype=sm.MetricSet(), fields=Fields("a.t", "a.p"))
+    sessions = partial(count, keys=F.session_window("at", "5 minutes"))
+    refused(sessions, sm.LabelError, "a session window, 'session_window', is not")
+    refused(partial(count, keys=[]), sm.LabelError, "Expected `keys` to be one column or more, but got none")
 
 
 def test_decimals_without_digits_are_integers(spark: Any) -> None:
@@ -191,8 +170,8 @@ def test_decimals_without_digits_are_integers(spark: Any) -> None:
     expected.update_many([i % 2 for i in range(9)], [int(i % 3 == 0) for i in range(9)])
     assert state.to_bytes() == expected.to_bytes()
     assert scored.n == 9
-    with pytest.raises(Exception, match="Expected `y_true` to be a decimal of at most 64 bits"):
-        accumulate(large, sm.MetricSet(), Fields("t", "p"))
+    count = partial(accumulate, large, sm.MetricSet(), Fields("t", "p"))
+    refused(count, Exception, "Expected `y_true` to be a decimal of at most 64 bits")
 
 
 CELLS = st.none() | st.integers(-2, 2)

@@ -19,11 +19,11 @@ import pyspark  # noqa: E402
 from pyspark.errors import StreamingQueryException  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402
 from support import spark_samples  # noqa: E402
+from support.refusals import all_refused, refused  # noqa: E402
 from support.spark_samples import Rows, counted  # noqa: E402
 
 import stream_metrics as sm  # noqa: E402
-from stream_metrics.integrations import spark_stream_rows, spark_streaming  # noqa: E402
-from stream_metrics.integrations.spark_stream_rows import Limit, pack  # noqa: E402
+from stream_metrics.integrations import spark_streaming  # noqa: E402
 from stream_metrics.integrations.spark_streaming import accumulate_stream  # noqa: E402
 from stream_metrics.integrations.tables import Fields  # noqa: E402
 
@@ -138,8 +138,7 @@ def test_a_micro_batch_that_fails_is_counted_once(stream: Stream, tmp_path: Path
     stream.write("1", first)
     stream.run(prototype, step)
     stream.write("2", second)
-    with pytest.raises(StreamingQueryException, match="injected"):
-        stream.run(prototype, step)
+    refused(partial(stream.run, prototype, step), StreamingQueryException, "injected")
     stream.run(prototype, step)
 
     assert stream.latest == expected(first + second, prototype)
@@ -154,8 +153,8 @@ def test_a_checkpoint_of_the_other_operator_is_refused(stream: Stream, operator:
     before, stream.operator = dict(stream.latest), others[operator]
     stream.write("2", samples(7))
 
-    with pytest.raises(StreamingQueryException, match="operator name does not match with the operator in state"):
-        stream.run(sm.MetricSet(scores=True))
+    changed = partial(stream.run, sm.MetricSet(scores=True))
+    refused(changed, StreamingQueryException, "operator name does not match with the operator in state")
     assert stream.latest == before
 
 
@@ -171,86 +170,19 @@ def test_the_example_of_the_adapter_runs(spark: Any, tmp_path: Path, capsys: pyt
     assert capsys.readouterr().out.splitlines()[-1] == "0 fr 2 0.5"
 
 
-class Stored:
-    """What Spark keeps of a group."""
+def test_a_restart_with_another_prototype(stream: Stream) -> None:
+    """States of the checkpoint show what the new prototype shows, and do not mix with those that count differently."""
+    first, second, third = samples(8), samples(9), samples(10)
+    stream.write("1", first)
+    stream.run(sm.MetricSet(["accuracy"], scores=True))
+    stream.write("2", second)
+    stream.run(sm.MetricSet(["macro_f1", "accuracy"], scores=True))
+    assert stream.latest == expected(first + second, sm.MetricSet(["macro_f1", "accuracy"], scores=True))
 
-    hasTimedOut = False  # as Spark calls it
-
-    def __init__(self, data: bytes | None = None) -> None:
-        self.get = (bytearray(data),) if data is not None else None
-        self.duration: int | None = None
-
-    @property
-    def exists(self) -> bool:
-        """Whether there is a state."""
-        return self.get is not None
-
-    def update(self, value: tuple[bytes]) -> None:
-        """Keep another state."""
-        self.get = (bytearray(value[0]),)
-
-    def remove(self) -> None:
-        """Keep none."""
-        self.get = None
-
-    def setTimeoutDuration(self, milliseconds: int) -> None:
-        """Set how long the group is kept."""
-        self.duration = milliseconds
-
-
-FOR_EVER = Limit(None, False, None)
-
-
-def restarted(stored: sm.MetricSet, fresh: sm.MetricSet) -> sm.MetricSet:
-    """Return what Spark keeps of a group after the first micro-batch of a query that was restarted."""
-    part = pa.record_batch({"site": [1], "state": [fresh.to_bytes()]})
-    frames = [batch.to_pandas() for batch in pack(iter([part]))]
-    group = Stored(stored.to_bytes())
-    list(spark_streaming._update(FOR_EVER, (1,), iter(frames), group))
-    assert group.get is not None
-    return sm.MetricSet.from_bytes(bytes(group.get[0]))
-
-
-def test_a_restart_with_one_more_metric_goes_on() -> None:
-    """The states of the checkpoint show what the new prototype shows."""
-    stored, fresh, whole = sm.MetricSet(["accuracy"]), *(sm.MetricSet(["macro_f1", "accuracy"]) for _ in range(2))
-    for state in (stored, whole):
-        state.update("a", "b")
-    for state in (fresh, whole):
-        state.update("b", "b")
-
-    assert restarted(stored, fresh) == whole
-
-
-def test_a_restart_that_counts_something_else_fails() -> None:
-    """States of the checkpoint are not mixed with those that count differently."""
-    with pytest.raises(sm.MergeError, match=r"one keeps scores, the other labels only; reconfigured\(scores=False\)"):
-        restarted(sm.MetricSet(scores=True), sm.MetricSet())
-
-
-def test_a_group_without_rows_is_dropped() -> None:
-    """Each row starts the time to live again; after it the state is gone, and the next row begins with an empty one."""
-    limit = Limit(None, False, 5000)
-    state = sm.MetricSet()
-    state.update("cat", "cat")
-    part = pa.record_batch({"site": [1], "state": [state.to_bytes()]})
-
-    def frames() -> Iterator[Any]:
-        return iter([batch.to_pandas() for batch in pack(iter([part]))])
-
-    def counts(frame: Any) -> int:
-        return int(spark_stream_rows._read(frame["row"][0])["n"][0].as_py())
-
-    stored = Stored()
-    first, second = (next(spark_streaming._update(limit, (1,), frames(), stored)) for _ in range(2))
-    stored.hasTimedOut = True
-    dropped = list(spark_streaming._update(limit, (1,), iter([]), stored))
-    stored.hasTimedOut = False
-    third = next(spark_streaming._update(limit, (1,), frames(), stored))
-
-    assert [counts(frame) for frame in (first, second, third)] == [1, 2, 1]
-    assert dropped == []
-    assert stored.duration == 5000
+    stream.write("3", third)
+    before = dict(stream.latest)
+    refused(partial(stream.run, sm.MetricSet(scores=True, buckets=16)), StreamingQueryException, "MergeError")
+    assert stream.latest == before
 
 
 HOURS = [
@@ -357,29 +289,21 @@ def micro_batches(spark: Any, folder: Path, batches: list[Rows], key: Any, **lim
     return list(zip(out, [p["stateOperators"][0]["numRowsTotal"] for p in query.recentProgress], strict=True))
 
 
-@pytest.mark.skipif(not FOUR, reason="needs PySpark 4")
-def test_keys_that_stores_cannot_compare_are_refused(spark: Any) -> None:
-    """Text of any case, also inside a struct, would be counted by its bytes."""
-    df = spark.createDataFrame([], "key string, y_true string, y_pred string")
-
-    for key in ("collate(key, 'UTF8_LCASE')", "struct(array(collate(key, 'UNICODE_CI')))"):
-        with pytest.raises(ValueError, match="Expected `keys` of a stream to be compared by their bytes, but 'k'"):
-            accumulate_stream(df, F.expr(key).alias("k"), sm.MetricSet())
-
-
-@pytest.mark.parametrize(
-    ("named", "reason"),
-    [
+def test_what_is_wrong_is_said_before_anything_runs(spark: Any) -> None:
+    """Options that do not go together, a stream without keys, and keys that stores cannot compare are refused."""
+    df = spark.createDataFrame([], "n long, key string, y_true string, y_pred string")
+    calls: list[tuple[dict[str, Any], str]] = [
         ({"keys": []}, "Expected `keys` to be one column or more"),
         ({"output_mode": "append"}, "Expected `output_mode` to be 'update', or 'append' with a window"),
         ({"output_mode": "complete"}, "but got 'complete'"),
         ({"operator": "mapGroupsWithState"}, "Expected `operator` to be one of"),
         ({"ttl": 0}, "Expected `ttl` to be seconds above 0"),
-    ],
-)
-def test_what_is_wrong_is_said_before_anything_runs(spark: Any, named: dict[str, Any], reason: str) -> None:
-    """Options that do not go together, and a stream without keys, are refused."""
-    df = spark.createDataFrame([], "n long, y_true string, y_pred string")
-
-    with pytest.raises(ValueError, match=reason):
-        accumulate_stream(df, **{"keys": "n", "prototype": sm.MetricSet(), **named})
+    ]
+    if FOUR:  # text of any case, also inside a struct, would be counted by its bytes
+        for key in ("collate(key, 'UTF8_LCASE')", "struct(array(collate(key, 'UNICODE_CI')))"):
+            calls.append(({"keys": F.expr(key).alias("k")}, "to be compared by their bytes, but 'k'"))
+    count = partial(accumulate_stream, df)
+    all_refused(
+        (partial(count, **{"keys": "n", "prototype": sm.MetricSet(), **named}), ValueError, about)
+        for named, about in calls
+    )
