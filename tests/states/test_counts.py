@@ -160,20 +160,6 @@ def test_sums_that_are_refused() -> None:
 
 
 @pytest.mark.quick
-def test_states_of_counts_are_states_like_others() -> None:
-    """Samples of a row have the weight w / n; states of counts merge and revert."""
-    state = from_counts(list("abc"), list("abb"), [3, 4, 5], [3.0, 2, 0])
-    samples = [("a", "a", 1)] * 3 + [("b", "b", 0.5)] * 4 + [("c", "b", 0)] * 5
-    assert state.to_bytes() == counted(*samples).to_bytes()
-    assert (state.n, state.weighted, state.weight) == (12, 9, 5)
-
-    counts = from_counts(TRUTH, PREDICTED, N).merge(counted(("bird", "cat"), ("cat", "cat")))
-    assert (counts.labels, counts.n) == (("bird", "cat", "dog"), 6)
-    counts.revert("dog", "cat")
-    assert counts.labels == ("bird", "cat")
-
-
-@pytest.mark.quick
 def test_hints_of_update_counts() -> None:
     """What reads scores says which class takes tables of scores; another name of `n` says which argument is meant."""
     for metric in (sm.ROCAUC(), sm.LogLoss(), sm.MetricSet(scores=True)):

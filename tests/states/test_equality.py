@@ -16,6 +16,8 @@ from stream_metrics import ByGroup, ConfusionMatrix, MetricSet
 LABELS: list[Any] = ["a", "b", b"a", 0, 1, 2, True, False, 1.0, 2.0, ("a", 1), ("a", 1.0), 2**70]
 weights = st.sampled_from([1, 1, 1, 0, 2, 0.5])
 samples = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from([*LABELS, None]), weights), max_size=5)
+
+
 def counted(some: list[Any], more: list[Any], how: int) -> Any:
     """Return a state that counts samples: in order, with others taken back, by a merge, or read from its bytes."""
     state, other = ConfusionMatrix(), ConfusionMatrix()

@@ -127,27 +127,22 @@ def test_rows_are_read_once() -> None:
 
 
 REFUSED: list[tuple[Any, ...]] = [
-    ("set", {"scores": float("nan")}, sm.ScoreError),
-    ("set", {"scores": 1.5}, sm.ScoreError),
-    ("losses", {"scores": -0.5}, sm.ScoreError),
-    ("set of fixed labels", {"y_true": 7}, sm.LabelError),
-    ("area", {"y_true": float("nan")}, sm.LabelError),
-    ("set", {"w": -1.0}, sm.WeightError),
-    ("labels", {"y_pred": float("inf")}, sm.LabelError),
-]
+    *(("set", "scores", x, sm.ScoreError) for x in (float("nan"), 1.5)), ("losses", "scores", -0.5, sm.ScoreError),
+    ("set of fixed labels", "y_true", 7, sm.LabelError), ("area", "y_true", float("nan"), sm.LabelError),
+    ("set", "w", -1.0, sm.WeightError), ("labels", "y_pred", float("inf"), sm.LabelError),
+]  # fmt: skip
 
 
 def test_one_bad_row_refuses_the_batch() -> None:
     """Nothing is counted in any group, and the error names column and row of the batch."""
-    for name, wrong, error in REFUSED:
+    for name, column, value, error in REFUSED:
         rng = np.random.default_rng(3)
         groups = sm.ByGroup(CASES[name].make())
         columns = CASES[name].draw(rng) | {"w": rng.random(ROWS), "group": rng.integers(0, GROUPS, ROWS)}
         groups.update_many(**columns)
-        for column, value in wrong.items():
-            columns[column] = [*columns[column]] if isinstance(columns[column], list) else columns[column].copy()
-            columns[column][ROWS - 2] = value
-            check_refused(groups, "update_many", [(columns, error, column, ROWS - 2)])
+        columns[column] = [*columns[column]] if isinstance(columns[column], list) else columns[column].copy()
+        columns[column][ROWS - 2] = value
+        check_refused(groups, "update_many", [(columns, error, column, ROWS - 2)])
     full, half = sm.ByGroup(sm.MetricSet(scores=True)), np.full((4, 2), 0.5)  # one group has a sum of 2**63
     batch = {"y_true": list("abab"), "scores": half, "classes": ["a", "b"], "w": np.array([2**62, 1, 2**61, 2**62])}
     check_refused(full, "update_many", [(batch | {"group": [0, 1, 1, 0]}, sm.WeightError)])

@@ -87,18 +87,11 @@ def test_terms_by_hand() -> None:
 
 
 RANKS: list[tuple[Any, Any, int]] = [
-    ("a", HALF, 1),
-    ("b", HALF, 2),
-    ("b", {"b": 0.0, "a": 0.0, "c": 0.0}, 2),
-    (2, {10: 0.3, 2: 0.3, "1": 0.3}, 1),
-    ("1", {10: 0.3, 2: 0.3, "1": 0.3}, 3),
-    (True, 0.5, 2),
-    (False, 0.5, 1),
-    (True, 0.6, 1),
-    (False, 0.6, 2),
-    ("z", {str(i): 0.0 for i in range(10)}, 11),
-    ("z", {str(i): 0.0 for i in range(30)}, 11),
-]
+    ("a", HALF, 1), ("b", HALF, 2), ("b", {"b": 0.0, "a": 0.0, "c": 0.0}, 2),
+    *((truth, {10: 0.3, 2: 0.3, "1": 0.3}, rank) for truth, rank in ((2, 1), ("1", 3))),
+    *((truth, p, 1 + (truth is not (p > 0.5))) for truth in (True, False) for p in (0.5, 0.6)),
+    *(("z", {str(i): 0.0 for i in range(n)}, 11) for n in (10, 30)),
+]  # fmt: skip
 
 
 @pytest.mark.quick
@@ -251,21 +244,13 @@ def test_impossible_numbers_are_not_read() -> None:
 @pytest.mark.quick
 def test_scores_that_are_refused() -> None:
     """A row needs `classes`, a single score a truth of its type, and a table a column for each class."""
-    state, two, column = fed((True, 0.25)), [0, 1], np.array([0.5, 0.5])
+    state, two = fed((True, 0.25)), ProbabilityLosses(classes=[0, 1])
     for call in (state.update, state.revert):
         refused(lambda call=call: call("a", [0.5, 0.5]), sm.ScoreError, "`classes` to say which class")
     refused(lambda: state.update("spam", 0.5), sm.LabelError, "pass pos_label=")
-    batches: list[tuple[Any, ...]] = [
-        ((two, np.array([[0.5, 0.5], [0.5, 7.0]])), sm.ScoreError, "scores", 1, 7.0),
-        (([0], np.array([[0.2, 0.3, 0.5]])), sm.ScoreError, "scores", None),
-        ((two, np.array([0.5, 1.5])), sm.ScoreError, "scores", 1, 1.5),
-        (([0, "x"], column), sm.LabelError, "y_true", 1, "x"),
-        ((two, column, [1, -1]), sm.WeightError, "w", 1, -1),
-        ((two, column, [2**62, 2**62]), sm.WeightError),
-        ((two, np.full((2, 2), 0.5), [2**62, 2**62]), sm.WeightError),
-        ((two, [{0: 0.5}, {1: 0.5}], [2**62, 2**62]), sm.WeightError),
-    ]
-    check_refused(ProbabilityLosses(classes=two), "update_many", batches)
+    forms = np.array([0.5, 0.5]), np.full((2, 2), 0.5), [{0: 0.5}, {1: 0.5}]
+    batches = [(([0, 1], form, [2**62, 2**62]), sm.WeightError) for form in forms]
+    check_refused(two, "update_many", [(([0], np.array([[0.2, 0.3, 0.5]])), sm.ScoreError, "scores", None), *batches])
 
 
 @pytest.mark.quick

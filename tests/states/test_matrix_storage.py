@@ -110,14 +110,6 @@ def test_classes_and_cells_that_left_cost_nothing() -> None:
     assert fixed == sm.ConfusionMatrix(labels=range(2000))
     assert len(fixed.cells()[0]) == 0
 
-    few, last = sm.ConfusionMatrix(), deque[Any]()
-    for truth, predicted in rng.integers(0, 200, (8000, 2)).tolist():
-        last.append((f"class {truth}", f"class {predicted}"))
-        few.update(*last[-1])
-        if len(last) > 100:
-            few.revert(*last.popleft())
-    assert few.to_bytes() == batch_of(list(last)).to_bytes()
-
 
 def test_on_both_sides_of_the_limit() -> None:
     """With the last square and the first sparse number of classes, batches, updates, merges and copies agree."""

@@ -61,16 +61,6 @@ def test_labels_are_those_of_a_state_that_had_them(
 
 
 @pytest.mark.quick
-def test_wider_labels_merge_in_either_order() -> None:
-    """A state whose fixed labels become more merges with one that had them in another order."""
-    state, other = counted("ab", labels=["a", "b"]), counted("ca", labels=["b", "c", "a"])
-    widened = state.reconfigured(labels=["c", "b", "a"])
-    assert widened.fixed_labels == ("c", "b", "a")
-    assert (widened + other).reconfigured(labels=["a", "b", "c"]) == counted("ab", "ca", labels=["a", "b", "c"])
-    assert (other + widened).labels == ("b", "c", "a")
-
-
-@pytest.mark.quick
 def test_what_does_not_follow_is_refused() -> None:
     """The error names the option, both values and the reason; an option that a state does not have is a TypeError."""
     other: dict[str, Any] = {"labels": ["a"], "other": "z"}

@@ -14,36 +14,16 @@ import stream_metrics as sm
 pytestmark = pytest.mark.quick
 
 
-def test_revert_undoes_update() -> None:
-    """Classes without samples are gone, and scores, abstentions and other labels are taken back under their label."""
-    state = counted("ab", ("c", "b", 2.5))
-    state.revert("c", "b", 2.5)
-    assert state == counted("ab")
-    assert state.labels == ("a", "b")
-
-    samples = [(1, {1: 0.9, 2: 0.1}), (2, {}), (3, 9), (2, True, 0)]
-    other = counted(*samples, labels=[1, 2], other=0)
-    for sample in [(1.0, {True: 3, 2: 2}), (1, None), (7, 8), (2, 1, 0)]:
-        other.revert(*sample)
-    assert other == sm.ConfusionMatrix(labels=[1, 2], other=0)
-
+def test_what_is_left_is_exact() -> None:
+    """Tenths add up to nothing, and counts that are whole again are read as whole numbers."""
     tenths = counted(*[("a", "a", 0.1)] * 10)
     for _ in range(10):
         tenths.revert("a", "a", 0.1)
     assert (tenths, tenths.labels) == (sm.ConfusionMatrix(), ())
 
-
-def test_what_is_left_is_exact() -> None:
-    """A fraction can be taken from a whole number, and counts that are whole again are read as whole numbers."""
-    state = counted(("a", "a", 1), ("a", "a", 2), ("b", "b", 1))
-    state.revert("a", "a", 0.25)
-    assert state.diagonal.tolist() == [2.75, 1.0]
-    assert state.total == 3.75
-
     again, fresh = counted(("a", "b", 3), ("a", "b", 0.5)), counted(("a", "b", 3))
     again.revert("a", "b", 0.5)
-    assert again.true_totals.dtype == fresh.true_totals.dtype
-    assert again.matrix.dtype == fresh.matrix.dtype
+    assert (again.true_totals.dtype, again.matrix.dtype) == (fresh.true_totals.dtype, fresh.matrix.dtype)
     assert again.snapshot().to_dict() == fresh.snapshot().to_dict()
 
 
@@ -54,15 +34,9 @@ def test_what_was_not_counted_cannot_be_removed() -> None:
         ("a", "c", 2**62),
     ]  # fmt: skip
     parts: list[list[Any]] = [
-        [("a", "b", 3)],
-        ["ba"],
-        ["zz"],
-        ["ab"] * 3,
-        [("a", None)] * 2,
-        [("a", "a", 0)] * 2000,
-        [("a", "b", 2), ("a", "c", 1.5)],
-        [("a", "b", 0.1), ("a", "c", 1 + 2.0**-40)],
-    ]
+        [("a", "b", 3)], ["ba"], ["zz"], ["ab"] * 3, [("a", None)] * 2, [("a", "a", 0)] * 2000,
+        [("a", "b", 2), ("a", "c", 1.5)], [("a", "b", 0.1), ("a", "c", 1 + 2.0**-40)],
+    ]  # fmt: skip
     for classes in (0, 1500):
         more = [(i, i) for i in range(classes)]
         state = counted("ab", "ab", "ab", ("b", "b", 0.5), "ac", *more)
@@ -87,12 +61,8 @@ def test_what_was_not_counted_cannot_be_removed() -> None:
 
 def test_states_add_up() -> None:
     """`merge` returns the first state and leaves the second; `sm.merge` leaves all; `subtract` takes a part out."""
-    first, second = counted("ab", ("a", None)), counted(("c", "b", 0.5), ("a", "b", 0))
-    before = second.to_bytes()
-    assert first.merge(second) is first
-    assert first == counted("ab", ("a", None), ("c", "b", 0.5), ("x", "y", 0))
-    assert second.to_bytes() == before
-
+    first = counted("ab")
+    assert first.merge(counted("cb")) is first
     parts = [counted("ab", ("a", None), (1, True)), counted(("c", "b", 0.5), (1.0, 1)), counted(("a", "b", 2))]
     bytes_of = [part.to_bytes() for part in parts]
     whole = sm.merge(iter(parts))
@@ -115,18 +85,13 @@ def test_other_configurations_and_kinds_do_not_merge() -> None:
     ]
     for mine, theirs, values in cases:
         state, other = counted("aa", **mine), sm.ConfusionMatrix(**theirs)
-        option = "other" if "other" in theirs else "labels"
-        check_refused(state, "merge", [((other,), sm.MergeError, option)])
-        check_refused(state, "subtract", [((other,), sm.MergeError, option)])
+        for call in ("merge", "subtract"):
+            check_refused(state, call, [((other,), sm.MergeError, "other" if "other" in theirs else "labels")])
         refused(partial(state.merge, other), sm.MergeError, values)
     for other in (None, 5, {}, sm.MetricSet(), sm.Accuracy()):
         name = type(other).__name__
         for call in (sm.ConfusionMatrix().merge, sm.ConfusionMatrix().subtract):
             refused(partial(call, other), sm.MergeError, f"a ConfusionMatrix, but got {name}")
-    shards = [counted("ab"), sm.ConfusionMatrix(labels=["a", "b"])]
-    refused(lambda: sm.merge([]), sm.MergeError, "at least one state")
-    refused(lambda: sm.merge(shards), sm.MergeError, "labels")
-    assert shards[0] == counted("ab")
 
 
 def test_weighted_counts_samples_whose_weight_is_not_one() -> None:

@@ -12,6 +12,10 @@ from support.oracle import Oracle
 
 State = TypeVar("State")
 FIELDS = ("argument", "position", "got")
+FORMS = [  # recall, precision, F1, Jaccard and specificity as a ratio of sums of hits, true, predicted and all weights
+    ((1, 0, 0, 0), (0, 1, 0, 0)), ((1, 0, 0, 0), (0, 0, 1, 0)), ((2, 0, 0, 0), (0, 1, 1, 0)),
+    ((1, 0, 0, 0), (-1, 1, 1, 0)), ((1, -1, -1, 1), (0, -1, 0, 1)),
+]  # fmt: skip
 
 
 def fed(state: State, samples: Iterable[Any]) -> State:
@@ -74,7 +78,7 @@ def assert_same_readings(state: sm.ConfusionMatrix, oracle: Oracle) -> None:
         mine, theirs = getattr(state, name), getattr(oracle, name)
         assert (mine.dtype, mine.tolist()) == (theirs.dtype, theirs.tolist()), name
     assert [x.tolist() for x in state.cells()] == [x.tolist() for x in oracle.cells()]
-    for form in (((1, 0, 0, 0), (0, 0, 1, 0)), ((2, 0, 0, 0), (0, 1, 1, 0))):
+    for form in FORMS[1:3]:
         assert np.array_equal(state.ratios(*form), oracle.ratios(*form), equal_nan=True)
     if small:
         assert state.unit_totals() == oracle.unit_totals()
