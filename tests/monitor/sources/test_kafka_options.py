@@ -9,7 +9,7 @@ from support.inner_monitor import SourceError
 from support.refusals import all_refused, refused
 
 from stream_metrics.monitor import config
-from stream_metrics.monitor.sources.kafka_options import checked, consumer_options, first, hidden, incremental, topics
+from stream_metrics.monitor.sources.kafka_options import checked, consumer_options, first, hidden
 
 pytestmark = pytest.mark.quick
 Source = config.Source
@@ -46,13 +46,15 @@ def test_offsets_are_those_of_the_store() -> None:
 
 
 def test_two_topics_are_assigned_by_range() -> None:
-    """By either protocol, said or not; one topic is assigned as anybody likes."""
+    """By either protocol, said or not, so that a worker has the same partitions of both; one topic in any way."""
     assert consumer_options(two())["partition.assignment.strategy"] == "range"
     assert consumer_options(two(**KIP_848))["group.remote.assignor"] == "range"
     assert "group.remote.assignor" not in consumer_options(one(**KIP_848))
     assert consumer_options(one(**STICKY))["partition.assignment.strategy"] == "cooperative-sticky"
-    assert topics(two()) == ["p", "l"]
-    assert topics(Source(predictions="p", labels="p")) == ["p"]
+    for topics, places in ((["p", "l"], {("p", 1), ("l", 1)}), (["p", "l"], set()), (["p"], {("p", 1)})):
+        checked(topics, places)
+    uneven = {("p", 1), ("l", 1), ("p", 2)}
+    refused(lambda: checked(["p", "l"], uneven), SourceError, "but got [1, 2] of 'p' and [1] of 'l'")
 
 
 def test_what_would_break_the_counts_is_refused() -> None:
@@ -68,23 +70,6 @@ def test_what_would_break_the_counts_is_refused() -> None:
     all_refused([(lambda source=source: consumer_options(source), ValueError, about) for source, about in cases])
     none = one(**{"auto.offset.reset": "none"})
     refused(lambda: first(none), ValueError, "to be one of ['earliest', 'latest'], but got 'none'")
-
-
-def test_partitions_of_both_topics_are_the_same() -> None:
-    """What one worker has of one topic, it has of the other."""
-    checked(["p", "l"], {("p", 1), ("l", 1), ("p", 3), ("l", 3)})
-    checked(["p", "l"], set())
-    checked(["p"], {("p", 1)})
-    uneven = {("p", 1), ("l", 1), ("p", 2)}
-    refused(lambda: checked(["p", "l"], uneven), SourceError, "but got [1, 2] of 'p' and [1] of 'l'")
-
-
-def test_the_protocol_follows_from_the_options() -> None:
-    """Eager unless it says otherwise."""
-    assert incremental(STICKY)
-    assert incremental(KIP_848)
-    assert not incremental({})
-    assert not incremental({"partition.assignment.strategy": "range", "group.protocol": "classic"})
 
 
 def test_passwords_are_hidden() -> None:

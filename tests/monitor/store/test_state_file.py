@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import itertools
 import os
 import signal
 import sqlite3
@@ -77,19 +78,27 @@ def test_a_worker_that_leaves_does_not_take_the_log_away(path: str) -> None:
     assert seen == "[(0,), (1,)]\n"
 
 
-def test_a_log_that_is_deleted_is_reported(path: str) -> None:
-    """Writing to it would be lost, so it raises; the file is good again once it was opened again."""
-    for shared in (False, True):
+def test_a_file_that_is_deleted_or_replaced_is_reported(tmp_path: Path) -> None:
+    """What is written to the file or its log would be lost, so it raises until that is back; then it is good again."""
+    for suffix, shared in itertools.product(("-wal", ""), (False, True)):
+        path = str(tmp_path / f"state{suffix}-{shared}")
+        about = f"was deleted or replaced while it was in use, or its log {path}-wal"
         monitor = Monitor(CONFIG, Store(path, shared), lambda: NOW)
         monitor.assign([0])
         monitor.step(STREAM[:100])
-        os.remove(f"{path}-wal")
-        for call in (monitor.checkpoint, monitor.close):
-            refused(call, StoreError, f"deleted or replaced while it was in use, or its log {path}-wal")
-    with monitoring(path) as again:
-        again.step(STREAM)
-    with monitoring(path) as again:
-        assert again.assign([0]) == {("t", 0): len(STREAM)}
+        os.rename(path + suffix, tmp_path / "moved")
+        refused(monitor.checkpoint, StoreError, about)
+        Path(path + suffix).touch()
+        refused(monitor.checkpoint, StoreError, about)
+        os.replace(tmp_path / "moved", path + suffix)
+        monitor.checkpoint()
+        monitor.step(STREAM)
+        os.remove(path + suffix)
+        refused(monitor.close, StoreError, about)
+        with monitoring(path) as again:
+            again.step(STREAM)
+        with monitoring(path) as again:
+            assert again.assign([0]) == {("t", 0): len(STREAM)}
 
 
 HOLD = """

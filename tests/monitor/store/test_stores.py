@@ -185,8 +185,9 @@ def test_a_newer_schema_is_refused_with_both_numbers(store_path: str) -> None:
     newer = "update monitor_schema set version = 98" if "postgresql" in store_path else "pragma user_version = 98"
     execute(store_path, newer)
     before = content(store_path, owners=True)
-    with pytest.raises(StoreError, match=r"expected schema \d or an earlier one, but it has schema 98"), monitoring(
-        store_path
+    with (
+        pytest.raises(StoreError, match=r"expected schema \d or an earlier one, but it has schema 98"),
+        monitoring(store_path),
     ):
         pass
     inspected = run_command("monitor", "inspect", store_path)
