@@ -1,41 +1,42 @@
-"""``stream-metrics run``: formats, configuration, running values, states."""
+"""``stream-metrics run``: formats, names of fields, configuration, running values, states; what is something else."""
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import importlib
 import json
+import lzma
 import os
 import random
+import sys
+from typing import Any
 
 import pytest
+from support.command_line import as_json_lines, counted, refusal, run_json, saved
 
 import stream_metrics as sm
 
-pytestmark = pytest.mark.quick
-
-JSONL = b"""{"y_true": "cat", "y_pred": "cat"}
-{"y_true": "cat", "y_pred": "dog"}
-{"y_true": "dog", "y_pred": "dog"}
-{"y_true": "dog", "y_pred": null}
-"""
-CSV = b"""y_true,y_pred
-cat,cat
-cat,dog
-dog,dog
-dog,
-"""
-
-
-def written(folder, name, data):
-    """Write a file and return its path."""
-    path = folder / name
-    path.write_bytes(data)
-    return path
+CSV = b"y_true,y_pred\ncat,cat\ncat,dog\ndog,dog\ndog,\n"
+LABELS = ["cat", "cat", "dog", "dog"], ["cat", "dog", "dog", None]
 
 
 def pairs_as_jsonl(pairs):
     """Return pairs as JSON Lines."""
-    return "".join(json.dumps({"y_true": truth, "y_pred": answer}) + "\n" for truth, answer in pairs).encode()
+    return as_json_lines({"y_true": truth, "y_pred": answer} for truth, answer in pairs)
+
+
+JSONL = pairs_as_jsonl(zip(*LABELS, strict=True))
+
+
+def zstd(data: bytes) -> bytes:
+    """Compress with the module of zstd of this Python, or skip."""
+    for name in ("compression.zstd", "zstandard"):
+        try:
+            return bytes(importlib.import_module(name).compress(data))
+        except ImportError:
+            continue
+    return pytest.skip("neither compression.zstd nor zstandard is installed")
 
 
 SPELLINGS = [
@@ -57,156 +58,208 @@ SPELLINGS = [
 ]
 
 
+@pytest.mark.quick
 def test_every_format_gives_the_same_counts(cli, tmp_path):
-    """JSON Lines and CSV in all their spellings, from files and stdin, count the same records."""
-    expected = sm.MetricSet()
-    expected.update_many(["cat", "cat", "dog", "dog"], ["cat", "dog", "dog", None])
+    """JSON Lines and CSV in all their spellings, from files and stdin, count the same records; several add up."""
+    expected = counted(sm.MetricSet(), *LABELS)
     failures = []
     for name, data in SPELLINGS:
-        for source in (written(tmp_path, name, data), *(["-"] if name != "blank.jsonl" else [])):
-            result = cli("run", source, "--state", tmp_path / "state", "--format", "json", stdin=data)
-
-            same = expected.to_bytes() == (tmp_path / "state").read_bytes()
-            shown = json.loads(expected.snapshot().to_json()) == json.loads(result.out)
-            failures += [] if (result.status, result.err, same, shown) == (0, "", True, True) else [(name, result)]
+        (tmp_path / name).write_bytes(data)
+        for source in (tmp_path / name, *(["-"] if name != "blank.jsonl" else [])):
+            same = saved(source, stdin=data) == expected.to_bytes()
+            shown = json.loads(expected.snapshot().to_json()) == run_json("run", source, stdin=data)
+            failures += [] if same and shown else [(name, source)]
     assert not failures
     assert f"{expected.snapshot()}\n" == cli("run", "-", stdin=CSV).out
+    assert run_json("run", tmp_path / "a.csv", tmp_path / "packed.csv.gz")["n"] == 6
+    (tmp_path / "a.csv").write_bytes(JSONL)
+    assert cli("run", tmp_path / "a.csv", "--input", "jsonl").status == 0
 
 
-def test_declared_format_beats_the_extension(cli, tmp_path):
-    """--input overrides what the name says."""
-    result = cli("run", written(tmp_path, "a.csv", JSONL), "--input", "jsonl")
+@pytest.mark.parametrize("suffix", ["gz", "bz2", "xz", "zst"])
+def test_compressed_input_is_recognised(tmp_path, suffix):
+    """By the first bytes, from files of any name, and from stdin; also several streams in one; damage is an error."""
+    compress: Any = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd}[suffix]
+    (tmp_path / "part").mkdir()
+    (tmp_path / "part" / f"a.jsonl.{suffix}").write_bytes(compress(JSONL))
+    for name in (f"a.csv.{suffix}", "a.csv", "a"):
+        (tmp_path / name).write_bytes(compress(CSV))
+        assert run_json("run", tmp_path / name)["n"] == 3
+    streams = compress(JSONL[: len(JSONL) // 3]) + compress(JSONL[len(JSONL) // 3 :])
+    assert run_json("run", "-", stdin=streams)["n"] == run_json("run", tmp_path / "part")["n"] == 3
 
-    assert result.status == 0
+    whole = compress(b"y_true,y_pred\n" + b"".join(b"%d,%d\n" % (i * i, i) for i in range(3000)))
+    middle = len(whole) // 2
+    for damaged in (whole[:-20], whole[:middle] + b"\xff" * 9 + whole[middle + 9 :]):
+        (tmp_path / "a.csv").write_bytes(damaged)
+        assert refusal("run", tmp_path / "a.csv").startswith(f"stream-metrics: {tmp_path / 'a.csv'}")
 
 
-def test_empty_stream_gives_the_empty_report(cli):
-    """No records are no error."""
+def test_missing_packages(tmp_path, monkeypatch):
+    """The error says what to install."""
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+    for name in ("compression.zstd", "zstandard", "pyarrow"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "stream_metrics.cli.tables", raising=False)
+
+    for extra, path in (("zstd", "-"), ("parquet", tmp_path / "a.parquet")):
+        said = refusal("run", path, status=2, stdin=b"\x28\xb5\x2f\xfd rest")
+        assert f'pip install "stream-metrics[{extra}]"' in said
+
+
+FOREIGN = {
+    "Parquet": b"PAR1 and more",
+    "zip archive": b"PK\x03\x04 and more",
+    "NumPy array": b"\x93NUMPY\x01\x00",
+    "SQLite database": b"SQLite format 3\x00",
+    "PNG image": b"\x89PNG\r\n\x1a\n",
+    "UTF-16 text: save it as UTF-8": "y_true,y_pred\na,b\n".encode("utf-16"),
+    "a saved state: 'stream-metrics show' prints it": sm.MetricSet().to_bytes(),
+}
+
+
+@pytest.mark.quick
+def test_files_of_another_kind_are_named():
+    """What a file is, if its first bytes tell, packed or not."""
+    for kind, data in FOREIGN.items():
+        for given in (data, gzip.compress(data)):
+            said = refusal("run", "-", stdin=given)
+            assert said.startswith("stream-metrics: stdin: expected JSON Lines or CSV, but the file is ")
+            assert kind in said
+
+
+HEADERS = (
+    "y_true{}y_pred{}w",
+    '"y_true"{}y_pred{}w',
+    '"a, b; c"{}y_true{}w{}y_pred',
+    '"a;b;c;d;e"{}y_true{}w{}y_pred',
+    '"a\t""b\t"{}"y_true"{}"w"{}y_pred',
+)
+
+
+@pytest.mark.quick
+def test_delimiters(tmp_path):
+    """The header tells a comma, a semicolon or a tab, quoted ones aside; --delimiter is any character, or a word."""
+    failures = []
+    for header in HEADERS:
+        for delimiter in ",;\t":
+            row = ["a", "b", "2"] if header.count("{}") == 2 else ["x", "a", "2", "b"]
+            (tmp_path / "a.csv").write_text(f"\n{header.replace('{}', delimiter)}\n{delimiter.join(row)}\n")
+            for more in ((), ("--delimiter", delimiter)):
+                data = run_json("run", tmp_path / "a.csv", "--weight", "w", *more)
+                right = (data["n"], data["labels"], data["weight"]) == (1, ["a", "b"], 2)
+                failures += [] if right else [(header, delimiter, more)]
+    assert not failures
+    for named, character in (("|", b"|"), ("tab", b"\t"), ("\\t", b"\t"), (":", b":")):
+        assert run_json("run", "-", "--delimiter", named, stdin=CSV.replace(b",", character))["n"] == 3, named
+    (tmp_path / "a.jsonl").write_bytes(JSONL)
+    for source in (tmp_path / "a.jsonl", "-"):
+        said = refusal("run", source, "--delimiter", ";", status=2, stdin=JSONL)
+        assert "--delimiter is of CSV, but" in said
+
+
+NAMED = [  # input, options, and the confusion matrix
+    (b'{"truth": "a", "prediction": "b", "id": 7, "time": 1700000000}\n', "", [[0, 1], [0, 0]]),
+    (b'{"truth": "x", "prediction": "x", "y_true": "a", "y_pred": "b"}\n', "", [[0, 1], [0, 0]]),
+    (b"truth,prediction\na,b\n", "", [[0, 1], [0, 0]]),
+    (b"truth,y_pred,prediction,y_true\nx,b,x,a\n", "", [[0, 1], [0, 0]]),
+    (b'{"payload": {"t": "a"}, "p": "a"}\n{"payload": {"t": "a"}, "payload.t": "b", "p": "b"}\n',
+     "--true payload.t --pred p", [[1, 0], [0, 1]]),
+]  # fmt: skip
+
+
+@pytest.mark.quick
+def test_names_of_fields():
+    """A monitor's events are read too, and y_true wins; a dotted name walks into objects; flags have defaults."""
+    for data, options, matrix in NAMED:
+        result = run_json("run", "-", *options.split(), stdin=data)
+        assert (result["labels"], result["confusion_matrix"]) == (["a", "b"], matrix), data
+    assert "no field 'label'" in refusal("run", "-", "--true", "label", stdin=NAMED[0][0])
+    assert refusal("run", "-", stdin=b"label;guess\na;b\n") == (
+        "stream-metrics: stdin, line 1: column 'y_true' is not in the header, which has 'label', 'guess', separated by "
+        "semicolons; --true FIELD names the truth\n"
+    )
+
+    record = {"y_true": "a", "scores": {"a": 0.7, "b": 0.3}, "weight": 3, "group": "x", "time": 1_700_000_000}
+    flags = ("--scores", "--weight", "--by", "--time-field", "--window", "5m")
+    groups = run_json("run", "-", *flags, stdin=as_json_lines([record]))["groups"]
+    assert (list(groups), groups["x"]["weight"], groups["x"]["metrics"]["log_loss"] > 0) == (["x"], 3, True)
+
+
+@pytest.mark.quick
+def test_values_of_fields(cli):
+    """No records are no error; JSON keeps the type of a label, in CSV it is text; weights count exactly."""
     for data in (b"", b"\n", b"y_true,y_pred\n"):
         assert cli("run", "-", stdin=data) == (0, f"{sm.MetricSet().snapshot()}\n", "")
-
-
-def test_types_of_labels(cli, tmp_path):
-    """JSON keeps the type of a label; a CSV value is text."""
-    as_json = cli("run", "-", "--state", tmp_path / "a", stdin=pairs_as_jsonl([(1, 1), (2.0, True)]))
-    as_csv = cli("run", "-", "--state", tmp_path / "b", stdin=b"y_true,y_pred\n1,1\n2.5,true\n")
-
-    assert (as_json.status, as_csv.status) == (0, 0)
-    assert sm.from_bytes((tmp_path / "a").read_bytes()).snapshot().labels == (True, 2.0)
-    assert sm.from_bytes((tmp_path / "b").read_bytes()).snapshot().labels == ("1", "2.5", "true")
-
-
-def test_nested_fields(cli):
-    """A dotted name walks into objects; a plain key with that dot wins."""
-    data = b'{"payload": {"t": "a"}, "p": "a"}\n{"payload": {"t": "a"}, "payload.t": "b", "p": "b"}\n'
-
-    result = cli("run", "-", "--true", "payload.t", "--pred", "p", "--format", "json", stdin=data)
-
-    assert json.loads(result.out)["confusion_matrix"] == [[1, 0], [0, 1]]
-
-
-def test_weights(cli):
-    """--weight names the field of the weight; whole numbers and fractions count exactly."""
+    for data, labels in (
+        (pairs_as_jsonl([(1, 1), (2.0, True)]), (True, 2.0)),
+        (b"y_true,y_pred\n1,1\n2.5,true\n", ("1", "2.5", "true")),
+    ):
+        assert sm.from_bytes(saved("-", stdin=data)).snapshot().labels == labels
     lines = b'{"y_true":"a","y_pred":"a","w":2}\n{"y_true":"a","y_pred":"b","w":0.5}\n'
     for data in (b"y_true,y_pred,w\na,a,2\na,b,0.5\n", lines):
-        result = json.loads(cli("run", "-", "--weight", "w", "--format", "json", stdin=data).out)
-
+        result = run_json("run", "-", "--weight", "w", stdin=data)
         assert (result["n"], result["weight"], result["metrics"]["accuracy"]) == (2, 2.5, 0.8)
 
 
-def test_several_files_are_one_stream(cli, tmp_path):
-    """All files go into one state."""
-    first, second = written(tmp_path, "a.csv", CSV), written(tmp_path, "b.csv.gz", gzip.compress(CSV))
-
-    assert json.loads(cli("run", first, second, "--format", "json").out)["n"] == 6
-
-
+@pytest.mark.quick
 @pytest.mark.usefixtures("small_pieces")
 def test_chunks_do_not_show(cli, tmp_path):
     """Chunks of any size, running values or not, give the bytes of one process."""
     draw = random.Random(1)
     pairs = [(draw.randrange(4), draw.choice([0, 1, 2, 3, None])) for _ in range(100)]
-    expected = sm.MetricSet()
-    for truth, answer in pairs:
-        expected.update(truth, answer)
-
+    expected = counted(sm.MetricSet(), *zip(*pairs, strict=True)).to_bytes()
     for options in ([], ["--every", 10], ["--every", 3]):
-        assert cli("run", "-", *options, "--state", tmp_path / "s", stdin=pairs_as_jsonl(pairs)).status == 0
-        assert expected.to_bytes() == (tmp_path / "s").read_bytes()
+        assert saved("-", *options, stdin=pairs_as_jsonl(pairs)) == expected
 
 
+@pytest.mark.quick
 def test_running_values(cli):
     """--every prints a header and a line for every N records before the report; in JSON each line is an object."""
     data = pairs_as_jsonl([("a", "a"), ("a", "b"), ("b", "b"), ("b", "b"), ("a", "a")])
     table = cli("run", "-", "--every", 2, "--metrics", "accuracy", stdin=data)
     as_json = cli("run", "-", "--every", 2, "--format", "json", "--zero-division", "nan", stdin=data)
-    per_class = cli("run", "-", "--every", 1, "--metrics", "recall", stdin=CSV)
 
-    assert [line.split() for line in table.out.splitlines()[:3]] == [
-        ["n", "accuracy"],
-        ["2", "0.5000"],
-        ["4", "0.7500"],
-    ]
+    assert [line.split() for line in table.out.split("\n")[:3]] == [["n", "accuracy"], ["2", "0.5000"], ["4", "0.7500"]]
     lines = [json.loads(line) for line in as_json.out.splitlines()]
     assert [line["n"] for line in lines] == [2, 4, 5]
     assert (lines[0]["accuracy"], lines[-1]["metrics"]["accuracy"]) == (0.5, 0.8)
-    assert (per_class.status, per_class.out, "--every" in per_class.err) == (2, "", True)
+    assert "--every" in refusal("run", "-", "--every", 1, "--metrics", "recall", status=2, stdin=CSV)
 
 
-def test_metrics_limit_the_output(cli, tmp_path):
-    """--metrics keeps the named keys, whole-matrix and per-class; the state has all."""
-    result = cli("run", "-", "--metrics", "accuracy,recall", "--format", "json", "--state", tmp_path / "a", stdin=CSV)
-    cli("run", "-", "--state", tmp_path / "b", stdin=CSV)
-
-    data = json.loads(result.out)
+@pytest.mark.quick
+def test_configuration(tmp_path):
+    """--metrics limits what is printed, not the state; --labels fixes classes and order; 0/0 is --zero-division."""
+    data = run_json("run", "-", "--metrics", "accuracy,recall", "--state", tmp_path / "a", stdin=CSV)
     assert ({"accuracy"}, {"recall"}) == (set(data["metrics"]), set(data["per_class"]))
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert (tmp_path / "a").read_bytes() == saved("-", stdin=CSV)
 
+    path = tmp_path / "a.csv"
+    path.write_bytes(CSV)
+    assert run_json("run", "-", "--labels", "dog,cat,emu", stdin=CSV)["labels"] == ["dog", "cat", "emu"]
+    assert run_json("run", "-", "--labels", "[1, 0]", stdin=pairs_as_jsonl([(0, 1)]))["labels"] == ["1", "0"]
+    assert run_json("run", path, "--labels", "cat,emu", "--other", "rest")["n"] == 3
+    assert f"stream-metrics: {path}, line 3: " in refusal("run", path, "--labels", "cat,emu")
 
-def test_fixed_labels(cli, tmp_path):
-    """--labels fixes classes and their order, absent ones too; JSON keeps their types; others are refused or folded."""
-    names = json.loads(cli("run", "-", "--labels", "dog,cat,emu", "--format", "json", stdin=CSV).out)
-    numbers = cli("run", "-", "--labels", "[1, 0]", "--format", "json", stdin=pairs_as_jsonl([(0, 1)]))
-    path = written(tmp_path, "a.csv", CSV)
-    refused = cli("run", path, "--labels", "cat,emu")
-    counted = cli("run", path, "--labels", "cat,emu", "--other", "rest", "--format", "json")
-
-    assert names["labels"] == ["dog", "cat", "emu"]
-    assert (numbers.status, json.loads(numbers.out)["labels"]) == (0, ["1", "0"])
-    assert (refused.status, f"stream-metrics: {path}, line 3: " in refused.err) == (1, True)
-    assert (counted.status, json.loads(counted.out)["n"]) == (0, 3)
-
-
-def test_zero_division(cli):
-    """--zero-division decides what stands for 0/0; JSON writes nan as null."""
     for option, expected in (("0", 0.0), ("1", 1.0), ("nan", None)):
-        result = cli("run", "-", "--zero-division", option, "--format", "json", stdin=b"")
-        assert expected == json.loads(result.out)["metrics"]["accuracy"]
+        assert run_json("run", "-", "--zero-division", option)["metrics"]["accuracy"] == expected
 
 
-def test_resume_goes_on(cli, tmp_path):
-    """Two runs joined by a state file leave the bytes of one run; the state brings its configuration."""
-    state, whole = tmp_path / "s", tmp_path / "whole"
+@pytest.mark.quick
+def test_states(cli, tmp_path, monkeypatch):
+    """A resumed state ends as that of one run and brings its configuration; a failing save leaves the old state."""
+    state = tmp_path / "s"
     cli("run", "-", "--state", state, "--zero-division", 1, stdin=CSV)
-    cli("run", "-", "--resume", state, "--state", state, stdin=CSV)
-    cli("run", "-", "--state", whole, "--zero-division", 1, stdin=CSV + CSV.split(b"\n", 1)[1])
-
-    assert whole.read_bytes() == state.read_bytes()
+    whole = saved("-", "--zero-division", 1, stdin=CSV + CSV.split(b"\n", 1)[1])
+    assert saved("-", "--resume", state, stdin=CSV) == whole
     for option in (("--labels", "a"), ("--other", "x"), ("--zero-division", "0")):
-        result = cli("run", "-", "--resume", state, *option)
-        assert (result.status, "--resume" in result.err) == (2, True)
-
-
-def test_state_is_replaced_whole_or_not_at_all(cli, tmp_path, monkeypatch):
-    """A failing save leaves the old state and no temporary file."""
+        assert "--resume" in refusal("run", "-", "--resume", state, *option, status=2)
 
     def full(*arguments):
         raise OSError(28, "No space left on device")
 
-    path = written(tmp_path, "state", b"old")
+    old = state.read_bytes()
     monkeypatch.setattr(os, "replace", full)
-
-    result = cli("run", "-", "--state", path, stdin=CSV)
-
-    assert (1, f"stream-metrics: {path}: No space left on device\n") == (result.status, result.err)
-    assert (b"old", [path]) == (path.read_bytes(), list(tmp_path.iterdir()))
+    result = cli("run", "-", "--state", state, stdin=CSV)
+    assert (1, f"stream-metrics: {state}: No space left on device\n") == (result.status, result.err)
+    assert (old, [state]) == (state.read_bytes(), list(tmp_path.iterdir()))

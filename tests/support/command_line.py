@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+import pytest
+
+import stream_metrics as sm
 from stream_metrics.cli import counting, plans
 from stream_metrics.cli.main import main
 
-__all__ = ["COMMAND", "SMALL", "Result", "run_command", "start_command", "until"]
+__all__ = [
+    "COMMAND", "SMALL", "Result", "as_csv", "as_json_lines", "counted", "of_pairs", "refusal", "run_command",
+    "run_json", "saved", "start_command", "until", "write_parquet",
+]  # fmt: skip
 
 COMMAND = [sys.executable, "-m", "stream_metrics"]
 SMALL = [
@@ -70,6 +79,56 @@ def run_command(*arguments: Any, stdin: bytes | None = b"", interrupt_after: int
         stream.seek(0)
         texts.append(stream.read())
     return Result(status, *texts)
+
+
+def run_json(*arguments: Any, **options: Any) -> Any:
+    """Run a command with ``--format json`` and return what it prints."""
+    return json.loads(run_command(*arguments, "--format", "json", **options).out)
+
+
+def saved(*arguments: Any, stdin: bytes = b"") -> bytes | Result:
+    """Run ``run --state`` and return the bytes of the state, or the result if it said anything or failed."""
+    with tempfile.TemporaryDirectory() as folder:
+        state = Path(folder) / "state"
+        result = run_command("run", *arguments, "--state", state, stdin=stdin)
+        return state.read_bytes() if (result.status, result.err) == (0, "") else result
+
+
+def refusal(*arguments: Any, status: int = 1, stdin: bytes = b"") -> str:
+    """Run a command that is refused with one line and no result, and return the line."""
+    result = run_command(*arguments, stdin=stdin)
+    assert (result.status, result.out, result.err.count("\n")) == (status, "", 1), (arguments, result)
+    assert result.err.startswith("stream-metrics"), (arguments, result)
+    return result.err
+
+
+def as_json_lines(records: Iterable[Any]) -> bytes:
+    """Return records as JSON Lines."""
+    return "".join(json.dumps(record) + "\n" for record in records).encode()
+
+
+def as_csv(pairs: Iterable[tuple[Any, Any]]) -> bytes:
+    """Return pairs as CSV."""
+    return ("y_true,y_pred\n" + "".join(f"{a},{b}\n" for a, b in pairs)).encode()
+
+
+def write_parquet(path: Path, columns: dict[str, Any], rows: int = 17) -> Path:
+    """Write columns as Parquet with row groups of so many rows, or skip, and return the path."""
+    pa = pytest.importorskip("pyarrow", reason="needs pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow with Parquet")
+    pq.write_table(pa.table(columns), path, row_group_size=rows)
+    return path
+
+
+def counted(state: Any, *columns: Any, **more: Any) -> Any:
+    """Return a state that has counted columns."""
+    state.update_many(*columns, **more)
+    return state
+
+
+def of_pairs(pairs: Iterable[tuple[Any, Any]]) -> bytes:
+    """Return the bytes of a set of metrics that has counted pairs."""
+    return bytes(counted(sm.MetricSet(), *map(list, zip(*pairs, strict=True))).to_bytes())
 
 
 def start_command(*arguments: Any, **options: Any) -> subprocess.Popen[Any]:
