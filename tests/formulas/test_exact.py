@@ -86,7 +86,7 @@ def lost(key: str, reference: Any) -> set[Any]:
 @example([[2.0**-64, 0], [2.0**-64, 2.0**62]], 0.0)
 def test_every_metric_is_its_definition(matrix: list[list[Any]], zero: float) -> None:
     """The nearest float where a value is a ratio of sums of counts, else within a few roundings; 0/0 where it is."""
-    exact = Exact([[Fraction(exact_weight(w)) for w in row] for row in matrix])
+    exact = Exact([[Fraction(exact_weight(w)) for w in row] for row in matrix], zero)
     whole = all(x.denominator == 1 for row in exact.cells for x in row)
     counts = sm.ConfusionMatrix.from_matrix(np.array(matrix, object))
     snapshot = sm.Snapshot(counts, keys=OF_LABELS, zero_division=zero)
@@ -100,7 +100,7 @@ def test_every_metric_is_its_definition(matrix: list[list[Any]], zero: float) ->
                 snapshot.value(key)
             continue
         read, bound = REFERENCES[key]
-        reference = read(exact, zero)
+        reference = read(exact)
         if reference is NotImplemented:
             continue
         if METRICS[key].kind != "matrix":
