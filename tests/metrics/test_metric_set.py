@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import sys
 from functools import partial
 from typing import Any
@@ -85,44 +86,56 @@ def test_options_are_checked_when_they_are_given() -> None:
     ]
     all_refused((partial(sm.MetricSet, **options), ValueError, text) for options, text in about)
     refused(lambda: sm.Comparison(scores=True, pos_label="c", labels=["a", "b"]), sm.LabelError, "pos_label")
+    for call in (
+        partial(sm.MetricSet().revert, "a", scores={"a": 0.5}), partial(sm.MetricSet().update, "a", [1], classes=["a"]),
+    ):  # fmt: skip
+        refused(call, ValueError, "MetricSet(scores=True)")
     for metrics in (None, ["accuracy"], ["recall", "mcc"]):
         assert sm.MetricSet(metrics, pos_label=True, threshold=None).clone() == sm.MetricSet(metrics)
     assert sm.MetricSet(scores=1, threshold=1).scores is True  # type: ignore[arg-type]
     assert scored_set(threshold=1.0).merge(sm.MetricSet(scores=1, threshold=1)).n == 0  # type: ignore[arg-type]
 
 
+class CountsTwice:
+    """A metric or a set that counts every sample twice."""
+
+    def update(self, y_true: Any, y_pred: Any, w: Any = 1) -> None:
+        super().update(y_true, y_pred, w)  # type: ignore[misc]
+        super().update(y_true, y_pred, w)  # type: ignore[misc]
+
+
+class TwiceMCC(CountsTwice, sm.MCC):
+    """A metric that counts twice."""
+
+
+class TwiceSet(CountsTwice, sm.MetricSet):
+    """A set that counts twice."""
+
+
+def test_a_subclass_may_override_update() -> None:
+    """Its method is called, also after copies, bytes and pickle; a metric merges with its own kind alone."""
+    for cls in (TwiceMCC, TwiceSet):
+        metric = cls()
+        twins = (metric, metric.copy(), pickle.loads(pickle.dumps(metric)), cls.from_bytes(metric.to_bytes()))
+        for twin in twins:
+            twin.update("a", "b")
+            twin.update_many(["a"], ["b"])
+            assert (type(twin), twin.n) == (cls, 3)
+        assert (twins[0] + twins[1]).n == 6
+    for mine, theirs in ((TwiceMCC(), sm.MCC()), (sm.MCC(), TwiceMCC())):
+        error = refused(partial(mine.merge, theirs), sm.MergeError, "to merge a")
+        assert all(name in str(error) for name in ("TwiceMCC", "MCC"))
+
+
 def test_zero_division_reaches_every_metric() -> None:
-    """It replaces each 0/0; None leaves each metric its own."""
+    """It replaces each 0/0; None leaves each metric its own; bytes and clones have it, nan included."""
     keys = ["accuracy", "zero_one_loss"]
     own = {"accuracy": sm.Accuracy().get(), "zero_one_loss": sm.ZeroOneLoss().get()}
     assert sm.MetricSet(keys, zero_division=1.0).get() == dict.fromkeys(keys, 1.0)
     assert repr(sm.MetricSet(keys).get()) == repr(own)
-
-
-class Counting(sm.MetricSet):
-    """A set that knows how often it was fed."""
-
-    calls = 0
-
-    def update(self, y_true: Any, y_pred: Any, w: Any = 1) -> None:
-        self.calls += 1
-        super().update(y_true, y_pred, w)
-
-
-def test_copies_keep_configuration_and_class() -> None:
-    """Bytes and clones have the options; an overridden method is called, also after a copy."""
-    for options in (
-        {}, {"metrics": ["accuracy", "recall"]}, {"metrics": []}, {"labels": ["a", "b", "c"]},
-        {"labels": ["a"], "other": "rest", "zero_division": NAN},
-    ):  # fmt: skip
+    for options in ({"metrics": []}, {"labels": ["a"], "other": "rest", "zero_division": NAN}):
         metrics = fed(sm.MetricSet(**options))
         assert sm.from_bytes(metrics.to_bytes()) == metrics == fed(metrics.clone())
-    own = Counting(["accuracy"])
-    own.update("a", "a")
-    twin = own.copy()
-    twin.update("a", "b")
-    assert (own.calls, twin.calls, twin.n) == (1, 2, 2)
-    assert type(Counting.from_bytes(own.to_bytes())) is Counting
 
 
 def test_without_river_no_model_fits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,36 +146,26 @@ def test_without_river_no_model_fits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_label_of_scores() -> None:
     """The largest score, the first of equal ones, `pos_label` from the threshold on; all forms of input agree."""
-    tables: list[tuple[dict[Any, float], Any]] = [
-        ({"b": 0.5, "a": 0.5}, "a"), ({"b": 0.4, "a": 0.4, "c": 0.2}, "a"), ({2: 0.5, 10: 0.5}, 2),
-        ({"x": 0.5, 3: 0.5, True: 0.5}, True), ({"z": 0.0, "y": 0.0, "x": -0.0}, "x"), ({"b": 0.6, "a": 0.4}, "b"),
-    ]  # fmt: skip
-    singles: list[tuple[dict[str, Any], float, Any]] = [
-        ({}, 0.5, True), ({}, 0.49999999, False), ({"threshold": 0.7}, 0.7, True),
+    ham, spam = ({"pos_label": name, "labels": ["ham", "spam"]} for name in ("ham", "spam"))
+    cases: list[tuple[dict[str, Any], Any, Any]] = [
+        ({}, {"b": 0.5, "a": 0.5}, "a"), ({}, {"b": 0.4, "a": 0.4, "c": 0.2}, "a"), ({}, {2: 0.5, 10: 0.5}, 2),
+        ({}, {"x": 0.5, 3: 0.5, True: 0.5}, True), ({}, {"z": 0.0, "y": 0.0, "x": -0.0}, "x"),
+        ({}, {"b": 0.6, "a": 0.4}, "b"), ({}, 0.5, True), ({}, 0.49999999, False), ({"threshold": 0.7}, 0.7, True),
         ({"threshold": 0.7}, 0.7 - 2**-53, False), ({"threshold": 0.0}, 0.0, True), ({"threshold": 2}, 1.0, False),
         ({"threshold": -1}, 0.0, True), ({"pos_label": 1}, 0.2, 0), ({"pos_label": 0}, 0.2, 1),
-        ({"pos_label": False}, 0.2, True), ({"pos_label": "spam", "labels": ["ham", "spam"]}, 0.2, "ham"),
-        ({"pos_label": "ham", "labels": ["ham", "spam"]}, 0.2, "spam"),
-        ({"pos_label": "ham", "labels": ["ham", "spam"]}, 0.9, "ham"),
+        ({"pos_label": False}, 0.2, True), (spam, 0.2, "ham"), (ham, 0.2, "spam"), (ham, 0.9, "ham"),
         ({"pos_label": "spam", "labels": ["a", "b", "spam"]}, 0.9, "spam"),
     ]  # fmt: skip
     with every_case() as case:
-        for scores, label in tables:
-            with case(scores):
-                single, rows, table = (scored_set() for _ in range(3))
-                single.update("t", scores)
-                rows.update_many(["t"], [scores])
-                table.update_many(["t"], scores=np.array([list(scores.values())]), classes=list(scores))
-                expected = sm.ConfusionMatrix()
-                expected.update("t", label)
-                assert single == rows == table
-                assert single.state == expected
-        for options, score, label in singles:
-            with case((options, score)):
+        for options, scores, label in cases:
+            with case((options, scores)):
                 single, rows, column = (scored_set(**options) for _ in range(3))
-                single.update(label, score)
-                rows.update_many([label], [score])
-                column.update_many([label], np.array([score]))
+                single.update(label, scores)
+                rows.update_many([label], [scores])
+                if isinstance(scores, dict):
+                    column.update_many([label], np.array([[*scores.values()]]), classes=[*scores])
+                else:
+                    column.update_many([label], np.array([scores]))
                 expected = sm.ConfusionMatrix(options.get("labels"))
                 expected.update(label, label)
                 assert single == rows == column
@@ -175,13 +178,10 @@ def test_a_single_score_needs_a_second_class() -> None:
     for labels in (None, ["a", "b", "spam"]):
         metrics = scored_set(pos_label="spam", labels=labels)
         metrics.update("spam", 0.9)
-        before = metrics.to_bytes()
-        for method, arguments in (
-            ("update", ("spam", 0.2)),
-            ("update_many", (["spam"] * 2, [0.9, 0.2])),
-            ("update_many", (["spam"] * 2, np.array([0.9, 0.2]))),
-        ):
-            error = refused(partial(getattr(metrics, method), *arguments), sm.ScoreError, "`labels` with two classes")
+        before, two = metrics.to_bytes(), ["spam", "spam"]
+        batches = (partial(metrics.update_many, two, form([0.9, 0.2])) for form in (list, np.array))
+        for call in (partial(metrics.update, "spam", 0.2), *batches):
+            error = refused(call, sm.ScoreError, "`labels` with two classes")
             assert "may be 'a'" in str(error) if labels else "'spam' is not known" in str(error)
             assert "0.2" in str(error)
             assert metrics.to_bytes() == before
@@ -246,40 +246,6 @@ def test_a_table_takes_the_fixed_labels_in_their_order() -> None:
         assert named == table_only == rows == single
         assert named.snapshot()["accuracy"] == 1.0
         refused(partial(make().update_many, ["b"], scores=[[0.5, 0.25, 0.25]]), sm.ScoreError)
-
-
-def test_a_set_of_labels_says_how_scores_are_kept() -> None:
-    """A set that keeps labels only points to the option."""
-    metrics = sm.MetricSet()
-    all_refused(
-        (call, ValueError, "MetricSet(scores=True)")
-        for call in (
-            lambda: metrics.update("a", scores={"a": 0.5}),
-            lambda: metrics.revert("a", scores={"a": 0.5}),
-            lambda: metrics.update_many(["a"], scores=[{"a": 0.5}]),
-            lambda: metrics.update("a", [0.5], classes=["a"]),
-        )
-    )
-    assert metrics == sm.MetricSet()
-
-
-def test_classes_beyond_the_limits_of_pairs() -> None:
-    """64 classes where pairs are compared, before anything merges; any number where no metric reads pairs."""
-    a, b = sm.HandTillAUC(), sm.HandTillAUC()
-    many = sm.MetricSet(["log_loss", "roc_auc_ovr"])
-    for i in range(40):
-        a.update(f"a{i}", {f"a{i}": 0.9})
-        b.update(f"b{i}", {f"b{i}": 0.9})
-    before = a.to_bytes()
-    refused(partial(a.merge, b), sm.ScoreError, "at most 64 classes")
-    assert a.to_bytes() == before
-    for i in range(70):
-        many.update(f"c{i}", {f"c{i}": 0.9})
-    assert many.get()["roc_auc_ovr"] == 1.0
-
-    large = sm.MetricSet(["accuracy", "roc_auc_ovo"], pairs=False, buckets=2, sample=1)
-    large.update("a", {"a": 0.5, **{f"c{i}": 1e-4 for i in range(4100)}})
-    assert "roc_auc_ovo" in large.snapshot().to_dict()["omitted"]
 
 
 def test_the_best_threshold_has_its_value_as_a_threshold() -> None:

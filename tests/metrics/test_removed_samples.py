@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.cases import every_case
@@ -36,9 +37,8 @@ def assert_values_of(metrics: sm.MetricSet, rows: Any) -> None:
     expected = counted(rows, buckets=4096, scores=metrics.scores, pairs=metrics.pairs)
     actual, recount = metrics.snapshot(), expected.snapshot()
     assert metrics.state == expected.state
-    assert (actual.n, actual.weight, actual.scored, actual.labels) == (
-        recount.n, recount.weight, recount.scored, recount.labels
-    )  # fmt: skip
+    for name in ("n", "weight", "scored", "labels"):
+        assert getattr(actual, name) == getattr(recount, name)
     for key in EXACT:
         with suppress(KeyError, ValueError):  # that the samples, or scores that are no probabilities, do not have
             value = recount[key]
@@ -54,23 +54,15 @@ def assert_values_of(metrics: sm.MetricSet, rows: Any) -> None:
         ]
 
 
-@given(rows=st.lists(several(), min_size=1, max_size=12), data=st.data(), pairs=st.booleans())
-def test_what_is_left_is_a_recount(rows: Any, data: Any, pairs: bool) -> None:
-    """Whatever is removed, in whatever order, labels are those of a recount, and areas lie in their intervals."""
-    metrics, left = counted(rows, scores="any", pairs=pairs), list(rows)
-    for _ in range(data.draw(st.integers(0, len(rows)))):
-        metrics.remove(*left.pop(data.draw(st.integers(0, len(left) - 1))))
-
-    assert_values_of(metrics, left)
-    assert sm.from_bytes(metrics.to_bytes()) == metrics == metrics.copy()
-    assert_values_of(sm.from_bytes(metrics.to_bytes()), left)
+ROWS = {"any": several(), True: testing.soft_samples(testing.probabilities(), hard=False)}
 
 
-@given(st.lists(testing.soft_samples(testing.probabilities(), hard=False), min_size=2, max_size=12), st.data())
-def test_losses_are_those_of_a_recount(rows: Any, data: Any) -> None:
-    """Probabilities, single or of each class, and abstentions."""
-    metrics, left = sm.MetricSet(**COARSE), []
-    for row in rows:
+@pytest.mark.parametrize("scores", ROWS)
+@given(data=st.data(), pairs=st.booleans())
+def test_what_is_left_is_a_recount(scores: Any, data: st.DataObject, pairs: bool) -> None:
+    """Whatever is removed, in whatever order, labels and losses are those of a recount, and intervals hold areas."""
+    metrics, left = counted([], scores=scores, pairs=pairs), []
+    for row in data.draw(st.lists(ROWS[scores], min_size=1, max_size=12)):
         with suppress(sm.StreamMetricsError):  # a class beside a single number that is not known yet
             metrics.update(*row)
             left.append(row)
@@ -78,6 +70,8 @@ def test_losses_are_those_of_a_recount(rows: Any, data: Any) -> None:
         metrics.remove(*left.pop(data.draw(st.integers(0, len(left) - 1))))
 
     assert_values_of(metrics, left)
+    assert sm.from_bytes(metrics.to_bytes()) == metrics == metrics.copy()
+    assert_values_of(sm.from_bytes(metrics.to_bytes()), left)
 
 
 @given(st.lists(st.tuples(several(), st.booleans()), max_size=12), st.integers(0, 12))
@@ -136,25 +130,15 @@ def test_bytes_of_removed_samples_that_cannot_be_are_refused() -> None:
     metrics = counted(CORRECTED)
     metrics.remove(*CORRECTED[3])
     kind, (*content, removed) = read(metrics.to_bytes())
-    whole, two, other, exact, labels = (
-        read(state.to_bytes())[1]
-        for state in (
-            counted(CORRECTED), counted(CORRECTED[:2]), counted([("c", {"a": 0.3}, 1)]), counted(CORRECTED[:1]),
-            sm.MetricSet(),
-        )
-    )  # fmt: skip
+    streams = CORRECTED, CORRECTED[:2], [("c", {"a": 0.3}, 1)], CORRECTED[:1]
+    states = [*map(counted, streams), sm.MetricSet()]
+    whole, two, other, exact, labels = (read(state.to_bytes())[1] for state in states)
     ranks, confidence = removed
     wrong: list[list[Any]] = [
-        [*content, [ranks]],
-        [*content, [ranks, two[4]]],
-        [*content, [other[3], confidence]],
-        [*content, [other[3], other[4]]],
-        [*content, removed, removed],
-        [*content[:-1], [[0, []]], removed],
-        [*exact, [], removed],
-        [*whole, [], removed],
-        [*labels, [], []],
-    ]
+        *([*content, sketches] for sketches in ([ranks], [ranks, two[4]], [other[3], confidence], other[3:5])),
+        [*content, removed, removed], [*content[:-1], [[0, []]], removed],
+        [*exact, [], removed], [*whole, [], removed], [*labels, [], []],
+    ]  # fmt: skip
     assert sm.from_bytes(framed(packed([kind, [*content, removed]]))) == metrics
     with every_case() as case:
         for at, parts in enumerate(wrong):

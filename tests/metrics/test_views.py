@@ -22,6 +22,7 @@ BINARY: dict[type, list[tuple[Any, Any]]] = {
     sm.RankSketch: SCORED,
     sm.ProbabilityLosses: SCORED,
 }
+NAN = float("nan")
 KEYS = ["accuracy", "macro_f1", "roc_auc", "roc_auc_ovo", "log_loss", "confidence_auc"]
 SOFT = [("a", {"a": 0.9, "b": 0.1}), ("b", {"a": 0.4, "b": 0.5, "c": 0.1}), ("c", None), ("b", "a"), ("a", {"b": 1.0})]
 
@@ -93,6 +94,12 @@ def test_what_counts_other_things_does_not_merge() -> None:
     assert (spam + ones.reconfigured(pos_label=1)).n == 3
     assert (ones + sm.Precision()).get() == 2 / 3
     assert (sm.F1(labels=[0, 1]) + sm.Accuracy(labels=[1, 0])).labels == (0, 1)
+    for mine, theirs in [  # one configuration, however it is written
+        (sm.FBeta(2), sm.FBeta(beta=2.0)), (sm.Recall(zero_division=NAN), sm.Recall(zero_division=float("nan"))),
+        (sm.WeightedBalancedAccuracy({0: 1, 1: 2}), sm.WeightedBalancedAccuracy({1: 2.0, 0: 1.0})),
+    ]:  # fmt: skip
+        assert mine == theirs
+        assert fed(mine.merge(fed(theirs, [(1, 1)])), [(1, 0)]).n == 2
 
 
 @pytest.mark.quick

@@ -145,7 +145,14 @@ def test_a_metric_of_pairs_takes_up_to_64_classes() -> None:
         row = dict.fromkeys(more, 0.5)
         check_refused(metric, "update", [((64, row), sm.ScoreError)])
         check_refused(metric, "update_many", [(([3, 64], [{3: 0.5}, row]), sm.ScoreError)])
-    assert metric.get() == 1.0
+    assert (metric.get(), many(lambda: sm.MetricSet(["log_loss", "roc_auc_ovr"])).get().keys()) == (
+        1.0, {"log_loss", "roc_auc_ovr"}
+    )  # fmt: skip
+    large = sm.MetricSet(["accuracy", "roc_auc_ovo"], pairs=False, buckets=2, sample=1)
+    large.update("a", {"a": 0.5, **{f"c{i}": 1e-4 for i in range(4100)}})
+    assert "roc_auc_ovo" in large.snapshot().omitted
+    other = fed(sm.HandTillAUC(), [(f"other {label}", {f"other {label}": 0.5}) for label in range(2)])
+    check_refused(metric, "merge", [((other,), sm.ScoreError)])
     data = bytes_of("metric", [content_of(many(sm.HandTillAUC, 64))[0], content_of(many(RankSketch))])
     refused(lambda: sm.from_bytes(data), sm.DecodeError, "at most 64 classes for a metric that compares pairs")
 

@@ -26,8 +26,10 @@ STATES: dict[str, Callable[[], Any]] = {
     "set of losses": lambda: MetricSet(["log_loss"]),
     "losses": sm.ProbabilityLosses,
     "ranks": sm.RankSketch,
+    "metric of losses": sm.LogLoss,
+    "metric of ranks": sm.HandTillAUC,
 }
-ANY = ("set of any scores", "set of fixed labels", "ranks")  # of these that are tested, scores need be no probabilities
+ANY = ("set of any scores", "set of fixed labels", "ranks", "metric of ranks")  # whose scores need be no probabilities
 ROW = {"a": 0.5}
 Cases = list[tuple[Any, ...]]
 SAMPLES: Cases = [  # what every state refuses: sample, error, argument, value
