@@ -5,46 +5,32 @@ from __future__ import annotations
 import threading
 
 import pytest
-
-from stream_metrics.monitor.config import Counting
-from stream_metrics.monitor.counts.counting import Counts, Pair
-from stream_metrics.monitor.view.cutting import ViewCut, check_cut, cut_if
-from stream_metrics.monitor.view.window_reading import read
+from support.inner_views import ViewCut, cut_if
+from support.monitor_runs import Monitor, pair, read
+from support.page_views import plain
 
 
-def test_only_the_thread_that_asked_is_cut() -> None:
-    """Neither is another thread, nor this one afterwards."""
-    others = list[str]()
+def monitor_of() -> Monitor:
+    """Return a monitor of two groups whose source has ended."""
+    events = [pair(at, "ab"[at % 2], "a", group=at % 2) for at in range(20)]
+    monitor = read(events, counting={"windows": ["1h", "1d"]})
+    monitor.report_source(ended=True)
+    return monitor
 
-    def other() -> None:
-        check_cut()
-        others.append("not cut")
+
+def test_a_view_that_is_cut_changes_nothing() -> None:
+    """Windows, groups and metrics are parts; another thread is not cut, nor this one afterwards."""
+    monitor, others = monitor_of(), list[int]()
+    before = monitor.counts().to_bytes()
+    for parts in range(30):
+        asked = iter([False] * parts + [True])
+        with pytest.raises(ViewCut), cut_if(lambda asked=asked: next(asked)):
+            monitor.view()
+        assert monitor.counts().to_bytes() == before
 
     with cut_if(lambda: True):
-        thread = threading.Thread(target=other)
+        thread = threading.Thread(target=lambda: others.append(monitor_of().view().by_window["1d"].n))
         thread.start()
         thread.join()
-        with pytest.raises(ViewCut):
-            check_cut()
-    check_cut()
-
-    assert others == ["not cut"]
-
-
-def test_a_reading_that_is_cut_changes_nothing() -> None:
-    """Each window is a part, and so are its groups; the next reading has all samples."""
-    counts = Counts(Counting(windows=("1h", "1d"), max_groups=5))
-    counts.add([Pair("ab"[at % 2], "a", None, 1, "g", 1e3 * at, 1e3 * at, ("t", 0, at)) for at in range(20)])
-    before = counts.to_bytes()
-    for parts in range(6):
-        asked, reading = iter([False] * parts + [True]), read([counts])
-        with pytest.raises(ViewCut), cut_if(lambda asked=asked: next(asked)):
-            [(each.state, each.groups) for each in reading.values()]
-        assert counts.to_bytes() == before
-        assert reading["1d"].state.n == reading["1d"].groups.n == 20
-    again = Counts.from_bytes(counts.config, before)
-
-    assert [(each.state, each.groups) for each in read([counts]).values()] == [
-        (each.state, each.groups) for each in read([again]).values()
-    ]
-    assert read([counts])["1d"].state.n == 20
+    assert others == [20]
+    assert plain(monitor.view())["by_window"] == plain(monitor_of().view())["by_window"]

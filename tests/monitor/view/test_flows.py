@@ -2,91 +2,71 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.prometheus_text import unlabelled
+from support.inner_monitor import StoreError
+from support.monitor_runs import START, Clock, Monitor, config, crash, exported, feed, pair, read, started
+from support.refusals import refused
+from support.stores import execute, failing
 
-from stream_metrics.monitor.config import Config, Counting, Serve
-from stream_metrics.monitor.config import Store as StoreConfig
-from stream_metrics.monitor.events.records import Record
-from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.serve.prometheus import text
-from stream_metrics.monitor.store import Store, StoreError
-from stream_metrics.monitor.view.flows import FlowCounters
-from stream_metrics.monitor.view.types import Flows
-
-NOW = 1_700_000_000.0
+STORED = {"every_seconds": 1e6, "every_events": 10**6}
 COUNTERS = ("_total", "_bucket", "_sum", "_count")
 
 
 def samples(monitor: Monitor) -> dict[str, float]:
-    """The samples of an export by series."""
-    lines = (line for line in unlabelled(text(monitor.view(), Serve())).splitlines() if not line.startswith("#"))
-    return {series: float(value) for series, _, value in (line.rpartition(" ") for line in lines)}
+    """Return the samples of an export by series."""
+    lines = [line.rpartition(" ") for line in exported(monitor).splitlines() if not line.startswith("#")]
+    return {series: float(value) for series, _, value in lines}
 
 
-def counters(found: dict[str, float]) -> dict[str, float]:
-    """Those that must not fall."""
-    return {series: value for series, value in found.items() if series.partition("{")[0].endswith(COUNTERS)}
+def counters(monitor: Monitor) -> dict[str, float]:
+    """Return those that must not fall."""
+    return {series: n for series, n in samples(monitor).items() if series.partition("{")[0].endswith(COUNTERS)}
 
 
-def stream(seed: int) -> list[bytes]:
-    """Predictions, labels, corrections, repeats and records that are none."""
-    chance, events = random.Random(seed), []
+def stream(seed: int) -> list[Any]:
+    """Return predictions, labels, corrections, repeats and records that are none."""
+    chance, events = random.Random(seed), list[Any]()
     for at in range(120):
-        time = NOW + at
+        time = START + at
         events.append({"id": at, "time": time, "y_pred": chance.choice("ab")})
         events += [{"id": at, "time": time + chance.random() * 40, "y_true": "a"}] * chance.choice([0, 1, 1, 2])
         if chance.random() < 0.4:
             events.append({"id": chance.randrange(at + 1), "time": time, "y_true": "b"})
         if chance.random() < 0.1:
             events.append({"id": at, "time": "never"})
-    return [json.dumps(event).encode() for event in events]
-
-
-def flat(flows: Flows) -> dict[str, float]:
-    """The counters by name."""
-    cells = {f"delay {at}": number for at, number in enumerate(flows.delays.counts)}
-    return {**flows.counts, **flows.rejected, **cells, "sum": flows.delays.sum}
+    return events
 
 
 class Process:
     """A monitor over some of the partitions 0 and 1, with one stream each, that is killed and started again."""
 
-    def __init__(self, path: Path, shared: bool = False, numbers: Sequence[int] = (0, 1)) -> None:
-        self._numbers = numbers
-        self.config = Config(store=StoreConfig(path=str(path), every_seconds=1e6, every_events=10**6, shared=shared))
+    def __init__(self, path: Path, parts: Iterable[int] = (0, 1), **store: bool) -> None:
+        self.how, self.path, self.parts, self.store = config(store=STORED | store), path, parts, store
         self.streams = {number: stream(number) for number in (0, 1)}
         self.start()
 
     def start(self) -> None:
         """Begin where the last checkpoint is."""
-        self.monitor = Monitor(self.config, Store(self.config.store.path, self.config.store.shared), lambda: NOW + 300)
+        self.monitor = started(self.how, self.path, Clock(START + 300), (), **self.store)
         self.at: dict[int, int] = {}
-        self.assign(self._numbers)
+        self.assign(self.parts)
 
     def assign(self, numbers: Iterable[int]) -> None:
         """Take partitions, and read on where their state is."""
         following = self.monitor.assign(numbers)
         self.at |= {number: following.get(("t", number), 0) for number in numbers}
 
-    def step(self, number: int, size: int) -> None:
+    def step(self, number: int, size: int = 10**6) -> None:
         """Read some records of a partition that is assigned."""
-        at = self.at[number]
-        values = self.streams[number][at : at + size]
-        self.monitor.step([Record("t", number, at + i, at + i + 1, None, None, each) for i, each in enumerate(values)])
-        self.at[number] += len(values)
-
-    def kill(self) -> None:
-        """End without a checkpoint."""
-        assert self.monitor.store is not None
-        self.monitor.store.close()
+        events = self.streams[number][self.at[number] : self.at[number] + size]
+        feed(self.monitor, events, size, self.at[number], number)
+        self.at[number] += len(events)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -94,6 +74,13 @@ def test_counters_never_fall(tmp_path: Path, seed: int) -> None:
     """Through corrections, restarts, crashes, lost and returned partitions; in the end they are those of one pass."""
     chance, process = random.Random(seed), Process(tmp_path / "a")
     before: dict[str, float] = {}
+
+    def check() -> None:
+        """Compare the counters with those before."""
+        counted = counters(process.monitor)
+        assert all(counted[name] >= value for name, value in before.items())
+        before.update(counted)
+
     for _ in range(40):
         what, number = chance.choice(["step"] * 5 + ["checkpoint", "restart", "kill", "move"]), chance.randrange(2)
         if what == "step":
@@ -102,34 +89,27 @@ def test_counters_never_fall(tmp_path: Path, seed: int) -> None:
             process.monitor.checkpoint()
         elif what == "move":
             chance.choice([process.monitor.revoke, process.monitor.lost])([number])
-            counted = flat(process.monitor._assignment.flows.view())
-            assert all(counted[name] >= value for name, value in before.items())
-            before = counted
+            check()
             process.assign([number])
         else:
-            (process.monitor.close if what == "restart" else process.kill)()
+            process.monitor.close() if what == "restart" else crash(process.monitor)
             process.start()
-        counted = flat(process.monitor._assignment.flows.view())
-        assert all(counted[name] >= value for name, value in before.items())
-        before = counted
+        check()
+    once = started(config(), clock=Clock(START + 300), parts=(0, 1))
     for number in (0, 1):
-        process.step(number, 10**6)
+        process.step(number)
+        feed(once, process.streams[number], partition=number)
     process.monitor.checkpoint()
-    once = Monitor(Config(), None, lambda: NOW + 300)
-    once.assign([0, 1])
-    for number, values in process.streams.items():
-        once.step([Record("t", number, at, at + 1, None, None, value) for at, value in enumerate(values)])
 
-    assert counters(samples(process.monitor)) == counters(samples(once))
+    assert counters(process.monitor) == counters(once)
     process.monitor.close()
 
 
 def test_counts_of_classes_are_exact_after_corrections(tmp_path: Path) -> None:
     """A thousand right, 600 of them corrected: 400 of a, 600 of b, also after a restart; the total has no other."""
     process = Process(tmp_path / "a")
-    events: list[dict[str, Any]] = [{"id": at, "time": NOW, "y_pred": "a", "y_true": "a"} for at in range(1000)]
-    events += [{"id": at, "time": NOW, "y_true": "b"} for at in range(600)]
-    process.streams[0] = [json.dumps(event).encode() for event in events]
+    process.streams[0] = [pair(at, "a", "a", time=START) for at in range(1000)]
+    process.streams[0] += [{"id": at, "time": START, "truth": "b"} for at in range(600)]
     process.step(0, 1000)
     before = samples(process.monitor)
     process.step(0, 600)
@@ -141,59 +121,58 @@ def test_counts_of_classes_are_exact_after_corrections(tmp_path: Path) -> None:
     name = 'stream_metrics_class_{}{{class="{}",window="total"}}'
 
     assert before[name.format("support", "a")] == before[name.format("true_positives", "a")] == 1000
-    for found in (corrected, after):
-        assert found[name.format("support", "a")] == found[name.format("true_positives", "a")] == 400
-        assert (found[name.format("support", "b")], found[name.format("true_positives", "b")]) == (600, 0)
-        assert found[name.format("false_positives", "a")] == 600
-        assert found['stream_metrics_accuracy_ratio{window="total"}'] == 0.4
+    for counted in (corrected, after):
+        assert counted[name.format("support", "a")] == counted[name.format("true_positives", "a")] == 400
+        assert (counted[name.format("support", "b")], counted[name.format("true_positives", "b")]) == (600, 0)
+        assert counted[name.format("false_positives", "a")] == 600
+        assert counted['stream_metrics_accuracy_ratio{window="total"}'] == 0.4
     assert after["stream_metrics_corrections_total"] == 600
     assert after["stream_metrics_labels_joined_total"] == 1000
 
 
 def test_workers_of_one_store_add_up(tmp_path: Path) -> None:
     """Where a partition moves between two workers, their counters together count each record once."""
-    first, second = Process(tmp_path / "s", True), Process(tmp_path / "s", True, ())
+    first, second = (Process(tmp_path / "s", parts, shared=True) for parts in ((0, 1), ()))
     first.step(0, 50)
     first.monitor.revoke([0])
     second.assign([0])
-    second.step(0, 10**6)
-    first.step(1, 10**6)
+    second.step(0)
+    first.step(1)
     for worker in (first, second):
         worker.monitor.checkpoint()
     together: Counter[str] = Counter()
     for worker in (first, second):
-        together.update(counters(samples(worker.monitor)))
+        together.update(counters(worker.monitor))
         worker.monitor.close()
 
     assert together["stream_metrics_records_read_total"] == len(stream(0)) + len(stream(1))
 
 
-def test_a_checkpoint_that_fails_shows_nothing_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_that_fails_shows_nothing_new(tmp_path: Path) -> None:
     """What is in no checkpoint is not shown, since a crash would take it back; the next checkpoint has all of it."""
-    process = Process(tmp_path / "a")
+    process, name = Process(tmp_path / "a"), "stream_metrics_records_read_total"
     process.step(0, 10)
-    with monkeypatch.context() as patch:
-        patch.setattr(process.monitor.store, "save", lambda *_: (_ for _ in ()).throw(StoreError("full")))
+    with failing(str(tmp_path / "a"), "state", "update"):
         with pytest.raises(StoreError):
             process.monitor.checkpoint()
-        during = samples(process.monitor)["stream_metrics_records_read_total"]
+        during = samples(process.monitor)[name]
     process.monitor.checkpoint()
 
-    assert (during, samples(process.monitor)["stream_metrics_records_read_total"]) == (0, 10)
+    assert (during, samples(process.monitor)[name]) == (0, 10)
+    assert samples(read([pair(1, "a", "a")]))[name] == 1  # without a store there is no crash to come back from
     process.monitor.close()
 
 
-@pytest.mark.parametrize("kept", [7, [1], [["a", "b"]], [["a", "b", "c"]], "abc"])
-def test_other_data_is_refused(kept: object) -> None:
-    """What a checkpoint could not have is an error that says so."""
-    with pytest.raises(ValueError, match="Expected counters as `content` returns them"):
-        FlowCounters(kept)
-
-
-def test_counters_without_a_store_are_shown_at_once() -> None:
-    """Without a store there is no crash to come back from."""
-    monitor = Monitor(Config(counting=Counting()), None, lambda: NOW)
-    monitor.assign([0])
-    monitor.step([Record("t", 0, 0, 1, None, None, b'{"id": 1, "time": 1700000000, "y_pred": "a"}')])
-
-    assert samples(monitor)["stream_metrics_records_read_total"] == 1
+def test_damaged_notes_are_refused(tmp_path: Path) -> None:
+    """Counters, annotations or a reference that no checkpoint could have are an error when they are read."""
+    other = {"began": 1.0, "stored": (1, "5m", 1.0, b"other")}
+    notes: list[tuple[str, str, Any]] = [("annotations", "annotations", [[1.0]]), ("reference", "a reference", other)]
+    notes += [("flows", "counters", note) for note in (7, [1], [["a", "b"]], [["a", "b", "c"]], "abc")]
+    for at, (name, what, note) in enumerate(notes):
+        path = str(tmp_path / str(at))
+        monitor = started(config(), path)
+        monitor.attach("other", lambda note=note: note)
+        feed(monitor, [pair(1, "a", "a")]).close()
+        renamed = f"update notes set name = '{name}' where name = 'other'"
+        execute(path, f"delete from notes where name = '{name}'", renamed)
+        refused(lambda path=path: started(config(), path), ValueError, f"Expected {what}")

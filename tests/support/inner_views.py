@@ -1,0 +1,9 @@
+"""Names from inside the views of a monitor that tests need beside its documented face, imported once."""
+
+from __future__ import annotations
+
+from stream_metrics.monitor.view.comparing import Earlier, compared
+from stream_metrics.monitor.view.cutting import ViewCut, cut_if
+from stream_metrics.monitor.view.types import View, WindowView, to_json
+
+__all__ = ["Earlier", "View", "ViewCut", "WindowView", "compared", "cut_if", "to_json"]
