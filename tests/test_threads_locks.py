@@ -7,7 +7,8 @@ import os
 import signal
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
@@ -39,51 +40,34 @@ def locked(state: Any) -> Any:
     return state.state if isinstance(state, sm.MetricSet) and state.scored is None else state
 
 
-class Holder:
-    """A thread that keeps the lock of a state until it is told to leave."""
+@contextmanager
+def locked_by_another(state: Any) -> Iterator[None]:
+    """Let another thread keep the lock of a state."""
+    inside, leave = threading.Event(), threading.Event()
 
-    def __init__(self, state: Any) -> None:
-        self.inside, self.leave = threading.Event(), threading.Event()
-        self.thread = threading.Thread(target=self.hold, args=(state,))
-        self.thread.start()
-        assert self.inside.wait(100)
-
-    def hold(self, state: Any) -> None:
-        """Open a section."""
+    def hold() -> None:
         with locked(state).writing():
-            self.inside.set()
-            self.leave.wait(100)
+            inside.set()
+            leave.wait(100)
 
-    def release(self) -> None:
-        """Close the section."""
-        self.leave.set()
-        self.thread.join(100)
-
-
-class Caller:
-    """What calls a function while it is read."""
-
-    def __init__(self, function: Callable[[], Any]) -> None:
-        self.function = function
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert inside.wait(100)
+    try:
+        yield
+    finally:
+        leave.set()
+        thread.join(100)
 
 
-class CallingLabel(Caller):
-    """A label that calls a function while it is read."""
-
-    shape = ()
-
-    def item(self) -> str:
-        """Return the label."""
-        self.function()
-        return "called"
+def label_that(function: Callable[[], Any]) -> Any:
+    """Return a label that calls a function while it is read."""
+    return type("Label", (), {"shape": (), "item": lambda self: (function(), "called")[1]})()
 
 
-class CallingWeight(Caller):
-    """A weight that calls a function while it is read."""
-
-    def __float__(self) -> float:
-        self.function()
-        return 1.0
+def weight_that(function: Callable[[], Any]) -> Any:
+    """Return a weight that calls a function while it is read."""
+    return type("Weight", (), {"__float__": lambda self: (function(), 1.0)[1]})()
 
 
 @pytest.mark.quick
@@ -94,19 +78,19 @@ def test_labels_and_weights_may_use_the_object_that_reads_them() -> None:
             with case(name):
                 state = make()
                 if name in ("ConfusionMatrix", "MetricSet", "Rolling", "TimeWindow"):
-                    feed(state, CallingLabel(lambda: (feed(state, "a", "a"), state.to_bytes())), "b")  # noqa: B023
+                    feed(state, label_that(lambda: (feed(state, "a", "a"), state.to_bytes())), "b")  # noqa: B023
                     assert state.n == 2
                 if name != "scores":
                     state, seen = make(), list[bytes]()
-                    weight = CallingWeight(lambda: seen.append(state.to_bytes()))  # noqa: B023
+                    weight = weight_that(lambda: seen.append(state.to_bytes()))  # noqa: B023
                     feed(state, "a", "b", weight)
-                    feed(state, "a", "b", CallingWeight(lambda: seen or feed(state, "a", "a")))  # noqa: B023
+                    feed(state, "a", "b", weight_that(lambda: seen or feed(state, "a", "a")))  # noqa: B023
                     assert seen
                     assert state.n == 2
     matrix, labels, weights = sm.ConfusionMatrix(), list[Any](), list[Any]()
-    labels += ["a", CallingLabel(labels.clear), "b", "c"]
+    labels += ["a", label_that(labels.clear), "b", "c"]
     matrix.update_many(labels, ["a", "a", "a", "a"])
-    weights += [1, CallingWeight(weights.clear), 1, 1]
+    weights += [1, weight_that(weights.clear), 1, 1]
     with pytest.raises(IndexError):
         matrix.update_many(["a"] * 4, ["a"] * 4, weights)
     assert (matrix.labels, matrix.n) == (("a", "b", "c", "called"), 4)
@@ -177,7 +161,6 @@ def test_writers_and_readers_wait_for_a_section() -> None:
 def test_a_waiting_call_can_be_interrupted() -> None:
     """Ctrl-C ends a call that waits; nothing is counted, and the lock is free afterwards."""
     state = sm.ConfusionMatrix()
-    holder = Holder(state)
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -187,13 +170,13 @@ def test_a_waiting_call_can_be_interrupted() -> None:
         state.update("a", "b")
 
     before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            wait()
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-        holder.release()
+    with locked_by_another(state):
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                wait()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
     state.update("a", "a")
     assert (state.n, state.correct) == (1, 1)
 
@@ -206,15 +189,14 @@ def test_a_forked_child_can_use_a_state_that_was_locked() -> None:
             with case(name):
                 state = make()
                 feed(state, "a", "a")
-                holder, reader = Holder(state), threading.Thread(target=state.to_bytes)
-                reader.start()
-                reader.join(0.02)  # it waits at the lock while the process forks
-                with warnings.catch_warnings():
+                reader = threading.Thread(target=state.to_bytes)
+                with locked_by_another(state), warnings.catch_warnings():
+                    reader.start()
+                    reader.join(0.02)  # it waits at the lock while the process forks
                     warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
                     child = os.fork()
-                if child == 0:
-                    os._exit(count_in_child(state))
-                holder.release()
+                    if child == 0:
+                        os._exit(count_in_child(state))
                 reader.join(100)
                 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
                 assert state.n == 1

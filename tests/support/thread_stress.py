@@ -17,20 +17,25 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections import UserDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import stream_metrics as sm
 
+Sample = tuple[tuple[Any, ...], dict[str, Any]]
+Draw = Callable[[random.Random], Any]
 WRITERS, SAMPLES, READINGS = 3, 12, 6
 MINUTES = 3  # of one round, after which the process says where its threads are and ends
 
 
-class SlowLabel:
+class Slow:
     """A label that is read by Python code, during which other threads run."""
 
     shape = ()
@@ -43,9 +48,6 @@ class SlowLabel:
         time.sleep(0)
         return self.label
 
-    def __repr__(self) -> str:
-        return f"SlowLabel({self.label!r})"
-
 
 class SlowWeight:
     """A weight that is read by Python code."""
@@ -55,21 +57,12 @@ class SlowWeight:
         return 0.75
 
 
-class SlowScores(Mapping[Any, Any]):
+class SlowScores(UserDict[Any, Any]):
     """Scores that are read by Python code."""
-
-    def __init__(self, scores: dict[Any, Any]) -> None:
-        self.scores = scores
 
     def __getitem__(self, label: Any) -> Any:
         time.sleep(0)
-        return self.scores[label]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.scores)
-
-    def __len__(self) -> int:
-        return len(self.scores)
+        return self.data[label]
 
 
 def label(rng: random.Random) -> Any:
@@ -77,7 +70,7 @@ def label(rng: random.Random) -> Any:
     kind, i = rng.randrange(10), rng.randrange(4)
     return (
         "abcd"[i], f"label {rng.randrange(40)}", np.str_("abcd"[i]), i, np.int64(i), i + 2.0, bool(i % 2),
-        (f"a{i}").encode(), ("t", i), SlowLabel("abcd"[i]),
+        (f"a{i}").encode(), ("t", i), Slow("abcd"[i]),
     )[kind]  # fmt: skip
 
 
@@ -108,79 +101,27 @@ def score(rng: random.Random) -> Any:
     return rng.choice((float, float, np.float64))(rng.randrange(65) / 64)
 
 
-Sample = tuple[tuple[Any, ...], dict[str, Any]]
+def one_of(*values: Any) -> Draw:
+    """Return one of some values."""
+    return lambda rng: rng.choice(values)
 
 
-def labels_only(rng: random.Random) -> Sample:
-    """Return (truth, prediction, weight)."""
-    return (label(rng), prediction(rng), weight(rng)), {}
+def key_of(name: str, count: int) -> Draw:
+    """Return keys of groups or units, of several types."""
+    kinds = (int, float, f"{name} {{}}".format, lambda i: np.str_(f"{name} {i}"))
+    return lambda rng: rng.choice(kinds)(rng.randrange(count))
 
 
-def plain_labels(rng: random.Random) -> Sample:
-    """Return a sample that takes the fast path."""
-    return (rng.choice("abc"), rng.choice("abc"), rng.choice((1, 1, 0.5, 3))), {}
-
-
-def fixed_labels(rng: random.Random) -> Sample:
-    """Return labels some of which lie outside of a fixed set."""
-    return (rng.choice("abcde"), SlowLabel(rng.choice("abcde")), weight(rng)), {}
-
-
-def soft(rng: random.Random) -> Sample:
-    """Return (truth, scores, weight)."""
-    return (rng.choice((0, 1, 2, SlowLabel(1))), row(rng), weight(rng)), {}
-
-
-def binary(rng: random.Random) -> Sample:
-    """Return (truth, score of the positive class, weight)."""
-    return (rng.random() < 0.4, score(rng), rng.choice((1, 1, 1, 1, 2))), {}
-
-
-def timed(sample: Callable[[random.Random], Sample], span: float = 50.0) -> Callable[[random.Random], Sample]:
-    """Return samples with times in `span` seconds."""
-    return lambda rng: (sample(rng)[0], {"t": rng.randrange(int(span * 4)) / 4})
-
-
-def grouped(sample: Callable[[random.Random], Sample], groups: int = 6) -> Callable[[random.Random], Sample]:
-    """Return samples of groups."""
-
-    def draw(rng: random.Random) -> Sample:
-        arguments, more = sample(rng)
-        key = rng.randrange(groups)
-        return arguments, {**more, "group": rng.choice((key, f"group {key}", np.str_(f"group {key}"), float(key)))}
-
-    return draw
-
-
-def of_units(sample: Callable[[random.Random], Sample], units: int = 20) -> Callable[[random.Random], Sample]:
-    """Return samples with units."""
-
-    def draw(rng: random.Random) -> Sample:
-        arguments, more = sample(rng)
-        unit = rng.randrange(units)
-        return arguments, {**more, "unit": rng.choice((unit, float(unit), f"unit {unit}", np.str_(f"unit {unit}")))}
-
-    return draw
-
-
-def models(rng: random.Random) -> Sample:
-    """Return (truth, predictions of two models, weight)."""
-    return (label(rng), prediction(rng), prediction(rng), weight(rng)), {}
-
-
-def models_of_units(rng: random.Random) -> Sample:
-    """Return the same with a unit."""
-    return models(rng)[0], {"unit": rng.randrange(20)}
-
-
-def scored_models(rng: random.Random) -> Sample:
-    """Return (truth, scores of two models, weight)."""
-    return (rng.random() < 0.5, rng.randrange(65) / 64, rng.randrange(65) / 64, rng.choice((1, 2))), {}
-
-
-def losses(rng: random.Random) -> Sample:
-    """Return a loss."""
-    return (rng.random() < 0.3,), {}
+labels_only = (label, prediction, weight)
+plain_labels = (one_of(*"abc"), one_of(*"abc"), one_of(1, 1, 0.5, 3))  # the fast path
+fixed_labels = (one_of(*"abcde"), lambda rng: Slow(rng.choice("abcde")), weight)  # some outside of a fixed set
+soft = (one_of(0, 1, 2, Slow(1)), row, weight)
+binary = (one_of(True, True, False, False, False), score, one_of(1, 1, 1, 1, 2))
+models = (label, prediction, prediction, weight)
+scored_models = (one_of(True, False), score, score, one_of(1, 2))
+losses = (one_of(True, False, False),)
+TIME: dict[str, Draw] = {"t": lambda rng: rng.randrange(200) / 4}
+GROUP, FEW_GROUPS, UNIT = {"group": key_of("group", 20)}, {"group": key_of("group", 3)}, {"unit": key_of("unit", 20)}
 
 
 @dataclass
@@ -188,12 +129,15 @@ class Case:
     """What is shared, what it is fed, and what must hold in the end: by default the bytes of a single thread."""
 
     make: Callable[[], Any]
-    sample: Callable[[random.Random], Sample]
+    arguments: tuple[Draw, ...]
+    named: dict[str, Draw] = field(default_factory=dict)
     reverts: bool = False
     merges: bool = True
-    batches: bool = True
     check: Callable[[Any, list[Sample]], None] | None = None
-    common: dict[str, Any] = field(default_factory=dict)
+
+    def sample(self, rng: random.Random) -> Sample:
+        """Draw a sample."""
+        return tuple([draw(rng) for draw in self.arguments]), {name: draw(rng) for name, draw in self.named.items()}
 
 
 def in_window(shared: Any, fed: list[Sample]) -> None:
@@ -241,72 +185,81 @@ class Closings:
 
 
 CLOSINGS = Closings()
+scored = partial(sm.MetricSet, scores=True)
+
+
+def rolling(make: Callable[[], Any], arguments: tuple[Draw, ...], named: dict[str, Draw] | None = None) -> Case:
+    """Return windows of 20 samples."""
+    return Case(lambda: sm.Rolling(make(), 20), arguments, named or {}, merges=False, check=in_window)
+
+
+def window(make: Callable[[], Any], arguments: tuple[Draw, ...], named: dict[str, Draw] | None = None) -> Case:
+    """Return windows of time."""
+    return Case(lambda: sm.TimeWindow(make(), "60s", 12, "60s"), arguments, TIME | (named or {}))
+
+
 CASES: dict[str, Case] = {
     "ConfusionMatrix": Case(sm.ConfusionMatrix, labels_only, reverts=True),
     "ConfusionMatrix, plain": Case(sm.ConfusionMatrix, plain_labels, reverts=True),
     "ConfusionMatrix, fixed": Case(lambda: sm.ConfusionMatrix(list("abc"), other="d"), fixed_labels, reverts=True),
     "MetricSet": Case(sm.MetricSet, labels_only, reverts=True),
-    "MetricSet of units": Case(sm.MetricSet, of_units(labels_only), reverts=True),
-    "MetricSet of scores of units": Case(lambda: sm.MetricSet(scores=True), of_units(soft), reverts=True),
-    "ROCAUC of units": Case(sm.ROCAUC, of_units(binary), reverts=True),
+    "MetricSet of units": Case(sm.MetricSet, labels_only, UNIT, reverts=True),
+    "MetricSet of scores": Case(scored, soft, reverts=True),
+    "MetricSet of scores of units": Case(scored, soft, UNIT, reverts=True),
+    "MetricSet of coarse scores": Case(lambda: scored(buckets=8, sample=4), soft),
+    "ECE": Case(lambda: sm.ExpectedCalibrationError(bins=5), binary, reverts=True),
+    "ROCAUC": Case(sm.ROCAUC, binary, reverts=True),
+    "ROCAUC of units": Case(sm.ROCAUC, binary, UNIT, reverts=True),
     "MacroF1": Case(sm.MacroF1, labels_only, reverts=True),
     "Recall": Case(lambda: sm.Recall(pos_label="a"), labels_only, reverts=True),
+    "CrossEntropy": Case(sm.CrossEntropy, soft, reverts=True),
     "RankSketch": Case(sm.RankSketch, soft, reverts=True),
     "RankSketch, coarse": Case(lambda: sm.RankSketch(8, 4, pairs=False), soft),
     "ProbabilityLosses": Case(sm.ProbabilityLosses, soft, reverts=True),
-    "MetricSet of scores": Case(lambda: sm.MetricSet(scores=True), soft, reverts=True),
-    "ROCAUC": Case(sm.ROCAUC, binary, reverts=True),
-    "CrossEntropy": Case(sm.CrossEntropy, soft, reverts=True),
     "Comparison": Case(sm.Comparison, models),
-    "Comparison of units": Case(sm.Comparison, models_of_units),
+    "Comparison of units": Case(sm.Comparison, models, {"unit": lambda rng: rng.randrange(20)}),
     "Comparison of scores": Case(lambda: sm.Comparison(scores=True, folds=4), scored_models),
     "ChangeDetector": Case(lambda: sm.ChangeDetector(0.2, arl=50), losses, merges=False, check=as_many),
     "ChangeDetector, taught": Case(lambda: sm.ChangeDetector(reference=9, arl=50), losses, merges=False, check=as_many),
-    "Rolling": Case(lambda: sm.Rolling(sm.ConfusionMatrix(), 20), labels_only, merges=False, check=in_window),
-    "Rolling, plain": Case(lambda: sm.Rolling(sm.MetricSet(), 20), plain_labels, merges=False, check=in_window),
-    "Rolling of units": Case(
-        lambda: sm.Rolling(sm.MetricSet(), 20), of_units(labels_only), merges=False, check=in_window
-    ),
-    "Rolling of scores": Case(lambda: sm.Rolling(sm.MetricSet(scores=True), 20), soft, merges=False, check=in_window),
-    "Rolling of losses": Case(lambda: sm.Rolling(sm.CrossEntropy(), 20), soft, merges=False, check=in_window),
-    "Rolling area": Case(lambda: sm.Rolling(sm.ROCAUC(), 20), binary, merges=False, check=in_window),
-    "Rolling of groups": Case(
-        lambda: sm.Rolling(sm.ByGroup(sm.MetricSet()), 20), grouped(labels_only), merges=False, check=in_window
-    ),
-    "TimeWindow": Case(lambda: sm.TimeWindow(sm.ConfusionMatrix(), "60s", 12, "60s"), timed(labels_only)),
-    "TimeWindow, plain": Case(lambda: sm.TimeWindow(sm.MetricSet(), "60s", 12, "60s"), timed(plain_labels)),
-    "TimeWindow of units": Case(lambda: sm.TimeWindow(sm.MetricSet(), "60s", 12, "60s"), of_units(timed(plain_labels))),
-    "TimeWindow of scores": Case(lambda: sm.TimeWindow(sm.MetricSet(scores=True), "60s", 12, "60s"), timed(soft)),
-    "TimeWindow of groups": Case(
-        lambda: sm.TimeWindow(sm.ByGroup(sm.MetricSet()), "60s", 12, "60s"), grouped(timed(labels_only))
-    ),
-    "TimeWindow, closing": Case(CLOSINGS.make, timed(plain_labels, 40), merges=False, check=CLOSINGS.check),
-    "Fading by time": Case(lambda: sm.Fading(sm.MetricSet(), "1s"), timed(labels_only)),
+    "Rolling": rolling(sm.ConfusionMatrix, labels_only),
+    "Rolling, plain": rolling(sm.MetricSet, plain_labels),
+    "Rolling of units": rolling(sm.MetricSet, labels_only, UNIT),
+    "Rolling of scores": rolling(scored, soft),
+    "Rolling of losses": rolling(sm.CrossEntropy, soft),
+    "Rolling area": rolling(sm.ROCAUC, binary),
+    "Rolling of groups": rolling(lambda: sm.ByGroup(sm.MetricSet()), labels_only, GROUP),
+    "TimeWindow": window(sm.ConfusionMatrix, labels_only),
+    "TimeWindow, plain": window(sm.MetricSet, plain_labels),
+    "TimeWindow of units": window(sm.MetricSet, plain_labels, UNIT),
+    "TimeWindow of scores": window(scored, soft),
+    "TimeWindow of groups": window(lambda: sm.ByGroup(sm.MetricSet()), labels_only, GROUP),
+    "TimeWindow, closing": Case(CLOSINGS.make, plain_labels, TIME, merges=False, check=CLOSINGS.check),
+    "Fading by time": Case(lambda: sm.Fading(sm.MetricSet(), "1s"), labels_only, TIME),
+    "Fading of scores": Case(lambda: sm.Fading(scored(), "20s"), soft, TIME),
+    "Fading of areas": Case(lambda: sm.Fading(sm.ROCAUC(), 9), binary, merges=False, check=as_many),
+    "Fading of groups": Case(lambda: sm.Fading(sm.ByGroup(sm.Accuracy()), "20s"), labels_only, GROUP | TIME),
     "Fading by count": Case(lambda: sm.Fading(sm.MetricSet(), 1000), labels_only, merges=False, check=as_many),
-    "ByGroup": Case(lambda: sm.ByGroup(sm.MetricSet()), grouped(labels_only, 30), reverts=True),
-    "ByGroup, plain": Case(lambda: sm.ByGroup(sm.MetricSet()), grouped(plain_labels, 3), reverts=True),
-    "ByGroup, folded": Case(lambda: sm.ByGroup(sm.ConfusionMatrix(), max_groups=3), grouped(labels_only)),
-    "ByGroup of scores": Case(lambda: sm.ByGroup(sm.MetricSet(scores=True)), grouped(soft), reverts=True),
+    "ByGroup": Case(lambda: sm.ByGroup(sm.MetricSet()), labels_only, GROUP, reverts=True),
+    "ByGroup, plain": Case(lambda: sm.ByGroup(sm.MetricSet()), plain_labels, FEW_GROUPS, reverts=True),
+    "ByGroup, folded": Case(lambda: sm.ByGroup(sm.ConfusionMatrix(), max_groups=3), labels_only, GROUP),
+    "ByGroup of scores": Case(lambda: sm.ByGroup(scored()), soft, GROUP, reverts=True),
+    "ByGroup of fading": Case(lambda: sm.ByGroup(sm.Fading(sm.Accuracy(), "20s")), labels_only, GROUP | TIME),
+    "ByGroup of detectors": Case(
+        lambda: sm.ByGroup(sm.ChangeDetector(0.3, of="accuracy")), plain_labels[:2], GROUP, merges=False, check=as_many
+    ),
     "ByGroup of windows": Case(
-        lambda: sm.ByGroup(sm.TimeWindow(sm.MetricSet(), "60s", 6, "60s")), grouped(timed(labels_only))
+        lambda: sm.ByGroup(sm.TimeWindow(sm.MetricSet(), "60s", 6, "60s")), labels_only, GROUP | TIME
     ),
     "ByGroup of rolling windows": Case(
-        lambda: sm.ByGroup(sm.Rolling(sm.MetricSet(), 1000)), grouped(labels_only), merges=False, check=as_many
+        lambda: sm.ByGroup(sm.Rolling(sm.MetricSet(), 1000)), labels_only, GROUP, merges=False, check=as_many
     ),
-}  # fmt: skip
+}
 
 
 def feed(into: Any, samples: list[Sample]) -> None:
     """Count samples one by one."""
     for arguments, more in samples:
         into.update(*arguments, **more)
-
-
-def feed_batch(into: Any, samples: list[Sample]) -> None:
-    """Count samples as a batch."""
-    columns = [list(column) for column in zip(*(arguments for arguments, _ in samples), strict=True)]
-    more = {name: [given[name] for _, given in samples] for name in samples[0][1]}
-    into.update_many(*columns, **more)
 
 
 def read(shared: Any) -> None:
@@ -316,8 +269,7 @@ def read(shared: Any) -> None:
     assert type(shared.copy()) is type(shared)
     shared.snapshot()
     repr(shared)
-    assert shared.n >= 0
-    assert shared.abstained >= 0
+    assert min(shared.n, shared.abstained) >= 0
     for name in ("labels", "matrix", "groups", "total", "weight", "cells"):
         reading = getattr(shared, name, None)
         if callable(reading):
@@ -326,30 +278,13 @@ def read(shared: Any) -> None:
         shared.get()
 
 
-class Threads:
-    """Threads that run one after the other if asked for, and the first error of any of them."""
-
-    def __init__(self) -> None:
-        self.errors: list[BaseException] = []
-
-    def run(self, tasks: list[Callable[[], None]]) -> None:
-        """Run all tasks at once; raise what one of them raised."""
-        start = threading.Barrier(len(tasks))
-
-        def guarded(task: Callable[[], None]) -> None:
-            try:
-                start.wait()
-                task()
-            except BaseException as error:
-                self.errors.append(error)
-
-        threads = [threading.Thread(target=guarded, args=(task,)) for task in tasks]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        if self.errors:
-            raise self.errors[0]
+def run(*tasks: Callable[[], Any]) -> None:
+    """Run all tasks at once, and raise what one of them raised."""
+    start = threading.Barrier(len(tasks))
+    with ThreadPoolExecutor(len(tasks)) as pool:
+        results = [pool.submit(lambda task=task: (start.wait(), task())) for task in tasks]
+    for result in results:
+        result.result()
 
 
 def shared_by_threads(case: Case, seed: int) -> None:
@@ -357,7 +292,7 @@ def shared_by_threads(case: Case, seed: int) -> None:
     rng = random.Random(seed)
     streams = [[case.sample(rng) for _ in range(SAMPLES)] for _ in range(WRITERS)]
     undone = [[case.sample(rng) for _ in range(SAMPLES if case.reverts else 0)] for _ in range(WRITERS)]
-    batch = [case.sample(rng) for _ in range(5)] if case.batches else []
+    batch = [case.sample(rng) for _ in range(5)]
     shard = [case.sample(rng) for _ in range(5)] if case.merges else []
     shared, part = case.make(), case.make()
     feed(part, shard)
@@ -371,8 +306,8 @@ def shared_by_threads(case: Case, seed: int) -> None:
                 shared.revert(*back[at][0], **back[at][1])
 
     def batches_and_merges() -> None:
-        if batch:
-            feed_batch(shared, batch)
+        columns = [list(column) for column in zip(*(arguments for arguments, _ in batch), strict=True)]
+        shared.update_many(*columns, **{name: [more[name] for _, more in batch] for name in case.named})
         if shard:
             shared.merge(part)
             part.copy().merge(shared)
@@ -381,8 +316,8 @@ def shared_by_threads(case: Case, seed: int) -> None:
         for _ in range(READINGS):
             read(shared)
 
-    writers = [lambda mine=mine, back=back: write(mine, back) for mine, back in zip(streams, undone, strict=True)]
-    Threads().run([*writers, batches_and_merges, readings])
+    writers = [partial(write, mine, back) for mine, back in zip(streams, undone, strict=True)]
+    run(*writers, batches_and_merges, readings)
     fed = [*(sample for stream in streams for sample in stream), *batch, *shard]
     if case.check is not None:
         case.check(shared, fed)
@@ -404,7 +339,7 @@ def merged_both_ways(seed: int) -> None:
         for _ in range(8):
             into.merge(other)
 
-    Threads().run([lambda: merges(a, b), lambda: merges(b, a), lambda: (read(a), read(b), None)[-1]])  # type: ignore[func-returns-value]
+    run(lambda: merges(a, b), lambda: merges(b, a), lambda: [read(each) for each in (a, b)])
     states = [getattr(x.state("g") if more else x, "state", x.state("g") if more else x) for x in (a, b)]
     (p, q), (r, s) = ([int(state.one_vs_rest(name).matrix[0, 0]) for name in "ab"] for state in states)
     assert p * s - q * r == 1, (p, q, r, s)
@@ -436,14 +371,14 @@ def aggregated(seed: int) -> None:
             total.workers()
             repr(total)
 
-    Threads().run([*(lambda number=number: work(number) for number in range(WRITERS)), readings])
+    run(*(partial(work, number) for number in range(WRITERS)), readings)
     for number, state in enumerate(live):
         total.put(f"worker {number}", state, SAMPLES)
     assert total.total() == sm.merge(live)
 
 
 CHECKS: dict[str, Callable[[int], None]] = {
-    **{name: (lambda seed, case=case: shared_by_threads(case, seed)) for name, case in CASES.items()},
+    **{name: partial(shared_by_threads, case) for name, case in CASES.items()},
     "merged both ways": merged_both_ways,
     "Aggregate": aggregated,
 }
