@@ -45,11 +45,6 @@ def test_every_row_has_a_reference() -> None:
     assert REFERENCES.keys() == set(OF_LABELS)
 
 
-def as_fraction(x: Any) -> Fraction:
-    """Return a number exactly."""
-    return Fraction(x) if not isinstance(x, np.generic) else Fraction(x.item())
-
-
 def check(key: str, actual: Any, reference: Any, zero: float, bound: Bound) -> None:
     """Assert that a value is its reference within the bound, and in the range of its row; a 0/0 is what replaces it."""
     if isinstance(reference, list):
@@ -65,17 +60,10 @@ def check(key: str, actual: Any, reference: Any, zero: float, bound: Bound) -> N
     if bound == Bound():
         assert actual == (int(reference) if isinstance(actual, int) else float(reference)), (key, actual, reference)
         return
-    exact = as_fraction(reference)
+    exact = Fraction(reference)
     slack = Fraction(bound.relative) * abs(exact) + Fraction(bound.absolute) + Fraction(2.0**-1070)
-    assert abs(as_fraction(actual) - exact) <= slack, (key, actual, float(exact))
+    assert abs(Fraction(np.asarray(actual).item()) - exact) <= slack, (key, actual, float(exact))
     assert bound.absolute or (actual > 0, actual < 0) == (exact > 0, exact < 0), (key, actual, float(exact))
-
-
-def lost(key: str, reference: Any) -> set[Any]:
-    """Return what `undefined` has of a reference: its key, or its key with each label, where it is 0/0."""
-    if isinstance(reference, list):
-        return {(key, i) for i, x in enumerate(reference) if x is None}
-    return {key} if reference is None else set()
 
 
 @given(matrices(), st.sampled_from([0.0, 1.0, math.nan]))
@@ -84,6 +72,15 @@ def lost(key: str, reference: Any) -> set[Any]:
 @example([[0.1 * 0.3, 0.1 * 0.7], [0.3, 0.7]], 0.0)
 @example([[2**62, 0, 0], [0, 2**61, 2**59], [1, 0, 2**60]], math.nan)
 @example([[2.0**-64, 0], [2.0**-64, 2.0**62]], 0.0)
+@example([[5]], 0.0)
+@example([[0, 0], [0, 0]], math.nan)
+@example([[6, 9], [4, 6]], 0.0)  # independent
+@example([[1, 2, 0], [0, 1, 2], [2, 0, 1]], 0.0)  # MCC is 0, but not chi-square
+@example([[20, 0, 5], [0, 0, 0], [10, 0, 15]], 0.0)
+@example([[40, 0], [10, 0]], math.nan)
+@example([[0, 1, 0], [1, 0, 0], [1, 0, 0]], math.nan)
+@example([[10**12, 10**12 + 1], [10**12 - 1, 10**12]], 1.0)
+@example([[10**12, 3 * 10**11], [7 * 10**10, 9 * 10**11]], 1.0)
 def test_every_metric_is_its_definition(matrix: list[list[Any]], zero: float) -> None:
     """The nearest float where a value is a ratio of sums of counts, else within a few roundings; 0/0 where it is."""
     exact = Exact([[Fraction(exact_weight(w)) for w in row] for row in matrix], zero)
@@ -104,8 +101,11 @@ def test_every_metric_is_its_definition(matrix: list[list[Any]], zero: float) ->
         if reference is NotImplemented:
             continue
         if METRICS[key].kind != "matrix":
-            actual = {place for place in undefined if key in (place, place[0])}
-            assert actual == lost(key, reference), key
+            lost = [(key, i) for i, x in enumerate(reference) if x is None] if isinstance(reference, list) else []
+            assert {place for place in undefined if key in (place, place[0])} == {
+                *lost,
+                *[key] * (reference is None),
+            }, key
         value = plain(snapshot.value(key))
         if key == "majority_class" and reference is None:
             assert value is None
