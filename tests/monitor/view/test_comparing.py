@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
+from statistics import NormalDist
 
 import numpy as np
 import pytest
+from support.inner_views import Earlier, WindowView, compared
 
-from stream_metrics import ConfusionMatrix
-from stream_metrics.monitor.view.comparing import Earlier, compared
-from stream_metrics.monitor.view.types import WindowView
-from stream_metrics.monitor.view.window_view import snapshot_view
-from stream_metrics.snapshots.snapshot import Snapshot
+import stream_metrics as sm
 
 KEYS = ("accuracy", "balanced_accuracy", "macro_f1", "matthews_corrcoef")
 
@@ -20,15 +19,22 @@ def window(rng: np.random.Generator, n: int, positives: float, recall: float, fp
     """Return a window of a model of two classes."""
     true = rng.binomial(n, positives)
     hits, alarms = rng.binomial(true, recall), rng.binomial(n - true, fpr)
-    state = ConfusionMatrix()
+    state = sm.ConfusionMatrix()
     state.update_counts([1, 1, 0, 0], [1, 0, 1, 0], [hits, true - hits, alarms, n - true - alarms])
-    return snapshot_view(Snapshot(state), KEYS)
+    snapshot = state.snapshot()
+    intervals = {key: snapshot.interval(key) for key in KEYS}
+    return WindowView(
+        metrics={key: snapshot[key] for key in KEYS},
+        better=dict.fromkeys(KEYS, "higher"),
+        intervals={key: (each.low, each.high) for key, each in intervals.items()},
+        interval_notes={key: each.note for key, each in intervals.items() if each.note},
+    )
 
 
-def earlier(part: WindowView, against: str = "before") -> Earlier:
+def earlier(part: WindowView) -> Earlier:
     """Return what a later window is compared with."""
     ends = {key: bounds for key, bounds in part.intervals.items() if key not in part.interval_notes}
-    return Earlier(against, 10.0, part.metrics, ends)
+    return Earlier("before", 10.0, part.metrics, ends)
 
 
 @pytest.mark.parametrize(("n", "positives"), [(10_000, 0.002), (800, 0.02), (1_000, 0.5)])
@@ -36,10 +42,9 @@ def test_a_model_that_stays_as_it_is_has_no_changes(n: int, positives: float) ->
     """At most 5 % of the looks at a stationary model have a verdict on any metric of the headline."""
     rng = np.random.default_rng(11)
     parts = [window(rng, n, positives, 0.7, 0.0005) for _ in range(121)]
-
     looks = [compared(now, KEYS, [earlier(then)]) for then, now in pairwise(parts)]
-    changed = [look for look in looks if any(row.verdict for rows in look.values() for row in rows)]
 
+    changed = [look for look in looks if any(row.verdict for rows in look.values() for row in rows)]
     assert len(looks) == 120
     assert len(changed) <= 6  # a change by sqrt(2/n) was reported in 109 of 126
 
@@ -49,42 +54,37 @@ def test_a_model_that_changed_is_told(positives: float, recall: float) -> None:
     """A recall that falls from 0.9 is worse, and one that comes back is better; the interval holds the difference."""
     rng = np.random.default_rng(3)
     good, bad = window(rng, 8_000, positives, 0.9, 0.001), window(rng, 8_000, positives, recall, 0.001)
-
     fell, rose = (compared(now, KEYS, [earlier(then)]) for now, then in ((bad, good), (good, bad)))
 
     assert {row.verdict for rows in fell.values() for row in rows} == {"worse"}
     assert {row.verdict for rows in rose.values() for row in rows} == {"better"}
     for (row,) in fell.values():
-        assert row.low is not None
-        assert row.high is not None
         assert row.low < row.difference < row.high < 0
 
 
-def test_a_lower_loss_is_better() -> None:
-    """The direction of a metric decides; a metric without one has no verdict."""
-    now = WindowView(metrics={"loss": 0.1, "n": 9}, intervals={"loss": (0.09, 0.11), "n": (8, 10)})
-    now.better = {"loss": "lower", "n": None}
-    then = Earlier("before", 0.0, {"loss": 0.3, "n": 1}, {"loss": (0.28, 0.32), "n": (0, 2)})
+@pytest.mark.quick
+def test_what_a_verdict_needs() -> None:
+    """The direction of the metric decides, and without one, or an interval to trust on both sides, the reason is said.
 
-    rows = compared(now, ("loss", "n"), [then])
-
-    assert [rows[key][0].verdict for key in ("loss", "n")] == ["better", None]
-
-
-def test_without_an_interval_that_can_be_trusted_there_is_no_verdict() -> None:
-    """An interval that is missing now or then, or has a note, leaves the difference and says why."""
-    now = WindowView(metrics={"a": 0.9, "b": 0.9, "c": 0.9, "d": None}, better=dict.fromkeys("abcd", "higher"))
-    now.intervals = {"a": None, "b": (0.89, 0.91), "c": (0.89, 0.91)}
+    The difference is there all the same, and nothing where either value is missing.
+    """
+    now = WindowView(metrics=dict.fromkeys("abc", 0.9) | {"d": None, "loss": 0.1, "n": 9})
+    now.better = {**dict.fromkeys("abcd", "higher"), "loss": "lower", "n": None}
+    now.intervals = {"a": None, "b": (0.89, 0.91), "c": (0.89, 0.91), "loss": (0.09, 0.11), "n": (8, 10)}
     now.interval_notes = {"c": "only one class has samples"}
-    then = Earlier("before", 5.0, dict.fromkeys("abcd", 0.1), {"a": (0.09, 0.11), "c": (0.09, 0.11)})
+    bounds = {"a": (0.09, 0.11), "c": (0.09, 0.11), "loss": (0.28, 0.32), "n": (0, 2)}
+    then = Earlier("before", 5.0, dict.fromkeys("abcd", 0.1) | {"loss": 0.3, "n": 1}, bounds)
 
-    rows = compared(now, tuple("abcd"), [then])
+    rows = {key: row for key, (row,) in compared(now, tuple(now.metrics), [then]).items()}
 
-    assert set(rows) == {"a", "b", "c"}
-    assert {row.verdict for (row,) in rows.values()} == {None}
-    assert [row.reason for (row,) in rows.values()] == [
-        "no interval now",
-        "no interval then",
-        "the interval is not to be trusted: only one class has samples",
-    ]
-    assert all(row.difference == pytest.approx(0.8) for (row,) in rows.values())
+    assert {key: (row.verdict, row.reason) for key, row in rows.items()} == {
+        "a": (None, "no interval now"),
+        "b": (None, "no interval then"),
+        "c": (None, "the interval is not to be trusted: only one class has samples"),
+        "loss": ("better", ""),
+        "n": (None, ""),
+    }
+    assert all(rows[key].difference == pytest.approx(0.8) for key in "abc")
+    scale = NormalDist().inv_cdf(1 - 0.05 / 2 / 6) / NormalDist().inv_cdf(0.975)  # for six metrics
+    ends = -0.2 - scale * math.hypot(0.01, 0.02), -0.2 + scale * math.hypot(0.01, 0.02)
+    assert (rows["loss"].low, rows["loss"].high) == pytest.approx(ends)
