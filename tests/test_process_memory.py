@@ -28,20 +28,20 @@ def test_garbage_is_looked_for_rarely() -> None:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("collected", [True, False])
-def test_no_garbage_is_looked_for_while_modules_are_imported(collected: bool) -> None:
+def test_no_garbage_is_looked_for_while_modules_are_imported() -> None:
     """Later neither among the objects that are there by then; what was switched off stays so, also after an error."""
     usual = gc.isenabled()
     try:
-        (gc.enable if collected else gc.disable)()
-        frozen = gc.get_freeze_count()
-        with suppress(ImportError), importing():
-            assert not gc.isenabled()
-            raise ImportError
-        assert gc.isenabled() is collected
-        assert gc.get_freeze_count() > frozen
+        for collected in (True, False):
+            (gc.enable if collected else gc.disable)()
+            frozen = gc.get_freeze_count()
+            with suppress(ImportError), importing():
+                assert not gc.isenabled()
+                raise ImportError
+            assert gc.isenabled() is collected
+            assert gc.get_freeze_count() > frozen
+            gc.unfreeze()
     finally:
-        gc.unfreeze()
         (gc.enable if usual else gc.disable)()
 
 
@@ -66,13 +66,12 @@ print(before - libc.mallinfo().hblkhd >= 4 << 20)
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc moves the limit")
-@pytest.mark.parametrize("called", [True, False])
-def test_large_blocks_go_back_to_the_system(called: bool) -> None:
+def test_large_blocks_go_back_to_the_system() -> None:
     """Also after a larger one was freed, from which on glibc would else keep them."""
-    code = LARGE_BLOCKS.format(call="return_large_blocks()" if called else "")
-    output = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-
-    assert output.split() == [str(called)] * 2
+    for call, expected in (("return_large_blocks()", "True"), ("", "False")):
+        command = [sys.executable, "-c", LARGE_BLOCKS.format(call=call)]
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        assert output.split() == [expected] * 2, call
 
 
 @pytest.mark.quick

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -52,12 +51,6 @@ def test_arguments_by_position_and_by_name_are_the_same() -> None:
     with every_case() as case:
         for name, (make, reads, more) in KINDS.items():
             with case(name):
-                for method, default in (("update", 1), ("update_many", None)):
-                    parameters = inspect.signature(getattr(make(), method)).parameters.values()
-                    positional = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-                    assert [p.name for p in positional] == ["y_true", "y_pred", "w"]
-                    assert positional[2].default == default
-                    assert {"scores", "classes"} <= {p.name for p in parameters} - {p.name for p in positional}
                 predicted, by_name = (LABELS, "y_pred") if reads == "labels" else (SCORES.tolist(), "scores")
                 single, batch = [make() for _ in range(3)], [make() for _ in range(2)]
                 for y, p, w in zip(TRUTH, predicted, WEIGHTS, strict=True):

@@ -39,10 +39,7 @@ def read(data: bytes) -> tuple[str, Any]:
     """Return kind and content; `Damaged` for a wrong frame."""
     if data[:4] != b"SMET" or data[4] != 1 or int.from_bytes(data[5:9], "little") != zlib.crc32(data[9:]):
         raise Damaged("frame")
-    body = _Msgpack(data[9:])
-    kind, content = body.value()
-    if body.at != len(body.data):
-        raise Damaged("something after the body")
+    kind, content = unpacked(data[9:])
     return kind, content
 
 
@@ -126,32 +123,26 @@ class _Msgpack:
 
     def value(self) -> Any:
         head = self.number(1)
-        if head < 0x80:
-            return head
-        if head >= 0xE0:
-            return head - 256
-        if head < 0x90:
-            return self.map(head & 15)
-        if head < 0xA0:
-            return self.array(head & 15)
+        if head < 0x80 or head >= 0xE0:
+            return head - 256 * (head >= 0xE0)
         if head < 0xC0:
-            return self.text(head & 31)
+            return (
+                (self.map(head & 15) if head < 0x90 else self.array(head & 15)) if head < 0xA0 else self.text(head & 31)
+            )
         if head in (0xC0, 0xC2, 0xC3):
             return {0xC0: None, 0xC2: False, 0xC3: True}[head]
-        if head in (0xC4, 0xC5, 0xC6):
-            return self.take(self.number(1 << (head - 0xC4)))
         if head == 0xCB:
             return struct.unpack(">d", self.take(8))[0]
-        if 0xCC <= head <= 0xCF:
-            return self.number(1 << (head - 0xCC))
-        if 0xD0 <= head <= 0xD3:
-            return self.number(1 << (head - 0xD0), signed=True)
-        if head in (0xD9, 0xDA, 0xDB):
-            return self.text(self.number(1 << (head - 0xD9)))
-        if head in (0xDC, 0xDD):
-            return self.array(self.number(2 << (head - 0xDC)))
-        if head in (0xDE, 0xDF):
-            return self.map(self.number(2 << (head - 0xDE)))
+        if 0xCC <= head <= 0xD3:
+            return self.number(1 << (head & 3), signed=head >= 0xD0)
+        for first, size, read in (
+            (0xC4, 1, self.take),
+            (0xD9, 1, self.text),
+            (0xDC, 2, self.array),
+            (0xDE, 2, self.map),
+        ):
+            if first <= head < first + 4 - size:
+                return read(self.number(size << (head - first)))
         return self.integer(head)
 
     def integer(self, head: int) -> int:
