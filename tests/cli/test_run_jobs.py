@@ -15,7 +15,17 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.command_line import start_command, until
+from support.command_line import (
+    as_csv,
+    as_json_lines,
+    counted,
+    of_pairs,
+    run_command,
+    saved,
+    start_command,
+    until,
+    write_parquet,
+)  # fmt: skip
 
 import stream_metrics as sm
 
@@ -29,141 +39,89 @@ SCORES = [{"a": x / 4, "b": 1 - x / 4} for x in (RNG.randrange(5) for _ in range
 WEIGHTS = [RNG.choice([0.1, 1.0, 0.7]) for _ in range(N)]
 COLUMNS = {"y_true": TRUTHS, "y_pred": ANSWERS, "land": LANDS, "t": TIMES, "scores": SCORES, "w": WEIGHTS}
 FILES, ROWS = 256, 1 << 20
-PROGRESS = re.compile(rb" *\d+% \[[#.]{24}\]  [\d ]+ records  [\d ]+/s  [\d:]+ left")
 
 
-def stored(path, **columns):
-    """Write columns as Parquet with row groups of uneven sizes, or skip, and return the path."""
-    pa = pytest.importorskip("pyarrow", reason="needs pyarrow")
-    pq = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow with Parquet")
-    pq.write_table(pa.table(columns), path, row_group_size=130 if path.stem == "a" else 40)
-    return path
-
-
-def linked(path):
-    """Let a file have many names, and return their folder."""
+@pytest.fixture(scope="module", params=["parquet", "csv"])
+def large(tmp_path_factory, request):
+    """Return a folder which takes threads, or processes, some seconds to count: one file by many names."""
+    path = tmp_path_factory.mktemp("large") / f"part-0.{request.param}"
+    if path.suffix == ".parquet":
+        pa = pytest.importorskip("pyarrow", reason="needs pyarrow")
+        labels = pa.array([RNG.choice("abcdefghij") for _ in range(1 << 16)]).dictionary_encode()
+        column = pa.chunked_array([labels] * 256)
+        write_parquet(path, {"y_true": column, "y_pred": column}, ROWS)
+    else:
+        lines = "".join(f"{RNG.choice('abc')},{RNG.choice('abc')}\n" for _ in range(ROWS // 16))
+        path.write_text("y_true,y_pred\n" + lines * 16)
     for at in range(1, FILES):
         os.link(path, path.with_name(f"part-{at}{path.suffix}"))
     return path.parent
 
 
-@pytest.fixture(scope="module")
-def large(tmp_path_factory):
-    """Return a folder of Parquet which takes threads some seconds to count: one file by many names."""
-    path = tmp_path_factory.mktemp("large") / "part-0.parquet"
-    pa = pytest.importorskip("pyarrow", reason="needs pyarrow")
-    labels = pa.array([RNG.choice("abcdefghij") for _ in range(1 << 16)]).dictionary_encode()
-    column = pa.chunked_array([labels] * 256)
-    pytest.importorskip("pyarrow.parquet").write_table(pa.table({"y_true": column, "y_pred": column}), path)
-    return linked(path)
-
-
-@pytest.fixture(scope="module")
-def large_lines(tmp_path_factory):
-    """Return a folder of CSV which takes processes some seconds to count: one file by many names."""
-    path = tmp_path_factory.mktemp("large-lines") / "part-0.csv"
-    lines = "".join(f"{RNG.choice('abc')},{RNG.choice('abc')}\n" for _ in range(ROWS // 16))
-    path.write_text("y_true,y_pred\n" + lines * 16)
-    return linked(path)
-
-
 SCORED = ("--scores", "--pred", "y_pred", "--weight", "w", "--by", "land", "--time-field", "t")
-CASES = {
-    "everything": (
-        SCORED,
-        ("--window", "5m", "--panes", "3"),
-        lambda: sm.TimeWindow(sm.ByGroup(sm.MetricSet(scores=True)), "5m", 3),
-        {"scores": SCORES, "t": TIMES, "group": LANDS},
-    ),
-    "labels": (
-        ("--weight", "w"),
-        ("--labels", "a,b", "--other", "z"),
-        lambda: sm.MetricSet(labels=["a", "b"], other="z"),
-        {},
-    ),
-}
+SEEN = {"scores": SCORES, "t": TIMES, "group": LANDS}
+CASES = [
+    (SCORED, ("--window", "5m", "--panes", "3"), sm.TimeWindow(sm.ByGroup(sm.MetricSet(scores=True)), "5m", 3), SEEN),
+    (("--weight", "w"), ("--labels", "a,b", "--other", "z"), sm.MetricSet(labels=["a", "b"], other="z"), {}),
+]
 
 
 @pytest.mark.usefixtures("small_pieces")
-@pytest.mark.parametrize("case", CASES)
-def test_parquet_counts_as_by_one_worker(cli, tmp_path, case):
+def test_parquet_counts_as_by_one_worker(tmp_path):
     """Row groups dealt out to threads merge to the bytes of one worker, also onto a resumed state."""
-    fields, configuration, empty, more = CASES[case]
-    data = [stored(tmp_path / "a.parquet", **{name: values[:1000] for name, values in COLUMNS.items()})]
-    data.append(stored(tmp_path / "b.parquet", **{name: values[1000:] for name, values in COLUMNS.items()}))
-    expected = empty()
-    expected.update_many(TRUTHS, ANSWERS, WEIGHTS, **more)
-
-    result = cli("run", *data, *fields, "--jobs", "2", *configuration, "--state", tmp_path / "once")
+    data = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    for path, part, rows in zip(data, (slice(1000), slice(1000, N)), (130, 40), strict=True):
+        write_parquet(path, {name: values[part] for name, values in COLUMNS.items()}, rows)
     copies = [shutil.copy(path, tmp_path / f"copy-{path.name}") for path in data]
-    cli("run", *copies, *fields, "--jobs", "2", "--resume", tmp_path / "once", "--state", tmp_path / "twice")
+    for fields, options, empty, seen in CASES:
+        expected, state = counted(empty.copy(), TRUTHS, ANSWERS, WEIGHTS, **seen), tmp_path / "once"
+        result = run_command("run", *data, *fields, "--jobs", "2", *options, "--state", state)
+        again = run_command("run", *copies, *fields, "--jobs", "2", "--resume", state, "--state", tmp_path / "twice")
 
-    assert (result.status, result.err) == (0, "")
-    assert expected.to_bytes() == (tmp_path / "once").read_bytes()
-    assert expected.copy().merge(expected).to_bytes() == (tmp_path / "twice").read_bytes()
-
-
-def comma_separated(record):
-    """Return a record as a line of CSV."""
-    return ",".join(value or "" for value in record.values())
-
-
-@pytest.mark.parametrize("form", ["jsonl", "csv"])
-def test_files_of_lines_are_dealt_out_whole(cli, tmp_path, form):
-    """Of CSV and JSON Lines, packed or not, each file is a piece."""
-    paths = [tmp_path / f"{at}.{form}" for at in range(3)]
-    records = [{"y_true": x, "y_pred": y} for x, y in zip(TRUTHS, ANSWERS, strict=True)]
-    for at, path in enumerate(paths):
-        head, write = ("", json.dumps) if form == "jsonl" else ("y_true,y_pred\n", comma_separated)
-        path.write_text(head + "".join(write(record) + "\n" for record in records[at::3]))
-    packed = tmp_path / f"2.{form}.gz"
-    packed.write_bytes(gzip.compress(paths.pop().read_bytes()))
-    expected = sm.MetricSet()
-    expected.update_many(TRUTHS, ANSWERS)
-
-    result = cli("run", *paths, packed, "--jobs", "2", "--state", tmp_path / "s")
-
-    assert (result.status, result.err) == (0, "")
-    assert expected.to_bytes() == (tmp_path / "s").read_bytes()
+        assert (result.status, result.err, again.status, expected.to_bytes()) == (0, "", 0, state.read_bytes())
+        assert expected.copy().merge(expected).to_bytes() == (tmp_path / "twice").read_bytes()
 
 
 @pytest.mark.usefixtures("small_pieces")
-def test_a_large_file_counts_as_by_one_worker(cli, tmp_path):
-    """Whether or not it is split, with quoted line ends, a file leaves the bytes of one process."""
+def test_files_of_lines_count_as_by_one_worker(tmp_path):
+    """Of CSV and JSON Lines, packed or not, each file is a piece; large ones may be split, quoted line ends too."""
+    pairs = [(a, b or "") for a, b in zip(TRUTHS, ANSWERS, strict=True)]
+    for form in ("jsonl", "csv"):
+        paths = [tmp_path / f"{at}.{form}" for at in (0, 1)] + [tmp_path / f"2.{form}.gz"]
+        for at, path in enumerate(paths):
+            records = ({"y_true": a, "y_pred": b or None} for a, b in pairs[at::3])
+            data = as_csv(pairs[at::3]) if form == "csv" else as_json_lines(records)
+            path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+        assert saved(*paths, "--jobs", "2") == counted(sm.MetricSet(), TRUTHS, ANSWERS).to_bytes(), form
+
     pairs = [(RNG.choice(["a", "b\n", 'c"', "ä,d"]), RNG.choice(["a", "b\n", 'c"'])) for _ in range(4000)]
     with (tmp_path / "a.csv").open("w", newline="") as file:
         csv.writer(file, quoting=csv.QUOTE_ALL).writerows([("y_true", "y_pred"), *pairs])
-    expected = sm.MetricSet()
-    expected.update_many(*map(list, zip(*pairs, strict=True)))
-
-    assert cli("run", tmp_path / "a.csv", "--jobs", "2", "--state", tmp_path / "s").status == 0
-    assert expected.to_bytes() == (tmp_path / "s").read_bytes()
+    assert saved(tmp_path / "a.csv", "--jobs", "2") == of_pairs(pairs)
 
 
 @pytest.mark.usefixtures("small_pieces")
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_bad_records_are_reported_in_their_order(cli, tmp_path, form):
     """Several workers report the bad records that one reports; without --skip-bad the first one ends the run."""
-    truths = [None if at % 97 == 50 else label for at, label in enumerate(TRUTHS)]
-    path, place = tmp_path / f"a.{form}", "row"
+    truths = ["" if at % 97 == 50 else label for at, label in enumerate(TRUTHS)]
+    path, place = tmp_path / f"a.{form}", "row" if form == "parquet" else "line"
     if form == "parquet":
-        stored(path, y_true=truths, y_pred=ANSWERS)
+        write_parquet(path, {"y_true": [truth or None for truth in truths], "y_pred": ANSWERS}, 130)
     else:
-        place = "line"
-        lines = [f"{truth or ''},{answer or ''}\n" for truth, answer in zip(truths, ANSWERS, strict=True)]
-        path.write_text("y_true,y_pred\n" + "".join(lines))
-    skipped = [cli("run", path, "--skip-bad", "--format", "json", "--jobs", jobs) for jobs in (1, 2)]
-    ended = [cli("run", path, "--state", tmp_path / "s", "--jobs", jobs) for jobs in (1, 2)]
-    missing = [cli("run", path, "--true", "label", "--jobs", jobs) for jobs in (1, 2)]
+        path.write_bytes(as_csv((truth, answer or "") for truth, answer in zip(truths, ANSWERS, strict=True)))
+    skipped, ended, missing = (
+        [cli("run", path, *options, "--jobs", jobs) for jobs in (1, 2)]
+        for options in (("--skip-bad", "--format", "json"), ("--state", tmp_path / "s"), ("--true", "label"))
+    )
 
     numbers = [number + (form == "csv") for number in (51, 148, 245, 342, 439)]
-    assert skipped[0] == skipped[1]
-    assert json.loads(skipped[0].out)["skipped"]["count"] == len(range(50, N, 97))
-    assert [bad[place] for bad in json.loads(skipped[0].out)["skipped"]["first"]] == numbers
-    assert ended[0] == ended[1]
+    for one, two in (skipped, ended, missing):
+        assert one == two
+    report = json.loads(skipped[0].out)["skipped"]
+    assert (report["count"], [bad[place] for bad in report["first"]]) == (len(range(50, N, 97)), numbers)
     assert ended[0].err.startswith(f"stream-metrics: {path}, {place} {numbers[0]}: ")
     assert not (tmp_path / "s").exists()
-    assert missing[0] == missing[1]
     assert (missing[0].status, "column 'label'" in missing[0].err) == (1, True)
 
 
@@ -181,9 +139,7 @@ def test_what_jobs_do_not_go_with(cli, tmp_path):
     }
     for arguments, reason in refused.items():
         result = cli("run", *arguments, "--jobs", "2")
-
-        assert (result.status in (1, 2), result.out) == (True, "")
-        assert reason in result.err
+        assert (result.status in (1, 2), result.out, reason in result.err) == (True, "", True), result
 
 
 def processes_of(pid):
@@ -202,9 +158,10 @@ def stat(pid):
 
 
 def busy(pid):
-    """Tell whether a process has got as far as counting."""
+    """Tell whether a process has got as far as counting, for a while."""
     with contextlib.suppress(OSError):
-        return any("_core/confusion" in line for line in Path(f"/proc/{pid}/maps").read_text().splitlines())
+        counts = any("_core/confusion" in line for line in Path(f"/proc/{pid}/maps").read_text().splitlines())
+        return counts and stat(pid)[1] > 0.1
     return False
 
 
@@ -221,13 +178,8 @@ def running(*arguments):
 
 
 def counting(process):
-    """Wait until two processes count, for a while, and return them."""
-
-    def both():
-        workers = processes_of(process.pid)
-        return len(workers) == 2 and all(map(busy, workers)) and all(stat(pid)[1] > 0.1 for pid in workers) and workers
-
-    return until(both)
+    """Wait until two processes count, and return them."""
+    return until(lambda: (workers := processes_of(process.pid))[1:] and all(map(busy, workers)) and workers)
 
 
 linux = pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="looks into /proc")
@@ -235,9 +187,10 @@ INTERRUPTED = "stream-metrics: interrupted; what was read until then is counted\
 
 
 @linux
-def test_ctrl_c_keeps_what_was_counted(tmp_path, large_lines):
+@pytest.mark.parametrize("large", ["csv"], indirect=True)
+def test_ctrl_c_keeps_what_was_counted(tmp_path, large):
     """Ctrl-C reaches all processes; what they have counted is printed and saved, and a second run counts the rest."""
-    state, some = tmp_path / "s", [large_lines / f"part-{at}.csv" for at in range(6)]
+    state, some = tmp_path / "s", [large / f"part-{at}.csv" for at in range(6)]
     with running(*some, "--state", state, "--format", "json") as process:
         workers = counting(process)
         os.killpg(process.pid, signal.SIGINT)
@@ -254,6 +207,7 @@ def test_ctrl_c_keeps_what_was_counted(tmp_path, large_lines):
 
 
 @linux
+@pytest.mark.parametrize("large", ["parquet"], indirect=True)
 def test_ctrl_c_stops_threads(tmp_path, large):
     """What threads have counted when Ctrl-C comes is printed and saved, and no process was started for them."""
     with running(large, "--state", tmp_path / "s", "--format", "json") as process:
@@ -269,20 +223,18 @@ def test_ctrl_c_stops_threads(tmp_path, large):
 
 
 @linux
-def test_processes_that_die(tmp_path, large_lines):
+@pytest.mark.parametrize("large", ["csv"], indirect=True)
+def test_processes_that_die(tmp_path, large):
     """If a worker is killed, the run ends in one line, saves nothing, and leaves no other; nor if it is killed."""
-    with running(large_lines, "--state", tmp_path / "s") as process:
+    with running(large, "--state", tmp_path / "s") as process:
         workers = counting(process)
         os.kill(workers[0], signal.SIGKILL)
         out, err = process.communicate(timeout=60)
-    assert (process.returncode, out) == (1, "")
-    assert err == (
-        "stream-metrics: a process of --jobs was ended by SIGKILL, out of memory perhaps; nothing is saved\n"
-    )
-    assert not (tmp_path / "s").exists()
+    said = "stream-metrics: a process of --jobs was ended by SIGKILL, out of memory perhaps; nothing is saved\n"
+    assert (process.returncode, out, err, (tmp_path / "s").exists()) == (1, "", said, False)
     assert stat(workers[1])[0] == "Z"
 
-    with running(large_lines) as process:
+    with running(large) as process:
         workers = counting(process)
         process.kill()
         until(lambda: all(stat(pid)[0] == "Z" for pid in workers))
@@ -290,13 +242,11 @@ def test_processes_that_die(tmp_path, large_lines):
 
 
 @linux
-@pytest.mark.parametrize("kind", ["large", "large_lines"])
-def test_progress_of_all_workers(request, kind):
+def test_progress_of_all_workers(large):
     """On a terminal one line shows the share of all rows that is done by all workers."""
-    folder = request.getfixturevalue(kind)
     pty = pytest.importorskip("pty", reason="needs pseudo terminals")
     ours, theirs = pty.openpty()
-    with start_command("run", folder, "--jobs", 2, stderr=theirs, stdout=subprocess.DEVNULL) as process:
+    with start_command("run", large, "--jobs", 2, stderr=theirs, stdout=subprocess.DEVNULL) as process:
         os.close(theirs)
         drawn, interrupted = b"", False
         with contextlib.suppress(OSError):  # the other side has ended
@@ -307,4 +257,4 @@ def test_progress_of_all_workers(request, kind):
                     interrupted = True
     os.close(ours)
 
-    assert PROGRESS.search(drawn)
+    assert re.search(rb" *\d+% \[[#.]{24}\]  [\d ]+ records  [\d ]+/s  [\d:]+ left", drawn)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gzip
-import json
 import random
+import subprocess
 import sys
 import threading
 import zipfile
@@ -12,41 +12,37 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-
-import stream_metrics as sm
-from stream_metrics.cli import storage
+from support.command_line import (
+    as_csv,
+    as_json_lines,
+    of_pairs,
+    refusal,
+    run_json,
+    saved,
+    write_parquet,
+)  # fmt: skip
 
 fsspec = pytest.importorskip("fsspec", reason="needs fsspec")
 
 RNG = random.Random(2)
 PAIRS = [(RNG.choice("abc"), RNG.choice("abc")) for _ in range(500)]
+FORMS = ["csv", "csv.gz", "jsonl", "parquet", "arrow"]
 
 
-def lines(pairs, form):
-    """Return pairs as the bytes of CSV or JSON Lines."""
-    if form == "csv":
-        return ("y_true,y_pred\n" + "".join(f"{a},{b}\n" for a, b in pairs)).encode()
-    return "".join(json.dumps({"y_true": a, "y_pred": b}) + "\n" for a, b in pairs).encode()
-
-
-def table(pairs, path, form):
-    """Write pairs as Parquet or Arrow to a local path."""
-    pa = pytest.importorskip("pyarrow", reason="needs pyarrow")
-    columns = pa.table({"y_true": [a for a, _ in pairs], "y_pred": [b for _, b in pairs]})
+def content(pairs, form, tmp_path):
+    """Return pairs as the bytes of a file in a format."""
+    columns, path = {"y_true": [a for a, _ in pairs], "y_pred": [b for _, b in pairs]}, tmp_path / f"table.{form}"
     if form == "parquet":
-        pytest.importorskip("pyarrow.parquet", reason="needs pyarrow with Parquet").write_table(
-            columns, path, row_group_size=40
-        )
+        write_parquet(path, columns, 40)
+    elif form == "arrow":
+        pa = pytest.importorskip("pyarrow", reason="needs pyarrow")
+        feather = pytest.importorskip("pyarrow.feather", reason="needs pyarrow with Feather")
+        feather.write_feather(pa.table(columns), str(path))
+    elif form == "jsonl":
+        path.write_bytes(as_json_lines({"y_true": a, "y_pred": b} for a, b in pairs))
     else:
-        pytest.importorskip("pyarrow.feather", reason="needs pyarrow with Feather").write_feather(columns, str(path))
+        path.write_bytes(gzip.compress(as_csv(pairs)) if form == "csv.gz" else as_csv(pairs))
     return path.read_bytes()
-
-
-def counted(pairs):
-    """Return the bytes of a state that has counted pairs."""
-    state = sm.MetricSet()
-    state.update_many([a for a, _ in pairs], [b for _, b in pairs])
-    return state.to_bytes()
 
 
 @pytest.fixture
@@ -60,14 +56,7 @@ def memory():
             yield system
 
 
-def content(pairs, form, tmp_path):
-    """Return pairs in a format."""
-    if form == "csv.gz":
-        return gzip.compress(lines(pairs, "csv"))
-    return lines(pairs, form) if form in ("csv", "jsonl") else table(pairs, tmp_path / "table", form)
-
-
-@pytest.mark.parametrize("form", ["csv", "csv.gz", "jsonl", "parquet", "arrow"])
+@pytest.mark.parametrize("form", FORMS)
 def test_files_folders_and_patterns(cli, tmp_path, memory, form):
     """What works with paths works with URLs: formats by name, folders, patterns, hidden parts, repeated runs."""
     for at, name in enumerate(("data/a", "data/k=1/b", "data/_h=2/c")):
@@ -85,64 +74,27 @@ def test_files_folders_and_patterns(cli, tmp_path, memory, form):
     }
     for paths, pairs in ways.items():
         result = cli("run", *paths, "--state", state)
-
-        assert (result.status, result.err) == (0, "")
-        assert counted(pairs) == state.read_bytes()
+        assert (result.status, result.err, state.read_bytes()) == (0, "", of_pairs(pairs))
         again = cli("run", *paths, "--resume", state, "--state", state)
         assert "counted before, and not counted again" in again.err
-        assert counted(pairs) == state.read_bytes()
+        assert of_pairs(pairs) == state.read_bytes()
 
 
 def test_partitions_and_mixed_places(cli, tmp_path, memory):
-    """Partitions of a URL are fields, and local files are counted beside it."""
-    memory.pipe("/data/land=fi/a.csv", lines(PAIRS[:9], "csv"))
+    """Partitions of a URL are fields, local files are counted beside it; one file by two URLs is one."""
+    memory.pipe("/data/land=fi/a.csv", as_csv(PAIRS[:9]))
     (tmp_path / "land=de").mkdir()
-    (tmp_path / "land=de" / "a.csv").write_bytes(lines(PAIRS[9:20], "csv"))
-
-    result = cli("run", "memory://data", tmp_path / "land=de", "--by", "land", "--format", "json")
-
-    groups = json.loads(result.out)["groups"]
+    (tmp_path / "land=de" / "a.csv").write_bytes(as_csv(PAIRS[9:20]))
+    groups = run_json("run", "memory://data", tmp_path / "land=de", "--by", "land")["groups"]
     assert {name: group["n"] for name, group in groups.items()} == {"fi": 9, "de": 11}
 
-
-def test_one_file_by_two_urls(cli, tmp_path, memory):
-    """A file in a folder and the same file by its own URL are one, in a run and in the list of counted files."""
-    folder = "memory://one"
-    with fsspec.open(f"{folder}/a.jsonl", "wb") as file:
-        file.write(lines(PAIRS[:9], "jsonl"))
-    twice = cli("run", folder, f"{folder}/a.jsonl")
+    folder, file, state = "memory://data", "memory://data/land=fi/a.csv", tmp_path / "s"
+    twice = cli("run", folder, file)
     assert (twice.status, "counted twice" in twice.err) == (2, True)
-    cli("run", folder, "--state", tmp_path / "s")
-    again = cli("run", f"{folder}/a.jsonl", "--resume", tmp_path / "s", "--state", tmp_path / "t")
+    cli("run", folder, "--state", state)
+    again = cli("run", file, "--resume", state, "--state", tmp_path / "t")
     assert "1 file counted before" in again.err
-    assert (tmp_path / "t").read_bytes() == (tmp_path / "s").read_bytes()
-
-
-def test_changed_files(cli, tmp_path, memory):
-    """A file that was written again is recognised by its size or version."""
-    for data in (lines(PAIRS[:10], "csv"), lines(PAIRS[:10][::-1], "csv"), lines(PAIRS[:11], "csv")):
-        memory.pipe("/a.csv", data)
-        result = cli("run", "memory://a.csv", *(["--resume", tmp_path / "s"] * (tmp_path / "s").exists()))
-        if not (tmp_path / "s").exists():
-            cli("run", "memory://a.csv", "--state", tmp_path / "s")
-            continue
-
-        assert (result.status, result.out) == (1, "")
-        assert "since it was counted" in result.err
-
-
-@pytest.mark.parametrize("log", ["_delta_log/0.json", "metadata/v1.metadata.json", ".hoodie/x"])
-def test_tables_behind_a_url(cli, memory, log):
-    """A table is recognised there as well; what deltalake cannot open ends the run."""
-    for name in (log, "a.csv", "k=1/b.csv"):
-        memory.pipe(f"/lake/table/{name}", lines(PAIRS, "csv"))
-
-    for named in ("lake", "lake/table", "lake/table/a.csv", "lake/table/k=1", "lake/table/**/*.csv"):
-        result = cli("run", f"memory://{named}")
-
-        assert result.status in (1, 2)
-        assert result.out == ""
-        assert result.err.count("\n") == 1
+    assert (tmp_path / "t").read_bytes() == state.read_bytes()
 
 
 class Whole(SimpleHTTPRequestHandler):
@@ -189,8 +141,8 @@ def web(tmp_path, request):
     fsspec.filesystem("http").clear_instance_cache()
 
 
-@pytest.mark.parametrize("form", ["csv", "csv.gz", "jsonl", "parquet", "arrow"])
-def test_web(cli, tmp_path, web, form):
+@pytest.mark.parametrize("form", FORMS)
+def test_web(tmp_path, web, form):
     """Files of a web server, with ranges and without, also with a query; a folder as it lists it."""
     address, folder = web
     (folder / f"a.{form}").write_bytes(content(PAIRS[:300], form, tmp_path))
@@ -203,38 +155,26 @@ def test_web(cli, tmp_path, web, form):
     }
     for paths, pairs in ways.items():
         for jobs in "12" if form == "parquet" else "1":
-            result = cli("run", *paths, "--state", tmp_path / "s", "--jobs", jobs)
-
-            assert (result.status, result.err) == (0, "")
-            assert counted(pairs) == (tmp_path / "s").read_bytes()
+            assert saved(*paths, "--jobs", jobs) == of_pairs(pairs), paths
 
 
-def test_large_files_of_the_web(cli, tmp_path, web):
-    """More than one block of lines and of a table is read from both servers."""
+def test_large_and_changed_files_of_the_web(cli, tmp_path, web):
+    """More than one block is read; the time of the last change, or the size, tells a file that has changed."""
     address, folder = web
-    pairs = PAIRS * 2500
-    (folder / "a.csv").write_bytes(b"y_true,y_pred\n" + lines(pairs, "csv")[14:].replace(b"\n", b" " * 9 + b"\n"))
-    assert (folder / "a.csv").stat().st_size > 12 << 20
+    file, url, state = folder / "a.csv", f"{address}/a.csv", tmp_path / "s"
+    file.write_bytes(b"y_true,y_pred\n" + as_csv(PAIRS * 2500)[14:].replace(b"\n", b" " * 9 + b"\n"))
+    assert file.stat().st_size > 12 << 20
+    assert run_json("run", url)["n"] == len(PAIRS) * 2500
 
-    result = cli("run", f"{address}/a.csv", "--format", "json")
-
-    assert json.loads(result.out)["n"] == len(pairs)
-
-
-def test_a_version_from_the_web(cli, tmp_path, web):
-    """The time of the last change, or the size, tells a file that has changed."""
-    address, folder = web
-    (folder / "a.csv").write_bytes(lines(PAIRS[:9], "csv"))
-    cli("run", f"{address}/a.csv", "--state", tmp_path / "s")
-    assert "1 file counted before" in cli("run", f"{address}/a.csv", "--resume", tmp_path / "s").err
-
-    (folder / "a.csv").write_bytes(lines(PAIRS[:10], "csv"))
-    result = cli("run", f"{address}/a.csv", "--resume", tmp_path / "s")
-    assert (result.status, result.out) == (1, "")
-    assert "has grown since it was counted" in result.err
+    file.write_bytes(as_csv(PAIRS[:9]))
+    cli("run", url, "--state", state)
+    assert "1 file counted before" in cli("run", url, "--resume", state).err
+    file.write_bytes(as_csv(PAIRS[:10]))
+    result = cli("run", url, "--resume", state)
+    assert (result.status, result.out, "has grown since it was counted" in result.err) == (1, "", True)
 
 
-def test_what_is_not_there(cli, memory, web):
+def test_what_is_not_there(memory, web):
     """A wrong name, a wrong server, an unknown scheme: one line, and no result."""
     address, _ = web
     wrong = {
@@ -248,42 +188,27 @@ def test_what_is_not_there(cli, memory, web):
         "nonsense://a.csv": 2,
     }
     for url, status in wrong.items():
-        result = cli("run", url, "--input", "parquet" if url.endswith("t") else "csv")
-
-        assert (result.status, result.out) == (status, "")
-        assert url in result.err
-        assert result.err.count("\n") == 1
+        assert url in refusal("run", url, "--input", "parquet" if url.endswith("t") else "csv", status=status)
 
 
-def test_files_by_url(cli, tmp_path):
-    """A file:// URL is the local path, quoted or not."""
-    (tmp_path / "a b.csv").write_bytes(lines(PAIRS, "csv"))
-
-    for url in ((tmp_path / "a b.csv").as_uri(), f"file://{tmp_path}/a b.csv", f"file://{tmp_path}/*.csv"):
-        assert json.loads(cli("run", url, "--format", "json").out)["n"] == len(PAIRS)
-
-
-def test_archives(cli, tmp_path):
-    """A chain of URLs reads a file in an archive."""
+def test_local_files_by_url(tmp_path):
+    """A file:// URL is the local path, quoted or not; a chain of URLs reads a file in an archive."""
+    (tmp_path / "a b.csv").write_bytes(as_csv(PAIRS))
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        archive.writestr("in/a.csv", lines(PAIRS, "csv"))
+        archive.writestr("in/a.csv", as_csv(PAIRS))
 
-    result = cli("run", f"zip://in/a.csv::{tmp_path}/a.zip", "--state", tmp_path / "s")
+    urls = [(tmp_path / "a b.csv").as_uri(), f"file://{tmp_path}/a b.csv", f"file://{tmp_path}/*.csv"]
+    for url in (*urls, f"zip://in/a.csv::{tmp_path}/a.zip"):
+        assert saved(url) == of_pairs(PAIRS), url
 
-    assert (result.status, result.err) == (0, "")
-    assert counted(PAIRS) == (tmp_path / "s").read_bytes()
 
-
-def test_without_fsspec(cli, monkeypatch):
+def test_without_fsspec(monkeypatch):
     """The extra is named, and so is the package of a scheme that fsspec needs."""
     monkeypatch.setitem(sys.modules, "s3fs", None)
-    missing = cli("run", "s3://bucket/a.csv")
-    assert (missing.status, missing.out) == (2, "")
-    assert "s3fs" in missing.err
+    assert "s3fs" in refusal("run", "s3://bucket/a.csv", status=2)
 
-    storage._remote.cache_clear()
-    monkeypatch.setitem(sys.modules, "fsspec", None)
-    result = cli("run", "s3://bucket/a.csv")
-    storage._remote.cache_clear()
-    assert (result.status, result.out) == (2, "")
-    assert 'pip install "stream-metrics[remote]"' in result.err
+    code = "import sys; sys.modules['fsspec'] = None; from stream_metrics.cli.main import main; sys.exit(main())"
+    order = [sys.executable, "-c", code, "run", "s3://bucket/a.csv"]
+    done = subprocess.run(order, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert 'pip install "stream-metrics[remote]"' in done.stderr
