@@ -148,20 +148,6 @@ def test_columns_of_groups() -> None:
             assert (groups, weighted) == (plain, expected)
 
 
-@pytest.mark.quick
-def test_batches_of_scores() -> None:
-    """Tables of scores are dealt out by row, with their classes; one group may stand for all rows."""
-    table = np.array([[0.7, 0.3], [0.2, 0.8], [0.6, 0.4]])
-    groups, single = sm.ByGroup(sm.MetricSet(scores=True)), sm.ByGroup(sm.MetricSet(scores=True))
-    for group in ([1, 2, 1], "all"):
-        groups.update_many(["a", "b", "b"], scores=table, classes=["a", "b"], group=group)
-    for y_true, row, group in zip("abb", table.tolist(), [1, 2, 1], strict=True):
-        single.update(y_true, scores=row, classes=["a", "b"], group=group)
-        single.update(y_true, dict(zip("ab", row, strict=True)), group="all")
-
-    assert groups == single
-
-
 @pytest.mark.parametrize("name", INNER)
 @given(st.data())
 def test_batches_and_tables_of_counts_have_the_bytes_of_their_samples(name: str, data: st.DataObject) -> None:
@@ -205,17 +191,14 @@ def test_weights_and_one_group_of_tables(rows: int) -> None:
 BAD_BATCHES: list[tuple[dict[str, Any], type[Exception], str | None, int | None]] = [
     ({"y_pred": [0, float("inf"), 0]}, sm.LabelError, "y_pred", 1),
     ({"y_pred": [0, 1, 7], "group": ["x", "x", "y"]}, sm.LabelError, "y_pred", 2),
-    ({"group": ["a", "b", None]}, sm.LabelError, "group", 2),
-    ({"group": ["a", "b"]}, sm.LabelError, "group", None),
+    *(({"group": group}, sm.LabelError, "group", at) for group, at in ((["a", "b", None], 2), (["a", "b"], None))),
     ({"w": [1, 1, float("inf")]}, sm.WeightError, "w", 2),
 ]
 BAD_TABLES: list[tuple[dict[str, Any], type[Exception], str | None, int | None]] = [
     ({"n": [1, -1]}, sm.WeightError, "n", 1),
     ({"n": [1, 0], "w": [1, 2]}, sm.WeightError, "w", 1),
-    ({"y_true": [0, None]}, sm.LabelError, "y_true", 1),
-    ({"y_pred": [0, 7]}, sm.LabelError, "y_pred", 1),
-    ({"group": ["x", None]}, sm.LabelError, "group", 1),
-    ({"group": ["x"]}, sm.LabelError, "group", None),
+    *(({key: rows}, sm.LabelError, key, 1) for key, rows in (("y_true", [0, None]), ("y_pred", [0, 7]))),
+    *(({"group": group}, sm.LabelError, "group", at) for group, at in ((["x", None], 1), (["x"], None))),
     ({"group": "x", "w": [2**62, 2**62]}, sm.WeightError, "w", None),
 ]
 
@@ -258,13 +241,11 @@ def test_what_makes_no_sense_is_refused() -> None:
         (lambda: sm.ByGroup(sm.Fading(sm.MCC(), 10), 3), ValueError, "fade by time where groups are folded"),
         (lambda: sm.ByGroup(sm.Rolling(sm.MCC(), 10), 3), ValueError, "to be mergeable, as groups that are folded are"),
         (lambda: sm.ByGroup("accuracy"), ValueError, "`inner` to be a state"),
-        (lambda: groups.merge(sm.ByGroup(sm.MCC(), 4)), sm.MergeError, "got 3 in one and 4 in"),
-        (lambda: groups.merge(sm.ByGroup(sm.MCC(), 4)), sm.MergeError, "max_groups"),
-        (lambda: groups.merge(sm.ByGroup(sm.MCC())), sm.MergeError, "max_groups"),
-        (lambda: groups.merge(sm.ByGroup(sm.MCC(labels=[1, 2]), 3)), sm.MergeError, "`labels`"),
-        (lambda: groups.merge(sm.ByGroup(sm.Recall(), 3)), sm.MergeError, "`pos_label`"),
-        (lambda: groups.merge(sm.ByGroup(sm.MetricSet(), 3)), sm.MergeError, "an MCC, but got a MetricSet"),
-        (lambda: groups.merge(sm.MCC()), sm.MergeError, "a ByGroup, but got an MCC"),
+        *((lambda other=other: groups.merge(other), sm.MergeError, about) for other, about in (
+            (sm.ByGroup(sm.MCC(), 4), "got 3 in one and 4 in"), (sm.ByGroup(sm.MCC()), "max_groups"),
+            (sm.ByGroup(sm.MCC(labels=[1, 2]), 3), "`labels`"), (sm.ByGroup(sm.Recall(), 3), "`pos_label`"),
+            (sm.ByGroup(sm.MetricSet(), 3), "an MCC, but got a MetricSet"), (sm.MCC(), "a ByGroup, but got an MCC"),
+        )),
         *((lambda x=x: sm.ByGroup(x).update_counts([0], [0], [1], group="x"), sm.OptionError, "inner") for x in scored),
     ])  # fmt: skip
     assert groups == fed(sm.ByGroup(sm.MCC(), 3), [(1, 1, "a")])

@@ -132,11 +132,9 @@ def test_inner_is_a_pattern_only() -> None:
 def test_an_aggregate_goes_on_through_a_deploy() -> None:
     """Old and new workers count together; the view is that of the first worker by name, in any order of arrival."""
     states = {
-        "w2": counted(OLD, ("a", "b")),
-        "w10": counted(NEW, ("b", "b"), ("a", "a")),
-        "w3": counted(OLD, ("a", "a")),
-        "w4": counted(NEW, ("b", "a")),
-    }
+        "w2": counted(OLD, ("a", "b")), "w10": counted(NEW, ("b", "b"), ("a", "a")),
+        "w3": counted(OLD, ("a", "a")), "w4": counted(NEW, ("b", "a")),
+    }  # fmt: skip
     expected, totals = counted(NEW, ("a", "b"), ("b", "b"), ("a", "a"), ("a", "a"), ("b", "a")), set()
     for order in itertools.permutations(states):
         aggregate = sm.Aggregate()

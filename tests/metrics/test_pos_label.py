@@ -149,11 +149,11 @@ def test_a_single_score_is_about_binary_labels_by_default() -> None:
 
 @pytest.mark.quick
 def test_a_state_read_from_bytes_keeps_the_rule() -> None:
-    """Copies, bytes, resets and clones refuse what the metric refuses."""
-    for cls, score in ((sm.Recall, 1), (sm.ROCAUC, 0.5)):
-        metric = cls()
-        metric.update(1, score)
+    """Copies, bytes, resets and clones refuse what the metric refuses, also of groups."""
+    for metric, score in ((sm.Recall(), 1), (sm.ROCAUC(), 0.5), (sm.ByGroup(sm.Precision()), 1)):
+        more = {"group": "g"} if isinstance(metric, sm.ByGroup) else {}
+        metric.update(1, score, **more)
         reset = metric.copy()
         reset.reset()
         for twin in (metric.copy(), sm.from_bytes(metric.to_bytes()), metric.clone(), reset):
-            refuses("y_true", None, twin.update, "a", score)
+            refuses("y_true", None, twin.update, "a", score, **more)

@@ -340,13 +340,12 @@ def test_memory_stays_within_the_stated_bound(buckets: int, sample: int, classes
 def test_memory_is_flat() -> None:
     """A default column has at most 64 kB of data; two million samples take no more than a hundred thousand."""
     g, n = np.random.default_rng(0), 100_000
-    for shape in ADVERSARIAL:
-        for weights in ("of one", "large"):
-            sketch = RankSketch()
-            sketch.update_many(g.random(n) < 0.5, shape(g, (n, 1)).ravel(), WEIGHTS[weights](g, n))
-            assert sketch.column(True).level > 0
-            assert len(sketch.to_bytes()) <= 2**16
-            assert sketch.memory() <= sketch.memory_bound() <= 165_000
+    for shape, weights in product(ADVERSARIAL, ("of one", "large")):
+        sketch = RankSketch()
+        sketch.update_many(g.random(n) < 0.5, shape(g, (n, 1)).ravel(), WEIGHTS[weights](g, n))
+        assert sketch.column(True).level > 0
+        assert len(sketch.to_bytes()) <= 2**16
+        assert sketch.memory() <= sketch.memory_bound() <= 165_000
     own, scores = g.random(n) < 0.3, g.normal(size=n)
     sketch = RankSketch()
     sketch.update_many(own, scores)
