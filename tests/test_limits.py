@@ -44,22 +44,23 @@ def both(rng: random.Random) -> tuple[Any, ...]:
     return (labelled if rng.random() < 0.3 else scored)(rng)
 
 
-def with_more(sample: Draw, *choices: Sequence[Any]) -> Draw:
-    """Return samples with one of each sequence after them: a time, a group or a unit."""
-    return lambda rng: (*sample(rng), *map(rng.choice, choices))
+def with_more(sample: Draw, choices: Sequence[Any]) -> Draw:
+    """Return samples with a time or a group after them."""
+    return lambda rng: (*sample(rng), rng.choice(choices))
 
 
 def compared(rng: random.Random) -> tuple[Any, ...]:
     """Return a sample of two predictions."""
-    return rng.choice("ab"), rng.choice("ab"), rng.choice("abc"), rng.choice(WEIGHTS)
+    return rng.choice("ab"), rng.choice("ab"), rng.choice("abc"), rng.choice(WEIGHTS), rng.choice(UNITS)
 
 
 def compared_scores(rng: random.Random) -> tuple[Any, ...]:
     """Return a sample of two scores."""
-    return rng.random() < 0.5, rng.random(), rng.random(), rng.choice(WEIGHTS)
+    return rng.random() < 0.5, rng.random(), rng.random(), rng.choice(WEIGHTS), rng.choice(UNITS)
 
 
 TIMES, GROUPS, UNITS = range(TIME, TIME + 100), [1, True, "g", "h", ("k", 2)], [None, 1, 2]
+wide = partial(sm.MetricSet, scores=True, pairs=False)
 # what makes each state, its samples, and the names of what stands after the weight
 STATES: dict[str, tuple[Callable[[], Any], Draw, str]] = {
     "confusion": (sm.ConfusionMatrix, labelled, ""),
@@ -71,25 +72,17 @@ STATES: dict[str, tuple[Callable[[], Any], Draw, str]] = {
     "set": (sm.MetricSet, labelled, ""),
     "set_of_scores": (lambda: sm.MetricSet(scores=True, buckets=8, sample=4), both, ""),
     "set_of_scores_exact": (lambda: sm.MetricSet(scores=True, buckets=1024), both, ""),
-    "comparison": (sm.Comparison, with_more(compared, UNITS), "unit"),
-    "comparison_of_scores": (
-        lambda: sm.Comparison(scores=True, folds=2), with_more(compared_scores, UNITS), "unit",
-    ),
+    "comparison": (sm.Comparison, compared, "unit"),
+    "comparison_of_scores": (lambda: sm.Comparison(scores=True, folds=2), compared_scores, "unit"),
     "groups": (lambda: sm.ByGroup(sm.MetricSet()), with_more(labelled, GROUPS), "group"),
-    "groups_folded": (
-        lambda: sm.ByGroup(sm.MetricSet(scores=True, pairs=False), 2), with_more(both, GROUPS), "group",
-    ),
+    "groups_folded": (lambda: sm.ByGroup(wide(), 2), with_more(both, GROUPS), "group"),
     "window": (lambda: sm.TimeWindow(sm.MetricSet(), "1m", 6), with_more(labelled, TIMES), "t"),
-    "window_of_scores": (
-        lambda: sm.TimeWindow(sm.MetricSet(scores=True, pairs=False), "1m", 3, "10s"), with_more(both, TIMES), "t",
-    ),
+    "window_of_scores": (lambda: sm.TimeWindow(wide(), "1m", 3, "10s"), with_more(both, TIMES), "t"),
     "fading": (lambda: sm.Fading(sm.MetricSet(), 5), labelled, ""),
-    "fading_of_scores": (
-        lambda: sm.Fading(sm.MetricSet(scores=True, pairs=False), "20s"), with_more(both, TIMES), "t",
-    ),
+    "fading_of_scores": (lambda: sm.Fading(wide(), "20s"), with_more(both, TIMES), "t"),
     "rolling": (lambda: sm.Rolling(sm.MetricSet(), 7), labelled, ""),
-    "rolling_of_scores": (lambda: sm.Rolling(sm.MetricSet(scores=True, pairs=False), 7), both, ""),
-}  # fmt: skip
+    "rolling_of_scores": (lambda: sm.Rolling(wide(), 7), both, ""),
+}
 
 
 def make_state(name: str) -> Any:
@@ -240,12 +233,7 @@ LONGEST: list[Any] = [
 @pytest.mark.quick
 def test_a_long_label_is_refused_wherever_it_comes_in() -> None:
     """As truth, prediction, score, group, unit, worker, fixed or positive label, alone and in batches and arrays."""
-    matrix, ranks, losses, scored = (
-        sm.ConfusionMatrix(),
-        sm.RankSketch(),
-        sm.ProbabilityLosses(),
-        sm.MetricSet(scores=True),
-    )
+    matrix, ranks, losses, soft = sm.ConfusionMatrix(), sm.RankSketch(), sm.ProbabilityLosses(), wide()
     rolling, groups, comparison = sm.Rolling(sm.MetricSet(), 3), sm.ByGroup(sm.MCC()), sm.Comparison()
     window = sm.TimeWindow(sm.MetricSet(), "1m", 2)
     with every_case() as case:
@@ -258,10 +246,10 @@ def test_a_long_label_is_refused_wherever_it_comes_in() -> None:
                 partial(sm.ConfusionMatrix, labels=[label]), partial(sm.ConfusionMatrix, labels=[1], other=label),
                 partial(sm.ROCAUC, pos_label=label), partial(sm.Precision, pos_label=label),
             ]  # fmt: skip
-            for state in (matrix, scored, rolling):
+            for state in (matrix, soft, rolling):
                 calls += [partial(state.update, *pair) for pair in ((label, 1), (1, label), (label, None))]
                 calls += [partial(state.update_many, *pair) for pair in (([label, 1], [1, 1]), ([1, 1], [1, label]))]
-            for state in (ranks, losses, scored):
+            for state in (ranks, losses, soft):
                 calls += [partial(state.update, *pair) for pair in ((label, {"a": 0.5}), ("a", {label: 0.5}))]
                 pairs = ((["a"], [{label: 0.5}]), ([label], [{"a": 0.5}]))
                 calls += [partial(state.update_many, *pair) for pair in pairs]
@@ -271,7 +259,7 @@ def test_a_long_label_is_refused_wherever_it_comes_in() -> None:
             for number, call in enumerate(calls):
                 with case((at, number)):
                     refused(call, sm.LabelError, "Expected ")
-    for state in (matrix, ranks, scored, groups, losses, rolling, comparison, window):
+    for state in (matrix, ranks, soft, groups, losses, rolling, comparison, window):
         assert state.n == state.abstained == 0
 
 
@@ -281,10 +269,9 @@ def test_the_longest_labels_are_counted_written_and_shown() -> None:
         for at, label in enumerate(LONGEST):
             with case(at):
                 states: list[Any] = [sm.ConfusionMatrix(), sm.MetricSet(), sm.ByGroup(sm.MetricSet())]
-                for state in states:
-                    more = {"group": label} if isinstance(state, sm.ByGroup) else {}
+                for state, more in zip(states, ({}, {}, {"group": label}), strict=True):
                     state.update(label, label, **more)
-                    state.update_many([label], [label], **({"group": [label]} if more else {}))
+                    state.update_many([label], [label], **{name: [value] for name, value in more.items()})
                     assert sm.from_bytes(state.to_bytes()) == state
                     assert state.n == 2
                 assert states[1].snapshot().to_json()

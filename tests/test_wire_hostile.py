@@ -32,10 +32,7 @@ def confusion(**changes: Any) -> bytes:
 
 def nested(depth: int) -> list[Any]:
     """Return lists in lists."""
-    label: list[Any] = []
-    for _ in range(depth):
-        label = [label]
-    return label
+    return [] if depth == 0 else [nested(depth - 1)]
 
 
 def one(label: Any, *appearances: int) -> dict[str, Any]:
@@ -117,14 +114,9 @@ def test_a_metric_or_set_that_cannot_be_made_is_refused() -> None:
         [], 5,
     ]  # fmt: skip
     for kind, name, configurations in (("metric", "Metric", metrics), ("set", "MetricSet", sets)):
-        all_refused(
-            (
-                partial(sm.from_bytes, framed(packed([kind, [each, EMPTY]]))),
-                sm.DecodeError,
-                f"the content of a {name}: ",
-            )
-            for each in configurations
-        )
+        bodies = [packed([kind, [each, EMPTY]]) for each in configurations]
+        expected = f"the content of a {name}: "
+        all_refused((partial(sm.from_bytes, framed(body)), sm.DecodeError, expected) for body in bodies)
 
 
 @pytest.mark.quick
@@ -140,14 +132,12 @@ def test_a_body_that_is_no_state_is_refused() -> None:
         b"\x92\xa9confusion" + b"\x91" * 500 + b"\x90", b"\x92\xa9\xff\xffnfusion\x90",
     ]  # fmt: skip
     all_refused((partial(sm.from_bytes, framed(body)), sm.DecodeError, "Expected ") for body in bodies)
-    data = framed(confusion(**one(nested(200))))
 
     def deeper(frames: int) -> None:
         if frames:
-            deeper(frames - 1)
-        else:
-            with pytest.raises((sm.DecodeError, RecursionError)):
-                sm.from_bytes(data)
+            return deeper(frames - 1)
+        with pytest.raises((sm.DecodeError, RecursionError)):
+            sm.from_bytes(framed(confusion(**one(nested(200)))))
 
     deeper(sys.getrecursionlimit() - 200)
 
