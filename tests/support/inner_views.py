@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from stream_metrics.catalog.table import CATALOG
 from stream_metrics.monitor.view.comparing import Earlier, compared
 from stream_metrics.monitor.view.cutting import ViewCut, cut_if
 from stream_metrics.monitor.view.summary import facts, summary
 from stream_metrics.monitor.view.types import View, WindowView, to_json
 
-__all__ = ["Earlier", "View", "ViewCut", "WindowView", "compared", "cut_if", "facts", "summary", "to_json"]
+__all__ = ["CATALOG", "Earlier", "View", "ViewCut", "WindowView", "compared", "cut_if", "facts", "summary", "to_json"]
