@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from support.monitor_runs import START, Alerts, Clock, Monitor, config, started
 
-__all__ = ["RULES", "SECRET", "Receiver", "alerting", "evaluated", "receiving", "wait_for"]
+__all__ = ["RULES", "SECRET", "Receiver", "alerting", "evaluated", "receiving"]
 
 SECRET = "T0K3N"
-PATIENCE = 60.0
 RULES = ("lag > 5", "lag > 3")
 
 
@@ -65,14 +63,6 @@ def receiving() -> Iterator[Receiver]:
     server.shutdown()
     thread.join()
     server.server_close()
-
-
-def wait_for(condition: Callable[[], object]) -> None:
-    """Wait until a condition holds."""
-    until = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < until
-        threading.Event().wait(0.005)
 
 
 def alerting(

@@ -1,12 +1,12 @@
-"""A POST ends in time whatever the other side does, and says why it failed."""
+"""A POST ends in time regardless of the answer, and says why it failed."""
 
 from __future__ import annotations
 
 import http.client
 import socket
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -26,71 +26,50 @@ ANSWERS = {
 }
 
 
-class Answering:
-    """Starts servers that answer a connection with some bytes, a pause between any two; `unfinished` is how many."""
+@contextmanager
+def answering(data: bytes, pause: float = 0.0) -> Iterator[str]:
+    """Answer one connection with some bytes, a pause after each; with pauses, the client ends first."""
+    ended, complete = threading.Event(), threading.Event()
 
-    def __init__(self) -> None:
-        self.server, self.ended = socket.create_server(("127.0.0.1", 0)), threading.Event()
-        self.threads: list[threading.Thread] = []
-        self.unfinished = 0
-
-    def answer(self, data: bytes, pause: float) -> None:
-        """Answer one connection."""
-        self.unfinished += 1
-        with suppress(OSError), self.server.accept()[0] as connection:
+    def answer() -> None:
+        with suppress(OSError), server.accept()[0] as connection:
             connection.recv(1 << 16)
             for byte in data:
                 connection.sendall(bytes([byte]))
-                if self.ended.wait(pause):
+                if ended.wait(pause):
                     return
-            if pause and self.ended.wait(PATIENCE):
-                return
-            self.unfinished -= 1
+            if not (pause and ended.wait(PATIENCE)):
+                complete.set()
 
-    def __call__(self, data: bytes, pause: float = 0.0) -> str:
-        self.threads.append(threading.Thread(target=self.answer, args=(data, pause)))
-        self.threads[-1].start()
-        return f"http://127.0.0.1:{self.server.getsockname()[1]}/"
-
-    def end(self) -> None:
-        """Have all connections end."""
-        self.ended.set()
-        for thread in self.threads:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=answer)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.getsockname()[1]}/"
+        finally:
+            ended.set()
             thread.join()
-
-
-@pytest.fixture
-def answering() -> Iterator[Answering]:
-    """What starts servers."""
-    servers = Answering()
-    yield servers
-    servers.end()
-    servers.server.close()
+    assert not (pause and complete.is_set())
 
 
 @pytest.mark.parametrize("kind", ENDLESS)
-def test_an_answer_that_drips_ends(answering: Answering, kind: str) -> None:
+def test_an_answer_that_drips_ends(kind: str) -> None:
     """Each byte comes well within the time of a socket, the whole never."""
-    with suppress(TimeoutError):
-        status, _ = post(answering(ENDLESS[kind], TIMEOUT / 20), b"{}", {}, TIMEOUT)
+    with answering(ENDLESS[kind], TIMEOUT / 20) as address, suppress(TimeoutError):
+        status, _ = post(address, b"{}", {}, TIMEOUT)
         assert (kind, status) == ("headers", 503)  # the status had come
-    answering.end()
-    assert answering.unfinished == 1
 
 
-def test_the_status_is_all_that_counts(answering: Callable[..., str]) -> None:
-    """Also of redirects, which are not followed; a body is not waited for, and no thread is left."""
+def test_the_status_is_all_that_counts() -> None:
+    """A redirect is not followed, a body is not waited for, no thread is left, and what is no answer is an error."""
     before = {thread.name for thread in threading.enumerate()}
     for answer, expected in ANSWERS.items():
-        assert post(answering(answer), b"{}", {}, PATIENCE) == expected
-    endless = b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n"
-    assert post(answering(endless, TIMEOUT / 400), b"{}", {}, PATIENCE) == (200, "")
+        with answering(answer) as address:
+            assert post(address, b"{}", {}, PATIENCE) == expected
+    with answering(b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n", TIMEOUT / 400) as address:
+        assert post(address, b"{}", {}, PATIENCE) == (200, "")
     assert "deadline" not in {thread.name for thread in threading.enumerate()} - before
-
-
-def test_what_is_no_answer_is_an_error(answering: Callable[..., str]) -> None:
-    """It is no time that ran out."""
     for answer in (b"", b"nonsense\r\n\r\n", b"HTTP/1.1 2"):
-        with pytest.raises((ConnectionError, http.client.HTTPException)) as failed:
-            post(answering(answer), b"{}", {}, PATIENCE)
+        with answering(answer) as address, pytest.raises((ConnectionError, http.client.HTTPException)) as failed:
+            post(address, b"{}", {}, PATIENCE)
         assert not isinstance(failed.value, TimeoutError)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -81,18 +82,7 @@ def test_what_rules_read() -> None:
 
 def test_what_rules_mean() -> None:
     """A rule names a value, a comparison, and in any order how long, until when and of how many samples."""
-    monitor, alerts = alerting(
-        rules=(
-            *("max_gap(recall, country)[1h]>0.1", 'recall["c\\"at"][1h] <= .6'),
-            *("lag >= 1.2e1", "lag > 12", "lag <= 11.9"),
-            *(" accuracy < 0.95 until > 0.97 with n >= 100 for 1h30m\n", "lag > 5 until <= 5", "lag > 5", "lag > 5"),
-        ),
-        defaults=False,
-    )
-    view = msgspec.convert(VIEW, type(monitor.view()))
-    alerts.see(view)
-
-    assert {alert.rule: alert.state for alert in view.alerts} == {
+    states = {
         "max_gap(recall, country)[1h]>0.1": "firing",
         'recall["c\\"at"][1h] <= .6': "firing",
         "lag >= 1.2e1": "firing",
@@ -102,6 +92,13 @@ def test_what_rules_mean() -> None:
         "lag > 5 until <= 5": "firing",
         "lag > 5": "firing",
     }
+    spaced = [f" {rule}\n" if " for " in rule else rule for rule in states]
+    monitor, alerts = alerting(rules=(*spaced, "lag > 5"), defaults=False)
+    view = msgspec.convert(VIEW, type(monitor.view()))
+    alerts.see(view)
+
+    assert {alert.rule: alert.state for alert in view.alerts} == states
+    assert len(view.alerts) == len(states)
 
 
 BAD = [
@@ -182,33 +179,15 @@ def test_rules_must_fit_what_is_counted() -> None:
 
 
 RULES = (
-    "accuracy[5m] < 0.5",
-    "recall < 0.5",
-    "log_loss[1h] > 9",
-    "roc_auc_ovr[5m] < 0.4",
-    'recall["c1"][5m] < 0.1',
-    'roc_auc["c1"][5m] < 0.1',
-    'support["c0"] < 9',
-    'predicted["c2"][1h] > 999',
-    'f1["absent"][5m] < 0.1',
-    "micro_jaccard < 0.1",
-    "max_gap(recall, country)[5m] > 0.9",
-    "max_gap(accuracy, country) > 0.9 with n >= 30",
-    "n[5m] < 9",
-    "abstained[5m] > 99",
-    "classes_folded > 0",
-    "coverage[5m] < 0.1",
-    "delay_p90[5m] > 99",
-    "rejected > 5",
-    "mismatched_labels > 0",
-    "lag_seconds > 99",
-    "pending > 99",
+    *(rule.replace('c\\"at', "c0") for rule in READ if rule != "records_per_second < 1"),
+    *("roc_auc_ovr[1h] < 0.4", 'roc_auc["c1"][1h] < 0.1', 'f1["absent"][1h] < 0.1', 'predicted["c2"] > 999'),
+    *("micro_jaccard < 0.1", "abstained[1h] > 99", "classes_folded > 0", "mismatched_labels > 0"),
 )
 
 
-def monitor_of(classes: int, samples: int, rules: tuple[str, ...], scores: bool = False) -> tuple[Monitor, Alerts]:
+def monitor_of(classes: int, samples: int, rules: Sequence[str], scores: bool = False) -> tuple[Monitor, Alerts]:
     """Return a monitor that has counted pairs of classes of which the first are the most frequent, and its alerts."""
-    how = config(counting={"scores": scores, "windows": ["5m", "1h"]}, alerts={"rules": rules, "defaults": False})
+    how = config(counting={"scores": scores, "windows": ["1h"]}, alerts={"rules": rules, "defaults": False})
     monitor = started(how, clock=lambda: START + samples / 10)
     rng, values = np.random.default_rng(4), list[Any]()
     for at in range(samples):
@@ -224,7 +203,7 @@ def monitor_of(classes: int, samples: int, rules: tuple[str, ...], scores: bool 
 @pytest.mark.parametrize("scores", [False, True], ids=["labels", "scores"])
 def test_the_small_view_of_rules_reads_the_same(scores: bool) -> None:
     """Value and reason of every rule are those of the view of the page."""
-    rules = tuple(rule for rule in RULES if scores or not rule.startswith(("log_loss", "roc_auc")))
+    rules = [rule for rule in RULES if scores or not rule.startswith(("log_loss", "roc_auc"))]
     monitor, alerts = monitor_of(3, 300, rules, scores)
     whole = monitor.view()
     alerts.see(whole)
@@ -234,7 +213,7 @@ def test_the_small_view_of_rules_reads_the_same(scores: bool) -> None:
     assert [(alert.rule, alert.note) for alert in shown] == [(alert.rule, alert.note) for alert in whole.alerts]
     for small, large in zip(shown, whole.alerts, strict=True):
         assert small.value == (large.value if large.value is None else pytest.approx(large.value)), small.rule
-    assert sum(alert.value is None for alert in shown) < 3
+    assert sum(alert.value is None for alert in shown) < len(rules) / 3
 
 
 def test_a_rule_about_a_rare_class_has_a_value() -> None:
