@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import pickle
 from typing import Any
@@ -30,16 +29,11 @@ def customers(seed: int, units: int = 200, size: int = 10, scores: bool = False)
     return y, predicted, unit
 
 
-def taken(y: Any, predicted: Any, unit: Any, w: Any = None, **options: Any) -> sm.Snapshot:
+def taken(y: Any, predicted: Any, unit: Any, w: Any = None, **options: Any) -> Any:
     """Return the snapshot of a set that has counted a batch."""
     state = sm.MetricSet(**options)
     state.update_many(y, predicted, w, unit=unit)
     return state.snapshot()
-
-
-def covered(key: str, truth: float, snapshots: Any) -> float:
-    """Return the share of intervals that hold the truth."""
-    return float(np.mean([one.low <= truth <= one.high for one in (each.interval(key) for each in snapshots)]))
 
 
 @pytest.mark.parametrize(
@@ -49,42 +43,26 @@ def covered(key: str, truth: float, snapshots: Any) -> float:
 def test_clusters(key: str, runs: int) -> None:
     """Customers that differ: folds hold the truth about as often as they say, unlike other methods."""
     large = np.array([[0.48, 0.12], [0.08, 0.32]]) * 1e6
-    truth = sm.ConfusionMatrix.from_matrix(large.astype(int)).snapshot()[key]
-    assert covered(key, truth, (taken(*customers(run)) for run in range(runs))) >= 0.90
-    assert covered(key, truth, (taken(*customers(run)[:2], None) for run in range(runs))) <= 0.65
-
-
-@pytest.mark.parametrize(
-    ("rho", "naive", "runs"),
-    [
-        (0.8, 0.65, 40),
-        *(pytest.param(*case, 100, marks=pytest.mark.nightly) for case in ((0.2, 0.94), (0.5, 0.85), (0.8, 0.65))),
-    ],
-)
-def test_errors_in_runs_with_blocks_of_time(rho: float, naive: float, runs: int) -> None:
-    """Errors of rate .2 with a lag-1 correlation: an hour of samples is a unit, `unit=t // 3600`."""
-    keyed, plain = [], []
+    truth, hits = sm.ConfusionMatrix.from_matrix(large.astype(int)).snapshot()[key], np.zeros(2)
     for run in range(runs):
-        draws, wrong = np.random.default_rng(run).random(2000), [False]
-        for draw in draws.tolist():
-            wrong.append(draw < 0.2 + (0.8 * rho if wrong[-1] else -0.2 * rho))
-        t = 10**9 + 10**6 * run + 60 * np.arange(2000)
-        predicted = np.array(wrong[1:])
-        keyed.append(taken(np.zeros(2000, bool), predicted, t // 3600))
-        plain.append(taken(np.zeros(2000, bool), predicted, None))
-    assert covered("accuracy", 0.8, keyed) >= 0.90
-    assert naive >= covered("accuracy", 0.8, plain)
+        y, predicted, unit = customers(run)
+        intervals = [taken(y, predicted, each).interval(key) for each in (unit, None)]
+        hits += [one.low <= truth <= one.high for one in intervals]
+
+    assert hits[0] >= 0.90 * runs
+    assert hits[1] <= 0.65 * runs
 
 
 def test_weighted_samples() -> None:
     """Weights have an interval once every sample has a unit, and it holds the truth."""
-    inside = []
+    hits, (y, predicted, _) = 0, customers(0)
     for run in range(50):
         rng = np.random.default_rng(run)
-        y, right, w = rng.random(300) < 0.5, rng.random(300) < 0.8, rng.exponential(1, 300)
-        inside.append(taken(y, y == right, np.arange(300) + 1000 * run, w))
-    assert covered("accuracy", 0.8, inside) >= 0.90
-    y, predicted, _ = customers(0)
+        truth, right, w = rng.random(300) < 0.5, rng.random(300) < 0.8, rng.exponential(1, 300)
+        one = taken(truth, truth == right, np.arange(300) + 1000 * run, w).interval("accuracy")
+        hits += one.low <= 0.8 <= one.high
+
+    assert hits >= 45
     refused(lambda: taken(y, predicted, None, np.full(len(y), 2.0)).interval("accuracy"), ValueError, "weight")
 
 
@@ -100,7 +78,7 @@ def test_the_interval_is_that_of_the_jackknife() -> None:
         state = sm.ConfusionMatrix()
         state.update_many(y[folds != fold], predicted[folds != fold])
         rest.append(state.snapshot()["macro_f1"])
-    actual: Any = taken(y, predicted, unit).interval("macro_f1", 0.9)
+    actual = taken(y, predicted, unit).interval("macro_f1", 0.9)
     se = math.sqrt((len(rest) - 1) * np.var(rest))
     sizes = np.bincount(folds)[used].astype(float)
     t = stats.t.ppf(0.95, sizes.sum() ** 2 / (sizes**2).sum() - 1)
@@ -117,7 +95,7 @@ def test_every_metric_holds_its_value() -> None:
     """Low and high enclose the value, within the range; nothing is degenerate; areas and losses need no formula."""
     y, p, unit = customers(7, units=60, scores=True)
     keyed, failures, count = taken(y, p, unit, scores=True), [], 0
-    for key, info in METRICS.items():
+    for key, (low, high) in ((key, info.range) for key, info in METRICS.items()):
         try:
             actual = keyed.interval(key)
         except ValueError as error:
@@ -125,20 +103,17 @@ def test_every_metric_holds_its_value() -> None:
             continue
         count += 1
         for one in actual.values() if isinstance(actual, dict) else [actual]:
-            low, high = info.range
-            if not (low <= one.low <= one.value <= one.high <= high and one.low < one.high and one.method == "folds"):
-                failures.append((key, one))  # type: ignore[arg-type]
-    function: Any = keyed.interval(lambda c: c.hits / c.total)
-    accuracy: Any = keyed.interval("accuracy")
-    fbeta: Any = keyed.interval("fbeta", label=True, beta=2.0)
+            inside = low <= one.low <= one.value <= one.high <= high and one.low < one.high
+            failures += [] if inside and one.method == "folds" else [(key, one)]
     y, p, unit = customers(1, units=1000, size=1, scores=True)
     one, other = (taken(y, p, each, scores=True).interval("roc_auc", label=True) for each in (unit, None))
 
     assert not failures
     assert count > 70
-    assert fbeta.value == keyed.value("fbeta", label=True, beta=2.0)
-    assert function.se == pytest.approx(accuracy.se, rel=1e-12)
-    assert 0.5 < (one.high - one.low) / (other.high - other.low) < 2  # type: ignore[union-attr]
+    assert keyed.interval("fbeta", label=True, beta=2.0).value == keyed.value("fbeta", label=True, beta=2.0)
+    function = keyed.interval(lambda c: c.hits / c.total)
+    assert function.se == pytest.approx(keyed.interval("accuracy").se, rel=1e-12)
+    assert 0.5 < (one.high - one.low) / (other.high - other.low) < 2
 
 
 @pytest.mark.quick
@@ -161,12 +136,11 @@ def test_mean_of_areas_is_not_too_wide() -> None:
 def test_a_perfect_value_is_not_certain() -> None:
     """A fold without an error counts as one sample without one; so does one with nothing but errors."""
     y, _, unit = customers(2)
-    one: Any = taken(y, y, unit).interval("accuracy")
-    assert (one.value, one.high) == (1, 1)
-    assert 0.80 < one.low < 0.025 ** (1 / 32) + 1e-12
-    one = taken(y, ~y, unit).interval("accuracy")
-    assert (one.value, one.low) == (0, 0)
-    assert 1 - 0.025 ** (1 / 32) - 1e-12 < one.high < 0.2
+    right, wrong = (taken(y, predicted, unit).interval("accuracy") for predicted in (y, ~y))
+
+    assert (right.value, right.high, wrong.value, wrong.low) == (1, 1, 0, 0)
+    assert 0.80 < right.low < 0.025 ** (1 / 32) + 1e-12
+    assert wrong.high == pytest.approx(1 - right.low, abs=1e-12)
 
 
 @pytest.mark.quick
@@ -174,17 +148,16 @@ def test_few_units_have_a_note() -> None:
     """One fold says nothing, a few say little, one unit that is most of the stream counts as such."""
     y, predicted, unit = customers(0)
     rare = np.where(np.arange(len(y)) < 20, "rare", np.where(y, "a", "b"))
-    alone: Any = taken(y, predicted, np.zeros(len(y), int)).interval("accuracy")
-    few: Any = taken(y, predicted, unit % 5).interval("accuracy")
-    most: Any = taken(y, predicted, np.where(np.arange(len(y)) % 10, 0, unit)).interval("accuracy")
-    whole: Any = taken(y, predicted, unit).interval("accuracy")
-    actual: Any = taken(rare, np.where(predicted, "a", "b"), unit)
+    alone, few, most, whole = (
+        taken(y, predicted, units).interval("accuracy")
+        for units in (np.zeros(len(y), int), unit % 5, np.where(np.arange(len(y)) % 10, 0, unit), unit)
+    )
+    actual = taken(rare, np.where(predicted, "a", "b"), unit)
 
-    assert (alone.low, alone.high) == (0, 1)
+    assert (alone.low, alone.high, whole.note) == (0, 1, "")
     assert alone.note
     assert "a few units have most samples" in few.note
     assert "a few units have most samples" in most.note
-    assert not whole.note
     assert "a class occurs in" in actual.interval("macro_f1").note
     assert not actual.interval("recall", label="a").note
 
@@ -205,15 +178,14 @@ def test_what_cannot_be_asked_is_refused() -> None:
     ]
     keys = ("cramers_v", "tp", "majority_p_value", "confusion_matrix")
     all_refused([*calls, *((lambda key=key: view.interval(key), ValueError, "has none") for key in keys)])  # type: ignore[misc]
-    assert view.interval("accuracy", method="folds") == view.interval("accuracy")
     state.update(True, None)
-    assert state.snapshot().interval("accuracy") == view.interval("accuracy")
+    for one in (view.interval("accuracy", method="folds"), state.snapshot().interval("accuracy")):
+        assert one == view.interval("accuracy")
     state.update(True, True)
     refused(lambda: state.snapshot().interval("accuracy"), ValueError, "2000 of 2001 samples have a unit")
     empty.update("a", None, unit=1)
     assert math.isnan(empty.snapshot().interval("accuracy").low)  # type: ignore[union-attr]
-    empty.update("a", "b", unit=1)
-    empty.update("b", "b", unit=2)
+    empty.update_many(["a", "b"], ["b", "b"], unit=[1, 2])
     assert math.isnan(empty.snapshot().interval("recall")["c"].low)  # type: ignore[index]
 
 
@@ -228,28 +200,21 @@ def test_the_report_says_the_method_and_the_folds() -> None:
     assert said in " ".join(str(shown).split())
     assert said in html(shown)
     assert data["folds"] == 32
-    assert data["metrics"]["accuracy"] == {"low": one.low, "high": one.high, "method": "folds"}  # type: ignore[union-attr]
+    assert data["metrics"]["accuracy"] == {"low": one.low, "high": one.high, "method": "folds"}
     assert "cramers_v" not in data["metrics"]
     assert pickle.loads(pickle.dumps(shown)).interval("accuracy") == one
 
 
 @pytest.mark.quick
-def test_windows_groups_and_shards() -> None:
-    """The interval is that of a set fed with the same samples, to the bit in any order of shards."""
+def test_windows_and_groups() -> None:
+    """The interval is that of a set fed with the same samples."""
     y, predicted, unit = customers(4)
     rolling, timed = sm.Rolling(sm.MetricSet(), 500), sm.TimeWindow(sm.MetricSet(), 100, 10)
-    groups, shards = sm.ByGroup(sm.MetricSet()), [sm.MetricSet() for _ in range(3)]
+    groups = sm.ByGroup(sm.MetricSet())
     rolling.update_many(y, predicted, unit=unit)
     timed.update_many(y, predicted, t=np.arange(len(y)) / 10, unit=unit)
     groups.update_many(y, predicted, group=y.tolist(), unit=unit)
-    for part, shard in enumerate(shards):
-        shard.update_many(y[part::3], predicted[part::3], unit=unit[part::3])
-    merged = {
-        sm.MetricSet().merge(a).merge(b).merge(c).snapshot().interval("macro_f1")
-        for a, b, c in itertools.permutations(shards)
-    }
 
-    for view, part in ((rolling, slice(-500, None)), (timed, slice(-1000, None)), (groups, y)):
-        got = view.snapshot()[True] if view is groups else view.snapshot()
-        assert got.interval("macro_f1") == taken(y[part], predicted[part], unit[part]).interval("macro_f1")
-    assert merged == {taken(y, predicted, unit).interval("macro_f1")}
+    for view, part in ((rolling.snapshot(), slice(-500, None)), (timed.snapshot(), slice(-1000, None)),
+                       (groups.snapshot()[True], y)):  # fmt: skip
+        assert view.interval("macro_f1") == taken(y[part], predicted[part], unit[part]).interval("macro_f1")

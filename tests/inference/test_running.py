@@ -22,37 +22,15 @@ def snapshot(times: int = 1, matrix: np.ndarray = MATRIX) -> sm.Snapshot:
     return sm.ConfusionMatrix.from_matrix(times * matrix, ["a", "b"]).snapshot()
 
 
-@pytest.mark.parametrize(
-    ("key", "label"), [("accuracy", None), ("recall", "b"), ("macro_f1", None), ("matthews_corrcoef", None)]
-)
-def test_it_is_the_intersection_of_all_looks(key: str, label: str | None) -> None:
+def test_it_is_the_intersection_of_all_looks() -> None:
     """Ends are the largest lower and the smallest upper end so far, also if the last look has others."""
-    running = sm.RunningInterval(key, label=label)
-    low, high = -math.inf, math.inf
-    for times in (1, 3, 4, 10, 11, 30):
-        alone = snapshot(times).interval(key, label=label, valid="anytime")
-        low, high = max(low, alone.low), min(high, alone.high)
-
-        assert running.look(snapshot(times)) == replace(alone, low=low, high=high)
-    assert (running.n, running.looks) == (3000, 6)
-
-
-def test_it_is_wrong_as_rarely_as_it_says() -> None:
-    """Over 1,000 samples, with a look at each, at most 5 % of streams ever lose the share, and the end is narrower."""
-    rng, wrong, narrower = np.random.default_rng(4), 0, []
-    for _ in range(40):
-        hits = np.cumsum(rng.random(1000) < 0.8)
-        running = sm.RunningInterval("accuracy")
-        for n in range(20, 1001, 20):
-            right = int(hits[n - 1])
-            view = sm.ConfusionMatrix.from_matrix([[right, n - right], [0, 0]], ["a", "b"]).snapshot()
-            actual = running.look(view)
-        last = view.interval("accuracy", valid="anytime")
-        wrong += not actual.low <= 0.8 <= actual.high
-        narrower.append((actual.high - actual.low) / (last.high - last.low))
-
-    assert wrong <= 3
-    assert np.mean(narrower) < 0.95
+    for key, label in (("accuracy", None), ("recall", "b"), ("macro_f1", None), ("matthews_corrcoef", None)):
+        running, low, high = sm.RunningInterval(key, label=label), -math.inf, math.inf
+        for times in (1, 3, 4, 10, 11, 30):
+            alone = snapshot(times).interval(key, label=label, valid="anytime")
+            low, high = max(low, alone.low), min(high, alone.high)
+            assert running.look(snapshot(times)) == replace(alone, low=low, high=high), key
+        assert (running.n, running.looks) == (3000, 6)
 
 
 def test_nothing_is_left_of_a_population_that_changes() -> None:
@@ -61,9 +39,7 @@ def test_nothing_is_left_of_a_population_that_changes() -> None:
     running.look(snapshot(30))
     for times in (200, 300):
         actual = running.look(snapshot(times, np.array([[10, 50], [30, 10]])))
-
-        assert math.isnan(actual.low)
-        assert math.isnan(actual.high)
+        assert np.isnan([*actual]).all()
         assert actual.note.startswith("no value was in all intervals so far")
     assert sm.from_bytes(running.to_bytes()) == running
 
