@@ -44,7 +44,7 @@ def test_only_a_slower_operation_is_a_failure(
     """Slower once is counted again; new operations and another environment are no failure, a missing operation is."""
     counts: list[Any] = []
     monkeypatch.setattr(
-        against, "count", lambda package=None: against.Counts(HERE, counts.pop(0) if counts[1:] else counts[0])
+        against, "count", lambda _=None: against.Counts(HERE, counts.pop(0) if counts[1:] else counts[0])
     )
     path = tmp_path / "counts.json"
     with every_case() as case:

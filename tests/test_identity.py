@@ -12,11 +12,7 @@ import stream_metrics as sm
 
 LABELS = ("a", "b", "c")
 OF_LABELS = ["accuracy", "macro_f1", "matthews_corrcoef", "recall", "cohen_kappa"]
-OF_SCORES = {
-    "ranks": ["roc_auc", "average_precision"],
-    "pairs": ["roc_auc_ovo"],
-    "losses": ["log_loss", "brier_score"],
-}
+RANKS, LOSSES = ["roc_auc", "average_precision", "roc_auc_ovo"], ["log_loss", "brier_score"]
 CONTAINERS: dict[str, Any] = {
     "alone": lambda state: state,
     "groups": sm.ByGroup,
@@ -42,13 +38,11 @@ def families(draw: st.DrawFn) -> tuple[list[Any], list[dict[str, Any]]]:
     labels = draw(st.sampled_from([None, LABELS]))
     scores = draw(st.sampled_from([False, True, "any"]))
     options: dict[str, Any] = {"labels": labels}
-    keys = list(OF_LABELS)
+    keys = OF_LABELS + (RANKS if scores else []) + (LOSSES if scores is True else [])
     if labels and not scores and draw(st.booleans()):
         options = {"labels": LABELS[:2], "other": "rest"}
     if scores:
         options |= {"scores": scores, "buckets": draw(st.sampled_from([4, 64])), "sample": 8}
-        keys += OF_SCORES["ranks"] + (OF_SCORES["losses"] if scores is True else [])
-        keys += OF_SCORES["pairs"]
     chosen = draw(st.lists(views(keys, options["labels"]), min_size=2, max_size=4))
     first = sm.MetricSet(**options)
     return [first.reconfigured(**view) for view in chosen], chosen
