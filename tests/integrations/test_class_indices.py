@@ -6,6 +6,7 @@ from functools import partial
 from itertools import product
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.refusals import refused
@@ -13,6 +14,7 @@ from support.refusals import refused
 import stream_metrics as sm
 from stream_metrics.integrations.class_indices import count_outputs
 
+pytestmark = pytest.mark.quick
 NAMES = "outputs", "targets"
 SCORES = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0, np.nan, np.inf, -np.inf])
 

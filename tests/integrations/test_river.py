@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 import inspect
 import os
+import pickle
+import random
 import subprocess
 import sys
 from functools import partial
+from itertools import product
 from typing import Any
 
 import pytest
@@ -31,7 +35,7 @@ from river import (
     utils,
 )  # fmt: skip
 from support.refusals import refused
-from support.river_outcomes import fed, logistic, outcomes, phishing
+from support.river_outcomes import every_class, fed, logistic, outcomes, phishing
 
 import stream_metrics as sm
 from stream_metrics.integrations.river import RiverMetric, as_river
@@ -49,29 +53,24 @@ def test_river_is_loaded_by_the_adapter_only() -> None:
 
 
 def test_evaluation_agrees_with_river() -> None:
-    """`progressive_val_score`, labels at once or delayed, gives river's value, as it is and through the adapter."""
+    """`progressive_val_score` gives river's value, with all labels, delayed ones, and those that a learner asks for."""
     for ours, theirs in [
         (sm.Accuracy(), metrics.Accuracy()),
         (sm.F1(), metrics.F1()),
+        (sm.MCC(), metrics.MCC()),
         (sm.CohenKappa(), metrics.CohenKappa()),
         (sm.LogLoss(), metrics.LogLoss()),
         (sm.MetricSet(scores=True), metrics.Accuracy()),
     ]:
-        for how in ({}, {"delay": 30}):
-            expected = evaluate.progressive_val_score(phishing(), logistic(), theirs.clone(), **how).get()
+        for make, how in [
+            (logistic, {}),
+            (logistic, {"delay": 30}),
+            (lambda: active.EntropySampler(logistic(), discount_factor=3, seed=1), {}),
+        ]:
+            expected = evaluate.progressive_val_score(phishing(150), make(), theirs.clone(), **how).get()
             for metric in (as_river(ours), ours.clone())[: 1 if isinstance(ours, sm.MetricSet) else 2]:
-                assert evaluate.progressive_val_score(phishing(), logistic(), metric, **how) is metric
+                assert evaluate.progressive_val_score(phishing(150), make(), metric, **how) is metric
                 assert metric.get() == pytest.approx(expected, abs=1e-9), (metric, how)
-
-
-def test_active_learning() -> None:
-    """A learner that asks for some labels only is judged by ours as by river's metric."""
-    adapters = [as_river(sm.MCC()), sm.MCC(), metrics.MCC()]
-    for metric in adapters:
-        learner = active.EntropySampler(logistic(), discount_factor=3, seed=1)
-        evaluate.progressive_val_score(phishing(150), learner, metric)
-
-    assert adapters[0].get() == adapters[1].get() == pytest.approx(adapters[2].get(), abs=1e-9)
 
 
 def test_steps_name_each_metric() -> None:
@@ -135,8 +134,7 @@ def test_plus_composes_on_either_side() -> None:
     assert lists[3].get()[0] == pytest.approx(lists[3].get()[2], abs=1e-9)
 
 
-@pytest.mark.parametrize("make", [lambda: sm.Accuracy(), lambda: as_river(sm.Accuracy())], ids=["as it is", "adapter"])
-def test_selection_is_that_of_river(make: Any) -> None:
+def test_selection_is_that_of_river() -> None:
     """Successive halving and bandits choose as they do by river's own accuracy."""
 
     def models() -> list[Any]:
@@ -149,14 +147,14 @@ def test_selection_is_that_of_river(make: Any) -> None:
         policy = bandit.EpsilonGreedy(epsilon=0.1, decay=0.001, burn_in=20, seed=1)
         return model_selection.BanditClassifier(models(), metric, policy)
 
-    for selector in (halving, choosing):
-        ours, theirs = selector(make()), selector(metrics.Accuracy())
+    for metric, selector in product((sm.Accuracy(), as_river(sm.Accuracy())), (halving, choosing)):
+        ours, theirs = selector(metric.clone()), selector(metrics.Accuracy())
         for x, y in phishing():
             assert ours.predict_proba_one(x) == theirs.predict_proba_one(x)
             ours.learn_one(x, y)
             theirs.learn_one(x, y)
         assert ours.clone().metric.get() == 0.0
-    assert ours.policy.ranking == theirs.policy.ranking
+        assert selector is halving or ours.policy.ranking == theirs.policy.ranking
 
 
 def test_selection_by_probabilities() -> None:
@@ -228,18 +226,17 @@ def test_several_outputs() -> None:
     assert "MacroAverage(F1)" in repr(average)
 
 
-@pytest.mark.parametrize("make", [lambda: sm.MCC(), lambda: as_river(sm.MCC())], ids=["as it is", "adapter"])
-def test_a_forest_that_holds_one_passes_the_checks_of_river(make: Any) -> None:
+def test_a_forest_that_holds_one_passes_the_checks_of_river() -> None:
     """Pickling, cloning and printing a model that holds a metric of ours: river's own checks of an estimator."""
-    model = forest.ARFClassifier(1, metric=make(), seed=1)
-    ran = 0
-    for check in checks.yield_checks(model):
-        if not hasattr(check, "keywords") and "dataset" not in inspect.signature(check).parameters:
-            check(model.clone())
-            ran += 1
-    assert ran > 10
-    checks.common.check_pickling(model.clone(), list(phishing(40)))
-    checks.common.check_clone_is_independent(model.clone(), list(phishing(40)))
+    for metric in (sm.MCC(), as_river(sm.MCC())):
+        model, ran = forest.ARFClassifier(1, metric=metric, seed=1), 0
+        for check in checks.yield_checks(model):
+            if not hasattr(check, "keywords") and "dataset" not in inspect.signature(check).parameters:
+                check(model.clone())
+                ran += 1
+        assert ran > 10
+        for check in (checks.common.check_pickling, checks.common.check_clone_is_independent):
+            check(model.clone(), list(phishing(40)))
 
 
 def test_models_without_classes() -> None:
@@ -285,3 +282,74 @@ def test_sets_and_windows_are_evaluated_as_they_are() -> None:
         assert not plain.works_with(linear_model.LinearRegression())
     for other in (sm.ByGroup(sm.MCC()), sm.TimeWindow(sm.ConfusionMatrix(), "1h")):
         refused(partial(evaluated, other), TypeError, "as_river")
+
+
+def samples(labels: list[Any], weights: list[float], scored: bool) -> list[tuple[Any, Any, float]]:
+    """Return random samples with weights; probabilities have many ties."""
+    rng, stream = random.Random(f"{labels} {weights}"), []
+    for _ in range(20):
+        parts = [rng.choice([1, 1, 2, 5]) for _ in labels]
+        p_of = {label: part / sum(parts) for label, part in zip(labels, parts, strict=True)}
+        stream.append((rng.choice(labels), p_of if scored else rng.choice(labels), rng.choice(weights)))
+    return stream
+
+
+def shown(metric: Any) -> str:
+    """Return the value of a metric as text, or why it has none."""
+    try:
+        return repr(metric.get())
+    except ValueError as error:
+        return str(error)
+
+
+def test_a_window_is_a_fresh_metric() -> None:
+    """In windows of 1, 2, 5 and 10 weighted samples, river's or ours, a metric is a new one that was fed the window."""
+    for labels, weights in [
+        (["ant", "bee", "cat"], [0.1, 0.2, 0.7, 1 / 3, 0.0]),
+        ([0, 1, 2], [0, 1, 2, 3]),
+        (["ant"], [0.1, 0.2, 0.0]),
+    ]:
+        for name, cls, options in every_class(labels):
+            stream = samples(labels, weights, not cls.requires_labels)
+            for size in (1, 2, 5, 10):
+                window, own = utils.Rolling(cls, size, **options), as_river(sm.Rolling(cls(**options), size))
+                adapted = utils.Rolling(RiverMetric, size, metric=cls(**options))
+                for at, sample in enumerate(stream, 1):
+                    for metric in (window, own, adapted):
+                        metric.update(*sample)
+                    fresh = cls(**options)
+                    for row in stream[max(0, at - size) : at]:
+                        fresh.update(*row)
+                    assert window.obj.to_bytes() == fresh.to_bytes(), name
+                    assert own.live.state == fresh, name
+                assert shown(window) == shown(fresh)
+                assert adapted.obj.live == fresh
+
+
+def test_every_metric_has_what_river_touches() -> None:
+    """Every class has keyword updates, a float, `works_with`, and copies and pickles with its value and its future."""
+    for adapt, (name, cls, options) in product((False, True), every_class([True, False])):
+        empty = as_river(cls(**options)) if adapt else cls(**options)
+        metric = fed(empty.clone(), outcomes())
+        value, later = metric.get(), fed(empty.clone(), [*outcomes(), *outcomes()[:9]]).get()
+
+        assert metric.works_with(logistic()) is True
+        assert metric.works_with(linear_model.LinearRegression()) is False
+        assert metric.works_with_weights is True
+        assert isinstance(metric.bigger_is_better, bool)
+        assert isinstance(metric.is_better_than(metric), bool)
+        assert isinstance(value, int | float)
+        assert value == value or not adapt
+        assert repr(metric).startswith(type(metric).__name__)
+        for twin in (pickle.loads(pickle.dumps(metric)), copy.deepcopy(metric), metric.clone(include_attributes=True)):
+            assert type(twin) is type(metric)
+            assert (repr(twin), repr(twin.get())) == (repr(metric), repr(value)), name
+            assert repr(fed(twin, outcomes()[:9]).get()) == repr(later), name
+        clone = metric.clone()
+        assert type(clone) is type(metric)
+        assert repr(clone.get()) == repr(empty.get())
+        assert repr(fed(clone, outcomes()).get()) == repr(value)
+        for truth, probabilities in outcomes()[::-1]:
+            y_pred = max(probabilities, key=probabilities.get) if metric.requires_labels else probabilities
+            metric.revert(y_true=truth, y_pred=y_pred)
+        assert repr(metric.get()) == repr(empty.get()), name

@@ -1,22 +1,22 @@
-"""The adapter alone, and every metric in the hands of river: names, inputs, states and errors."""
+"""The adapter alone, and windows and groups in river's APIs: names, inputs, states and errors."""
 
 from __future__ import annotations
 
 import copy
 import inspect
 import pickle
-import random
 from functools import partial
 from typing import Any
 
 import pytest
-from river import linear_model, metrics, utils
-from support.refusals import all_refused
-from support.river_outcomes import ADAPTED, every_class, fed, logistic, outcomes
+from river import evaluate, forest, metrics, model_selection, utils
+from support.refusals import all_refused, refused
+from support.river_outcomes import ADAPTED, fed, logistic, outcomes, phishing
 
 import stream_metrics as sm
 from stream_metrics.integrations.river import RiverMetric, RiverWindow, as_river
 
+pytestmark = pytest.mark.quick
 NAN = float("nan")
 ARGUMENTS = ["metric", "key", "label", "undefined", "better", "context"]
 
@@ -162,8 +162,8 @@ def test_a_context_gives_what_else_an_update_takes() -> None:
 
     assert isinstance(metric, RiverWindow)
     assert (metric.get(), metric.snapshot().scored, asked) == (0.0, 1, [1])
-    with pytest.raises(ValueError, match="protocol"):  # river's words for what has no revert
-        utils.Rolling(RiverWindow, 5, metric=sm.MCC())
+    window = partial(utils.Rolling, RiverWindow, 5, metric=sm.MCC())
+    refused(window, ValueError, "protocol")  # river's words for what has no revert
 
 
 def test_an_int_is_a_score_where_scores_are_kept() -> None:
@@ -188,72 +188,149 @@ def test_the_class_that_is_read_and_how_it_is_printed() -> None:
     assert str(as_river(counts, "log_loss")) == f"MetricSet(log_loss): {counts.snapshot()['log_loss']:.6g}"
 
 
-def samples(labels: list[Any], weights: list[float], scored: bool) -> list[tuple[Any, Any, float]]:
-    """Return random samples with weights; probabilities have many ties."""
-    rng, stream = random.Random(f"{labels} {weights}"), []
-    for _ in range(20):
-        parts = [rng.choice([1, 1, 2, 5]) for _ in labels]
-        p_of = {label: part / sum(parts) for label, part in zip(labels, parts, strict=True)}
-        stream.append((rng.choice(labels), p_of if scored else rng.choice(labels), rng.choice(weights)))
-    return stream
+def no_time() -> float:
+    """A clock that stands still."""
+    return 0.0
 
 
-def shown(metric: Any) -> str:
-    """Return the value of a metric as text, or why it has none."""
-    try:
-        return repr(metric.get())
-    except ValueError as error:
-        return str(error)
+def by_truth() -> dict[str, Any]:
+    """The same group for every sample."""
+    return {"group": "all"}
 
 
-@pytest.mark.parametrize(
-    ("labels", "weights"),
-    [(["ant", "bee", "cat"], [0.1, 0.2, 0.7, 1 / 3, 0.0]), ([0, 1, 2], [0, 1, 2, 3]), (["ant"], [0.1, 0.2, 0.0])],
-    ids=["text", "numbers", "one class"],
-)
-def test_a_window_of_river_is_a_fresh_metric(labels: list[Any], weights: list[float]) -> None:
-    """In windows of 1, 2, 5 and 10 weighted samples every metric is, to the bit, a new one that was fed the window."""
-    for _, cls, options in every_class(labels):
-        stream = samples(labels, weights, not cls.requires_labels)
-        for size in (1, 2, 5, 10):
-            window = utils.Rolling(cls, size, **options)
-            adapted = utils.Rolling(RiverMetric, size, metric=cls(**options))
-            for at, sample in enumerate(stream, 1):
-                window.update(*sample)
-                adapted.update(*sample)
-                fresh = cls(**options)
-                for row in stream[max(0, at - size) : at]:
-                    fresh.update(*row)
-                assert window.obj.to_bytes() == fresh.to_bytes()
-            assert shown(window) == shown(fresh)
-            assert adapted.obj.live == fresh
+WINDOWS = {
+    "Rolling(MCC, window=30)": lambda: sm.Rolling(sm.MCC(), 30),
+    "Rolling(ROCAUC, window=30)": lambda: sm.Rolling(sm.ROCAUC(), 30),
+    "Rolling(FBeta(beta=2.0), window=30)": lambda: sm.Rolling(sm.FBeta(2.0), 30),
+    "Rolling(MetricSet(accuracy), window=30)": lambda: sm.Rolling(sm.MetricSet(scores=True), 30),
+    "TimeWindow(F1, period='1h')": lambda: sm.TimeWindow(sm.F1(), "1h", clock=no_time),
+    "TimeWindow(MetricSet(accuracy), period='1h', panes=1)": lambda: sm.TimeWindow(
+        sm.MetricSet(), "1h", 1, clock=no_time
+    ),
+    "Fading(MacroF1, half_life=50)": lambda: sm.Fading(sm.MacroF1(), 50),
+    "Fading(MetricSet(log_loss), half_life=50)": lambda: sm.Fading(sm.MetricSet(["log_loss"]), 50),
+}
+GROUPS = {
+    "ByGroup(FBeta(beta=2.0))": lambda: sm.ByGroup(sm.FBeta(2.0)),
+    "ByGroup(MetricSet(accuracy), max_groups=1)": lambda: sm.ByGroup(sm.MetricSet(), max_groups=1),
+    "ByGroup(TimeWindow(MCC, period='1h'))": lambda: sm.ByGroup(sm.TimeWindow(sm.MCC(), "1h", clock=no_time)),
+    "TimeWindow(ByGroup(MCC), period='1h')": lambda: sm.TimeWindow(sm.ByGroup(sm.MCC()), "1h", clock=no_time),
+    "Rolling(ByGroup(ROCAUC), window=30)": lambda: sm.Rolling(sm.ByGroup(sm.ROCAUC()), 30),
+}
 
 
-@pytest.mark.parametrize("adapt", [False, True], ids=["as it is", "adapter"])
-def test_every_metric_has_what_river_touches(adapt: bool) -> None:
-    """Every class has keyword updates, a float, `works_with`, and copies and pickles with its value and its future."""
-    for name, cls, options in every_class([True, False]):
-        empty = as_river(cls(**options)) if adapt else cls(**options)
-        metric = fed(empty.clone(), outcomes())
-        value, later = metric.get(), fed(empty.clone(), [*outcomes(), *outcomes()[:9]]).get()
+def test_windows_and_groups_are_metrics_of_river() -> None:
+    """Named after what they are, evaluated, cloned empty, pickled, copied, printed; windows have no `revert`."""
+    for name, make in {**WINDOWS, **GROUPS}.items():
+        metric = as_river(make(), context=by_truth if name in GROUPS else None)
+        assert type(metric).__name__ == name
+        assert isinstance(metric, RiverWindow)
+        assert metric.revert is None
+        rolled = partial(utils.Rolling, type(metric), 5, metric=make(), context=by_truth)
+        refused(rolled, ValueError, "protocol")  # river's words for what has no revert
 
-        assert metric.works_with(logistic()) is True
-        assert metric.works_with(linear_model.LinearRegression()) is False
-        assert metric.works_with_weights is True
-        assert isinstance(metric.bigger_is_better, bool)
-        assert isinstance(metric.is_better_than(metric), bool)
-        assert isinstance(value, int | float)
-        assert value == value or not adapt
-        assert repr(metric).startswith(type(metric).__name__)
-        for twin in (pickle.loads(pickle.dumps(metric)), copy.deepcopy(metric), metric.clone(include_attributes=True)):
+        evaluate.progressive_val_score(phishing(100), logistic(), metric)
+        value = metric.get()
+        assert 0 < value < 1
+        assert repr(metric).startswith(f"{name}: ")
+        twins = copy.deepcopy(metric), metric.clone(include_attributes=True), pickle.loads(pickle.dumps(metric))
+        for twin in twins:
             assert type(twin) is type(metric)
-            assert (repr(twin), repr(twin.get())) == (repr(metric), repr(value)), name
-            assert repr(fed(twin, outcomes()[:9]).get()) == repr(later), name
-        clone = metric.clone()
-        assert type(clone) is type(metric)
-        assert repr(clone.get()) == repr(empty.get())
-        assert repr(fed(clone, outcomes()).get()) == repr(value)
-        for truth, probabilities in outcomes()[::-1]:
-            y_pred = max(probabilities, key=probabilities.get) if metric.requires_labels else probabilities
-            metric.revert(y_true=truth, y_pred=y_pred)
-        assert repr(metric.get()) == repr(empty.get()), name
+            assert twin.live.to_bytes() == metric.live.to_bytes()
+            assert twin.get() == value or "TimeWindow" in name  # which follows a clock
+        assert (type(metric.clone()), metric.clone().live.n) == (type(metric), 0)
+
+
+def test_windows_are_compared_and_composed() -> None:
+    """Halving and forests hold windows, whose clones stay windows; `+` puts them beside metrics of river."""
+    window = as_river(sm.Rolling(sm.Accuracy(), 25))
+    chooser = model_selection.SuccessiveHalvingClassifier([logistic(), logistic()], window, budget=400)
+    trees = forest.ARFClassifier(2, metric=window, seed=1)
+    both = metrics.Accuracy() + window + as_river(sm.TimeWindow(sm.LogLoss(), "1h", clock=no_time))
+    for model in (chooser, trees):
+        evaluate.progressive_val_score(phishing(100), model, both)
+        inside = vars(model)["_metrics"]
+        assert {type(m).__name__ for m in inside} == {"Rolling(Accuracy, window=25)"}
+        assert {m.snapshot().n + m.snapshot().abstained for m in inside} == {25}
+    assert both[1].snapshot().n == 25
+    assert both[2].snapshot().n == 199  # the first prediction of the forest is {}, which river leaves out
+
+
+def test_groups_are_read_together_or_by_a_function() -> None:
+    """The value is that of all groups together; a function reads what lies between them."""
+    country = iter(["fr", "de"] * 60)
+
+    def grouped() -> dict[str, Any]:
+        return {"group": next(country)}
+
+    metric = as_river(sm.ByGroup(sm.MetricSet()), "recall", True, context=grouped)
+    gap = as_river(sm.ByGroup(sm.MetricSet()), widest, better="lower")
+    plain, halves = sm.Recall(), [sm.Recall(), sm.Recall()]
+    for at, (truth, probabilities) in enumerate(outcomes()):
+        predicted = max(probabilities, key=probabilities.get)
+        metric.update(truth, predicted)
+        gap.update(truth, predicted, group=at % 2)
+        for fresh in (plain, halves[at % 2]):
+            fresh.update(truth, predicted)
+
+    assert (metric.get(), metric.snapshot()["fr"].n) == (plain.get(), 60)
+    with_options, beta = as_river(sm.ByGroup(sm.FBeta(2.0))), sm.FBeta(2.0)
+    for truth, predicted in [(True, False), (True, False), (True, True), (False, True)]:
+        with_options.update(truth, predicted, group=predicted)
+        beta.update(truth, predicted)
+    assert with_options.get() == beta.get() == 5 / 14
+    assert gap.get() == abs(halves[0].get() - halves[1].get()) > 0
+    assert not gap.bigger_is_better
+    refused(partial(as_river, sm.ByGroup(sm.Rolling(sm.MCC(), 5))), ValueError, "the groups cannot be read together")
+
+
+def widest(snapshot: Any) -> float:
+    """Return the largest difference of recall between groups."""
+    return float(snapshot.max_gap("recall", label=True))
+
+
+def test_groups_go_into_a_window_of_river() -> None:
+    """River's window takes groups back, where none are folded."""
+    window = utils.Rolling(RiverMetric, 10, metric=sm.ByGroup(sm.Accuracy()))
+    own = as_river(sm.Rolling(sm.ByGroup(sm.Accuracy()), 10))
+    for at in range(40):
+        for metric in (window, own):
+            metric.update(at % 3, at % 2, group=at % 4)
+        assert window.get() == own.get()
+
+
+def test_a_window_of_time_is_read_by_its_clock() -> None:
+    """No value is kept where time alone changes it; `t` and `group` can be given by hand too."""
+    now = [0.0]
+    metric = as_river(sm.TimeWindow(sm.Accuracy(), 60, 6, clock=lambda: now[0]))
+    metric.update("a", "a")
+    assert metric.get() == 1.0
+    now[0] = 120.0
+    assert (metric.get(), metric.snapshot().n) == (0.0, 0)
+
+    timed = as_river(sm.TimeWindow(sm.Accuracy(), 60, 6))
+    for t, predicted in [(0.0, "b"), (65.0, "a")]:
+        timed.update("a", predicted, t=t)
+    assert timed.get() == 1.0
+
+
+def test_shards_of_windows_of_time_merge() -> None:
+    """Adapters of windows of time merge pane by pane; those of the last samples say why they do not."""
+    whole, *shards = (as_river(sm.TimeWindow(sm.MCC(), 60)) for _ in range(3))
+    for t, (truth, probabilities) in enumerate(outcomes()):
+        for metric in (whole, shards[t % 2]):
+            metric.update(truth, max(probabilities, key=probabilities.get), t=t)
+
+    assert shards[0].merge(shards[1]).get() == whole.get() != 0
+    assert shards[0].live == whole.live
+    rolling = as_river(sm.Rolling(sm.MCC(), 5))
+    refused(partial(rolling.merge, rolling.clone()), sm.MergeError, "TimeWindow merges")
+
+
+def test_abstentions_take_a_place_in_a_window() -> None:
+    """None and {} push the oldest sample out of a window, as any sample does."""
+    metric = fed(as_river(sm.Rolling(sm.Accuracy(), 3)), [(True, {True: 0.9, False: 0.1})] * 3)
+    for nothing in (None, {}):
+        metric.update(y_true=False, y_pred=nothing)
+
+    assert (metric.snapshot().n, metric.snapshot().abstained, metric.get()) == (1, 2, 1.0)

@@ -6,12 +6,14 @@ import random
 from functools import partial
 from typing import Any
 
+import pytest
 from river import metrics, utils
 from support.refusals import all_refused
 
 import stream_metrics as sm
 from stream_metrics.integrations.river import from_river
 
+pytestmark = pytest.mark.quick
 NAN = float("nan")
 LABELS = [["a", "b", "c"], [True, False], [0, 1, 2.0], ["x", 1, (1, "y")]]
 
