@@ -109,15 +109,14 @@ def test_aggregates_are_not_nested() -> None:
 
 PROTOTYPES: dict[type, list[Any]] = {
     sm.ConfusionMatrix: [
-        sm.ConfusionMatrix(), sm.ConfusionMatrix([1, 0]), sm.ConfusionMatrix([0, 1]),
-        sm.ConfusionMatrix([0, 1], other=1), sm.ConfusionMatrix([0, 1], other=0),
+        sm.ConfusionMatrix(), *map(sm.ConfusionMatrix, ([1, 0], [0, 1])),
+        *(sm.ConfusionMatrix([0, 1], other=other) for other in (1, 0)),
     ],
-    sm.MetricSet: [
-        sm.MetricSet(), sm.MetricSet(["accuracy"]), sm.MetricSet(zero_division=1.0),
-        sm.MetricSet(zero_division=float("nan")), sm.MetricSet(labels=[0, 1]), sm.MetricSet(labels=[1, 0]),
-        sm.MetricSet(labels=[0, 1], other=0), sm.MetricSet(labels=[0, 1], other=1), sm.MetricSet(scores=True),
-        sm.MetricSet(scores=True, buckets=64), sm.MetricSet(scores=True, sample=64),
-    ],
+    sm.MetricSet: [sm.MetricSet(**options) for options in (
+        {}, {"metrics": ["accuracy"]}, {"zero_division": 1.0}, {"zero_division": float("nan")},
+        *({"labels": labels} for labels in ([0, 1], [1, 0])), *({"labels": [0, 1], "other": x} for x in (0, 1)),
+        *({"scores": True} | more for more in ({}, {"buckets": 64}, {"sample": 64})),
+    )],
     sm.Metric: [
         sm.Accuracy(), sm.MacroF1(), sm.MacroF1(zero_division=1.0), sm.Recall(), sm.Recall(pos_label=0),
         sm.FBeta(beta=1.0), sm.FBeta(beta=2.0), sm.ROCAUC(), sm.ROCAUC(buckets=64),

@@ -88,14 +88,11 @@ def test_all_else_is_left_to_states() -> None:
     cases: list[list[Any]] = [
         *([groups_of(MATRIX, ("a", "b", w, "g"))] for w in (2, 0, 0.5)),
         [groups_of(MATRIX, (1, 1.0, "g"))],
-        [groups_of(MATRIX, ("a", "b", 1)), groups_of(MATRIX, ("a", "b", 1.0))],
-        [groups_of(MATRIX, (1, 2, "g")), groups_of(MATRIX, (1.0, 2, "g"))],
+        *([groups_of(MATRIX, x) for x in two] for two in ([(*"ab", 1), (*"ab", 1.0)], [(1, 2, "g"), (1.0, 2, "g")])),
         [groups_of(MATRIX), groups_of(MATRIX, max_groups=3)],
-        [groups_of(sm.ConfusionMatrix(["a", "b"], "b"), ("a", "c", "g"))],
-        [groups_of(sm.MetricSet(), g)],
-        [sm.MetricSet()],
-        [],
-    ]
+        [groups_of(sm.ConfusionMatrix(["a", "b"], "b"), ("a", "c", "g"))], [groups_of(sm.MetricSet(), g)],
+        [sm.MetricSet()], [],
+    ]  # fmt: skip
     assert [at for at, states in enumerate(cases) if summed(states) is not None] == []
     for empty in (sm.ByGroup(sm.MetricSet()), sm.ByGroup(sm.ConfusionMatrix(["a"], "a"))):
         assert GroupWriter(empty).written([[("a", "a", 1, "g")]]) is None

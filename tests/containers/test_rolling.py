@@ -8,7 +8,7 @@ import random
 import sys
 import tracemalloc
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 from support.rank_streams import binary, scores, several
 from support.refusals import all_refused, refused
+from support.state_checks import fed
 
 import stream_metrics as sm
 from stream_metrics import Rolling, testing
@@ -36,32 +37,19 @@ OF_A = [*MAPPINGS, single_or_mapping("a", "b")]
 SINGLE = [*NUMBERS, single_or_mapping(True, False, 1)]
 HARD, SOFT = [testing.samples(), testing.samples(weighted=False)], [testing.soft_samples(hard=False)]
 CASES: dict[str, tuple[Callable[[], Any], list[Any]]] = {  # with kinds of samples
-    "ConfusionMatrix": (sm.ConfusionMatrix, HARD),
+    "ConfusionMatrix": (sm.ConfusionMatrix, HARD), "MCC": (sm.MCC, HARD), "MetricSet": (sm.MetricSet, HARD),
     "fixed": (lambda: sm.ConfusionMatrix(labels=["a", True, 2.5], other=0), HARD),
-    "MCC": (sm.MCC, HARD),
     "F1 of a": (lambda: sm.F1(pos_label="a"), HARD),
-    "MetricSet": (sm.MetricSet, HARD),
-    "RankSketch": (sm.RankSketch, NUMBERS + MAPPINGS),
-    "ROCAUC": (sm.ROCAUC, SINGLE),
+    "RankSketch": (sm.RankSketch, NUMBERS + MAPPINGS), "HandTillAUC": (sm.HandTillAUC, NUMBERS + MAPPINGS),
+    "ROCAUC": (sm.ROCAUC, SINGLE), "Gini": (sm.Gini, SINGLE), "AveragePrecision": (sm.AveragePrecision, NUMBERS),
     "ROCAUC of a": (lambda: sm.ROCAUC(pos_label="a", zero_division=1.0), OF_A),
-    "Gini": (sm.Gini, SINGLE),
     "Gini of a": (lambda: sm.Gini(pos_label="a"), OF_A),
-    "HandTillAUC": (sm.HandTillAUC, NUMBERS + MAPPINGS),
-    "AveragePrecision": (sm.AveragePrecision, NUMBERS),
-    "CrossEntropy": (sm.CrossEntropy, SOFT),
-    "BrierScore": (sm.BrierScore, SOFT),
+    "CrossEntropy": (sm.CrossEntropy, SOFT), "BrierScore": (sm.BrierScore, SOFT),
     "TopKAccuracy": (lambda: sm.TopKAccuracy(3), SOFT),
     "probabilities": (lambda: sm.MetricSet(scores=True), [testing.soft_samples()]),
     "chosen": (lambda: sm.MetricSet(["log_loss", "accuracy"], pos_label=1, threshold=0.3), [testing.soft_samples()]),
-}
+}  # fmt: skip
 QUICK = {"ConfusionMatrix", "ROCAUC", "CrossEntropy"}
-
-
-def fed(state: Any, rows: Iterable[Any], **more: Any) -> Any:
-    """Return a state after some samples."""
-    for row in rows:
-        state.update(*row, **more)
-    return state
 
 
 def columns(rows: Any) -> list[list[Any]]:

@@ -17,12 +17,9 @@ from support.wire_reader import fold_of_int, framed, packed, read
 import stream_metrics as sm
 
 MAKERS: dict[str, Callable[[], Any]] = {
-    "set": sm.MetricSet,
-    "scored set": lambda: sm.MetricSet(scores=True),
-    "matrix metric": sm.MacroF1,
-    "area": lambda: sm.ROCAUC(pos_label="a"),
-    "loss": sm.CrossEntropy,
-}
+    "set": sm.MetricSet, "scored set": lambda: sm.MetricSet(scores=True), "matrix metric": sm.MacroF1,
+    "area": lambda: sm.ROCAUC(pos_label="a"), "loss": sm.CrossEntropy,
+}  # fmt: skip
 UNITS = [0, True, 1, 2.5, -(2**70), "a", "é", b"a", (1, "x"), *range(100, 140)]
 LABELS = ["a", "b", "c"]
 
@@ -169,16 +166,12 @@ def test_impossible_folds_are_refused() -> None:
         return read(fed(sm.MetricSet(), list(samples)).to_bytes())[1][1:]
 
     damaged: dict[str, list[Any]] = {
-        "order": [folds[::-1]],
-        "range": [[*folds, [32, counts]]],
-        "empty part": [[[first, states_of()], *rest]],
-        "empty": [[]],
-        "too many": [[[fold, content[1:]] for fold, _ in folds]],
+        "order": [folds[::-1]], "range": [[*folds, [32, counts]]], "empty part": [[[first, states_of()], *rest]],
+        "empty": [[]], "twice": [folds, folds], "too many": [[[fold, content[1:]] for fold, _ in folds]],
         "nested": [[[first, [*counts, [[first, counts]]]], *rest]],
-        "twice": [folds, folds],
         "heavier": [[[first, states_of(("a", "b", 2**62, None))], *rest]],
         "other labels": [[[first, states_of(("a", "z", 1, None))], *rest]],
-    }
+    }  # fmt: skip
     with every_case() as case:
         for name, parts in damaged.items():
             with case(name):

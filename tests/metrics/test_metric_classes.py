@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from support.cases import every_case
 from support.metric_classes import CLASSES
 from support.refusals import all_refused, refused
+from support.state_checks import fed
 
 import stream_metrics as sm
 
@@ -67,13 +68,6 @@ def samples_of(name: str, binary: bool = False) -> list[tuple[Any, ...]]:
     """Return samples that a class takes, of 0 and 1 if asked for."""
     labels = name in COUNTS
     return (BINARY_LABELS if labels else BINARY_SCORES) if binary else LABELS if labels else SCORES
-
-
-def fed(metric: Any, samples: Any) -> Any:
-    """Return the metric after the samples."""
-    for sample in samples:
-        metric.update(*sample)
-    return metric
 
 
 def same(a: Any, b: Any) -> bool:

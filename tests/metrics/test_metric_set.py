@@ -20,11 +20,7 @@ pytestmark = pytest.mark.quick
 NAN, INF = float("nan"), float("inf")
 NOT_FINITE = (NAN, INF, -INF)
 SCORES = [0.75, 0.25, 0.375, 0.625]
-
-
-def scored_set(**options: Any) -> sm.MetricSet:
-    """Return a set that keeps scores."""
-    return sm.MetricSet(scores=True, **options)
+scored_set = partial(sm.MetricSet, scores=True)
 
 
 def fed(metrics: Any) -> Any:

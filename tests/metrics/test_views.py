@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from support.cases import every_case
 from support.metric_classes import CLASSES
 from support.refusals import refused
+from support.state_checks import fed
 from support.wire_reader import framed, packed, read
 
 import stream_metrics as sm
@@ -25,13 +26,6 @@ BINARY: dict[type, list[tuple[Any, Any]]] = {
 NAN = float("nan")
 KEYS = ["accuracy", "macro_f1", "roc_auc", "roc_auc_ovo", "log_loss", "confidence_auc"]
 SOFT = [("a", {"a": 0.9, "b": 0.1}), ("b", {"a": 0.4, "b": 0.5, "c": 0.1}), ("c", None), ("b", "a"), ("a", {"b": 1.0})]
-
-
-def fed(state: Any, samples: Any, **named: Any) -> Any:
-    """Return the state after the samples."""
-    for sample in samples:
-        state.update(*sample, **named)
-    return state
 
 
 def binary(metric: Any) -> list[tuple[Any, Any]]:
@@ -138,17 +132,12 @@ def test_options_that_are_counted_are_refused() -> None:
 
 
 sizes = st.sampled_from([2, 4, 64])
-options_of_sets = st.fixed_dictionaries(
-    {
-        "metrics": st.one_of(st.none(), st.lists(st.sampled_from(KEYS), unique=True)),
-        "scores": st.sampled_from([False, True, "any"]),
-        "pairs": st.booleans(),
-        "buckets": sizes,
-        "sample": sizes,
-        "labels": st.sampled_from([None, ("a", "b", "c"), ("c", "b", "a", "d")]),
-        "zero_division": st.sampled_from([None, 0.0, 1.0]),
-    }
-)
+options_of_sets = st.fixed_dictionaries({
+    "metrics": st.one_of(st.none(), st.lists(st.sampled_from(KEYS), unique=True)),
+    "scores": st.sampled_from([False, True, "any"]), "pairs": st.booleans(), "buckets": sizes, "sample": sizes,
+    "labels": st.sampled_from([None, ("a", "b", "c"), ("c", "b", "a", "d")]),
+    "zero_division": st.sampled_from([None, 0.0, 1.0]),
+})  # fmt: skip
 rows_of_sets = st.lists(st.sampled_from(SOFT), max_size=12)
 
 

@@ -115,25 +115,16 @@ def test_a_bad_sample_changes_nothing() -> None:
 
 AA = ["a", "a"]
 BAD_LABELS: list[tuple[Any, ...]] = [  # as truth and as prediction: the column, and position and value in the error
-    ([1, [2]], 1),
-    ([1, 0.25], 1, 0.25),
-    (np.array([1, 0.25]), 1, 0.25),
-    (np.array([1.0, INF]), 1, INF),
-    (np.array([1, 1e4000], "g"), 1),
-    (np.array(["2020", "2021"], "M8[ns]"), 0),
-    (np.array([1, 2], "m8[ns]"), 0),
+    ([1, [2]], 1), *((form([1, x]), 1, x) for form, x in ((list, 0.25), (np.array, 0.25), (np.array, INF))),
+    (np.array([1, 1e4000], "g"), 1), (np.array([1j, 1]), 0), ([["a"], ["a"]], 0),
+    *((np.array(["2020", "2021"], unit), 0) for unit in ("M8[ns]", "M8[D]")), (np.array([1, 2], "m8[ns]"), 0),
     (pd.Series(pd.to_datetime(["2020", "2021"])), 0),
-    (np.array([1j, 1]), 0),
-    ([["a"], ["a"]], 0),
     *((column, None) for column in (np.ones((2, 1)), np.ones((2, 2)), pd.DataFrame({"a": [1, 2]}), np.array(1))),
     *((column, None, column) for column in ("ab", b"ab", 5)),
-    (sm.Categorical([0, 1], ["a"]), 1, 1),
-    (sm.Categorical([0, -2], ["a"]), 1, -2),
-    (sm.Categorical([0, 10**6], ["a"]), 1, 10**6),
+    *((sm.Categorical([0, code], ["a"]), 1, code) for code in (1, -2, 10**6)),
     (sm.Categorical(np.array([0, 2**32]), ["a"]), 1, 2**32),
-    (sm.Categorical([0.0, 0.0], ["a"]), None),
-    (sm.Categorical([[0], [0]], ["a"]), None),
-]
+    *((sm.Categorical(codes, ["a"]), None) for codes in ([0.0, 0.0], [[0], [0]])),
+]  # fmt: skip
 MISSING: list[Any] = [
     [1, None], [1, NAN], [1, {}], np.array([1.0, NAN]), pd.Series([1, None]), pd.Series([1, None], dtype="Int64"),
     pd.Categorical(["a", None]), np.ma.masked_array([1, 2], [0, 1]),
@@ -156,8 +147,7 @@ BAD_BATCHES: list[tuple[Any, ...]] = [
     (([1, 2], [{1: 1}, {None: 1}]), sm.LabelError, "y_pred", 1, None),
     ((AA, np.array([1, 1e4000], "g")), sm.LabelError, "y_pred", 1),
     ((None, None), sm.LabelError, "y_true", None, None),
-    ((AA, ["a"]), sm.LabelError, "y_pred", None),
-    (([], ["a"]), sm.LabelError, "y_pred", None),
+    *(((truth, ["a"]), sm.LabelError, "y_pred", None) for truth in (AA, [])),
     ((AA, sm.Categorical([0, 0], [NAN])), sm.LabelError, "categories", 0, NAN),
     ((AA, AA, [2**62, 2**62]), sm.WeightError),
     ((["a", "c"], ["b", "d"], np.array([2.0**62, 2.0**62])), sm.WeightError),

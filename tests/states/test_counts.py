@@ -63,20 +63,13 @@ def test_the_bytes_are_those_of_the_samples(samples: list[Any], configuration: A
 
 
 FORMS: dict[str, Any] = {
-    "generator": iter,
-    "int64": np.array,
-    "uint64": lambda n: np.array(n, np.uint64),
-    "big endian": lambda n: np.array(n, ">i4"),
-    "float64": lambda n: np.array(n, float),
-    "objects": lambda n: np.array(n, object),
-    "floats": lambda n: [float(x) for x in n],
-    "decimals": lambda n: [Decimal(f"{x}.00") for x in n],
-    "fractions": lambda n: [Fraction(x) for x in n],
-    "numpy scalars": lambda n: [np.int32(x) for x in n],
+    "generator": iter, "int64": np.array, "objects": lambda n: np.array(n, object),
+    **{dtype: lambda n, dtype=dtype: np.array(n, dtype) for dtype in ("u8", ">i4", "f8")},
+    "floats": lambda n: [float(x) for x in n], "decimals": lambda n: [Decimal(f"{x}.00") for x in n],
+    "fractions": lambda n: [Fraction(x) for x in n], "numpy scalars": lambda n: [np.int32(x) for x in n],
     "pandas with an index": lambda n: pd.Series(n, index=[5, 1, 3, 2]),
-    "pandas nullable": lambda n: pd.Series(n, dtype="Int64"),
-    "pandas floats": lambda n: pd.Series(n, dtype="Float64"),
-}
+    **{dtype: lambda n, dtype=dtype: pd.Series(n, dtype=dtype) for dtype in ("Int64", "Float64")},
+}  # fmt: skip
 LARGE = [2**53 + 1, 2**60 + 1, 2**61 - 3, 0]
 
 
@@ -97,7 +90,7 @@ def check_forms(forms: dict[str, Any], exact: list[str]) -> None:
 @pytest.mark.quick
 def test_forms_of_numbers() -> None:
     """Numbers of samples, and sums of weights, come as lists and libraries have them, exact beyond 2^53."""
-    check_forms(FORMS, ["generator", "int64", "decimals", "pandas nullable"])
+    check_forms(FORMS, ["generator", "int64", "decimals", "Int64"])
 
 
 def test_forms_of_numbers_in_arrow() -> None:
@@ -116,10 +109,7 @@ BAD: list[tuple[Any, Any]] = [
     (Decimal("1.5"), "Decimal('1.5')"), (Decimal("NaN"), "Decimal('NaN')"), (pd.NA, "<NA>"), (1j, "1j"),
 ]  # fmt: skip
 COLUMNS: list[tuple[Any, ...]] = [
-    (np.array([1, 1, 0.5, 1]), 2, 0.5),
-    (np.array([1, np.nan, 1, 1]), 1, NAN),
-    (np.array([1, 1, 1, 2.0**60]), 3, 2.0**60),
-    (np.array([1, -7, 1, 1]), 1, -7),
+    *((np.array([1, 1, x, 1]), 2, x) for x in (0.5, NAN, 2.0**60, -7)),
     (np.array([1, 1, 2**63, 1], np.uint64), 2, 2**63),
     *((column, None) for column in ([1, 2, 3], 5, "1231", dict.fromkeys(range(4)), np.ones((4, 1), int))),
     (np.array([1, 2, 3, 4], "M8[s]"), None),
@@ -134,10 +124,10 @@ def test_tables_that_are_refused() -> None:
     tables: list[tuple[Any, ...]] = [
         *(((TRUTH, PREDICTED, [3, 2, bad, 0]), sm.WeightError, "n", 2, got) for bad, got in BAD),
         *(((TRUTH, PREDICTED, column), sm.WeightError, "n", *fields) for column, *fields in COLUMNS),
-        ((TRUTH, PREDICTED, N, [3, 2, 1, 0.5]), sm.WeightError, "w", 3),
-        ((TRUTH, PREDICTED, N, [3, -2, 1, 0]), sm.WeightError, "w", 1),
-        ((TRUTH, PREDICTED, N, [3, 2, None, 0]), sm.WeightError, "w", 2),
-        ((TRUTH, PREDICTED, N, [3, 2, 1]), sm.WeightError, "w", None),
+        *(
+            ((TRUTH, PREDICTED, N, w), sm.WeightError, "w", at)
+            for w, at in (([3, 2, 1, 0.5], 3), ([3, -2, 1, 0], 1), ([3, 2, None, 0], 2), ([3, 2, 1], None))
+        ),
         ((TRUTH, PREDICTED[:3], N), sm.LabelError, "y_pred", None),
         ((["cat", None, "dog", "dog"], PREDICTED, N), sm.LabelError, "y_true", 1),
         ((TRUTH, [*PREDICTED[:3], []], N), sm.LabelError, "y_pred", 3),
@@ -221,9 +211,7 @@ def test_tables_of_scores_that_are_refused() -> None:
     """One bad row rejects the table, and the error names it."""
     two = [0.1, 0.2]
     tables: list[tuple[Any, ...]] = [
-        ((two, [0, 1], [1, -1]), sm.WeightError, "n", 1),
-        ((two, [0, 1], [Decimal("0.5"), 1]), sm.WeightError, "n", 0),
-        ((two, [0, 1], [1]), sm.WeightError, "n", None),
+        *(((two, [0, 1], n), sm.WeightError, "n", at) for n, at in (([1, -1], 1), ([0.5, 1], 0), ([1], None))),
         (([0.1, NAN], [0, 1], [1, 1]), sm.ScoreError, "scores", 1),
         (([None, "0.2"], [0, 1], [1, 1]), sm.ScoreError, "scores", 1),
         (([0.1], [0, 1], [1, 1]), sm.ScoreError, "scores", None),

@@ -47,14 +47,9 @@ def test_what_was_not_counted_cannot_be_removed() -> None:
         check_refused(whole, "subtract", [((counted(*part),), sm.WeightError) for part in parts])
     empty = [("a", "a"), ("a", None), ("a", "a", 0)]
     check_refused(sm.ConfusionMatrix(), "revert", [(sample, sm.WeightError) for sample in empty])
-    bad = [
-        (("a", None), sm.WeightError),
-        ((float("nan"), "a"), sm.LabelError, "y_true"),
-        (("a", "a", -1), sm.WeightError, "w"),
-        (("a", {"a": "x"}), sm.ScoreError, "y_pred"),
-        (("z", "a"), sm.LabelError, "y_true"),
-    ]
-    check_refused(counted("aa", labels=["a"]), "revert", bad)
+    bad = [((truth, "a"), sm.LabelError, "y_true") for truth in (float("nan"), "z")]
+    bad += [(("a", "a", -1), sm.WeightError, "w"), (("a", {"a": "x"}), sm.ScoreError, "y_pred")]
+    check_refused(counted("aa", labels=["a"]), "revert", [*bad, (("a", None), sm.WeightError)])
     with pytest.raises(sm.WeightError, match="counted, but got y_true='a', y_pred='b', w=4"):
         counted("ab").revert("a", "b", 4)
 

@@ -19,16 +19,12 @@ from stream_metrics import MetricSet
 
 NAN, INF = math.nan, math.inf
 STATES: dict[str, Callable[[], Any]] = {
-    "set of probabilities": lambda: MetricSet(scores=True),
-    "set of any scores": lambda: MetricSet(scores="any"),
+    "set of probabilities": lambda: MetricSet(scores=True), "set of any scores": lambda: MetricSet(scores="any"),
     "set of fixed labels": lambda: MetricSet(scores=True, labels=["a", "b", "c", True, False]),
     "set of coarse scores": lambda: MetricSet(scores=True, buckets=2, sample=1),
-    "set of losses": lambda: MetricSet(["log_loss"]),
-    "losses": sm.ProbabilityLosses,
-    "ranks": sm.RankSketch,
-    "metric of losses": sm.LogLoss,
-    "metric of ranks": sm.HandTillAUC,
-}
+    "set of losses": lambda: MetricSet(["log_loss"]), "losses": sm.ProbabilityLosses, "ranks": sm.RankSketch,
+    "metric of losses": sm.LogLoss, "metric of ranks": sm.HandTillAUC,
+}  # fmt: skip
 ANY = ("set of any scores", "set of fixed labels", "ranks", "metric of ranks")  # whose scores need be no probabilities
 ROW = {"a": 0.5}
 Cases = list[tuple[Any, ...]]
@@ -112,8 +108,7 @@ MIXED: Cases = [  # what sets refuse too
     (AB | {"scores": np.zeros((2, 0)), "classes": []}, sm.ScoreError),
     (AB | {"y_pred": ["a"], "scores": ROWS, "classes": ABC}, sm.LabelError, "y_pred", None),
     ({"y_true": [NAN, "b"], "y_pred": ["a", "b"], "scores": ROWS, "classes": ABC}, sm.LabelError, "y_true", 0, NAN),
-    ((["a"], [ROW, "b"]), sm.LabelError, "y_pred", None),
-    ((["a"], ["b", ROW]), sm.LabelError, "y_pred", None),
+    *(((["a"], column), sm.LabelError, "y_pred", None) for column in ([ROW, "b"], ["b", ROW])),
     ((["a", "b"], ["b", ROW], [1]), sm.WeightError, "w", None),
     ((pd.Categorical(["a", None]), [ROW, "b"]), sm.LabelError, "y_true", 1),
     ((["a", "b"], None), sm.LabelError, "y_pred", None, None),
@@ -196,15 +191,10 @@ OPTIONS: list[dict[str, Any]] = [
 ]  # fmt: skip
 labels = st.sampled_from(LABELS)
 values = st.sampled_from(PROBABLE * 3 + [1, True, NAN, INF, 1.5, -1.0, "0.5", None])
-streams = st.lists(
-    st.tuples(
-        labels,
-        st.one_of(st.dictionaries(labels, values, max_size=4), st.sampled_from([*PROBABLE, NAN, 1.5])),
-        st.sampled_from([None, None, "a", 1, 0, 2.0]),
-        st.sampled_from([1, 1, 1, 2, 0, 0.3, 2**62, 2**63 - 1025, -1, "x"]),
-    ),
-    max_size=12,
-)
+scores = st.one_of(st.dictionaries(labels, values, max_size=4), st.sampled_from([*PROBABLE, NAN, 1.5]))
+given_labels = st.sampled_from([None, None, "a", 1, 0, 2.0])
+weights = st.sampled_from([1, 1, 1, 2, 0, 0.3, 2**62, 2**63 - 1025, -1, "x"])
+streams = st.lists(st.tuples(labels, scores, given_labels, weights), max_size=12)
 
 
 class Number:

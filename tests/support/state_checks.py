@@ -18,10 +18,10 @@ FORMS = [  # recall, precision, F1, Jaccard and specificity as a ratio of sums o
 ]  # fmt: skip
 
 
-def fed(state: State, samples: Iterable[Any]) -> State:
-    """Return the state after it has counted the samples one by one."""
+def fed(state: State, samples: Iterable[Any], **named: Any) -> State:
+    """Return the state after it has counted the samples one by one, all with the same named arguments."""
     for sample in samples:
-        state.update(*sample)  # type: ignore[attr-defined]
+        state.update(*sample, **named)  # type: ignore[attr-defined]
     return state
 
 
