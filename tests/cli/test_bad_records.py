@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.command_line import as_json_lines, counted, refusal, run_json, saved
 
 import stream_metrics as sm
 
@@ -82,75 +83,49 @@ BAD_FIELDS = [
 ]
 
 
-def line(record):
-    """Return a record as a line."""
-    return json.dumps(record).encode() + b"\n"
+def changed(fields):
+    """Return a line of a record in which fields are changed, or missing."""
+    return as_json_lines([{name: value for name, value in (PLACED | fields).items() if value is not ...}])
 
 
 TIMED = ("--time-field", "ts", "--window", "5m", "--by", "land")
 CASES = [
     *((("--weight", "w"), *case) for case in BAD),
     *((("--scores", "p_*") if case[0] is SCORED_HEAD else ("--scores",), *case) for case in BAD_SCORES),
-    *(
-        (
-            TIMED,
-            line(PLACED),
-            line({name: value for name, value in (PLACED | change).items() if value is not ...}),
-            reason,
-        )
-        for change, reason in BAD_FIELDS
-    ),
+    *((TIMED, changed({}), changed(fields), reason) for fields, reason in BAD_FIELDS),
 ]
 
 
-def test_bad_records_are_named(cli, tmp_path):
-    """A bad record ends the run with its line and reason; nothing is printed or saved."""
+def test_bad_records_are_named_or_skipped(cli, tmp_path):
+    """The run ends with line and reason, and saves nothing; with --skip-bad the rest is counted, and it is reported."""
     failures = []
     for options, start, bad, reason in CASES:
         again, number = start.splitlines(keepends=True)[-1], start.count(b"\n") + 1
-        result = cli("run", "-", *options, "--state", tmp_path / "state", stdin=start + bad + again)
+        ended = cli("run", "-", *options, "--state", tmp_path / "state", stdin=start + bad + again)
+        result = cli("run", "-", *options, "--skip-bad", "--format", "json", stdin=start + bad + again * 2)
+        data = json.loads(result.out)
+        (first,) = data["skipped"]["first"]
 
-        place = f"stream-metrics: stdin, line {number}: "
-        right = (result.status, result.out) == (1, "") and result.err.startswith(place) and result.err.count("\n") == 1
-        failures += [] if right and reason in result.err and "position" not in result.err else [(bad[:80], result)]
+        right = (ended.status, ended.out) == (1, "") and ended.err.startswith(f"stream-metrics: stdin, line {number}: ")
+        right = right and (ended.err.count("\n"), reason in ended.err, "position" in ended.err) == (1, True, False)
+        n = data.get("overall", data)["n"], data.get("scores", {"n": 3})["n"]
+        right = right and (result.status, n, data["skipped"]["count"]) == (0, (3, 3), 1)
+        right = right and (first["file"], first["line"], reason in first["reason"]) == ("stdin", number, True)
+        right = right and result.err.startswith("stream-metrics: skipped 1 bad record\n  stdin, line ")
+        failures += [] if right else [(bad[:80], ended, result)]
     assert not failures
     assert not (tmp_path / "state").exists()
 
 
-def test_bad_records_are_skipped(cli):
-    """With --skip-bad the rest is counted in every state, and the bad record is reported on stderr and in JSON."""
-    failures = []
-    for options, start, bad, reason in CASES:
-        again = start.splitlines(keepends=True)[-1]
-        result = cli("run", "-", *options, "--skip-bad", "--format", "json", stdin=start + bad + again * 2)
-        data = json.loads(result.out)
-
-        n = data.get("overall", data)["n"], data.get("scores", {"n": 3})["n"]
-        first = [{"file": "stdin", "line": start.count(b"\n") + 1}]
-        right = (result.status, n, data["skipped"]["count"]) == (0, (3, 3), 1)
-        right = right and [{"file": each["file"], "line": each["line"]} for each in data["skipped"]["first"]] == first
-        right = right and reason in data["skipped"]["first"][0]["reason"]
-        said = result.err.startswith("stream-metrics: skipped 1 bad record\n  stdin, line ")
-        failures += [] if right and said else [(bad[:80], result)]
-    assert not failures
-
-
 def test_bad_fields_of_csv(cli):
-    """An empty time or group in a CSV is a bad record."""
+    """An empty time or group is a bad record; an open quote is reported with the line where its record begins."""
     data = b"y_true,y_pred,ts,land\na,a,5,fi\na,a,,fi\na,a,5,\n"
     result = cli("run", "-", *TIMED, "--skip-bad", stdin=data)
-
     assert "line 3: expected the time to be seconds" in result.err
     assert "line 4: field 'land' is empty" in result.err
 
-
-def test_quote_that_never_ends(cli):
-    """An open quote, which swallows the rest of the file, is reported with the line where its record begins."""
-    result = cli("run", "-", stdin=b'y_true,y_pred\na,a\nb,"b\na,a\nb,b\n')
-
-    assert result.status == 1
-    assert "line 5: not CSV" in result.err
-    assert "begins in line 3" in result.err
+    said = refusal("run", "-", stdin=b'y_true,y_pred\na,a\nb,"b\na,a\nb,b\n')
+    assert ("line 5: not CSV" in said, "begins in line 3" in said) == (True, True)
 
 
 def test_first_few_skipped_are_shown(cli):
@@ -166,57 +141,42 @@ def test_first_few_skipped_are_shown(cli):
 
 def test_bad_records_deep_in_a_chunk(cli, tmp_path):
     """A label or a score that only the state refuses is found at its line within thousands; the others are counted."""
-    lines = [b"a,a\n"] * 20_000
-    lines[15_000] = b"a,zebra\n"
     path = tmp_path / "long.csv"
-    path.write_bytes(b"y_true,y_pred\n" + b"".join(lines))
-    refused = cli("run", path, "--labels", "a,b")
-    assert (refused.status, refused.out) == (1, "")
-    assert f"{path}, line 15002: " in refused.err
-    assert "zebra" in refused.err
-    assert json.loads(cli("run", path, "--labels", "a,b", "--skip-bad", "--format", "json").out)["n"] == 19_999
+    path.write_bytes(b"y_true,y_pred\n" + b"a,a\n" * 15_000 + b"a,zebra\n" + b"a,a\n" * 4_999)
+    said = refusal("run", path, "--labels", "a,b")
+    assert (f"{path}, line 15002: " in said, "zebra" in said) == (True, True)
+    assert run_json("run", path, "--labels", "a,b", "--skip-bad")["n"] == 19_999
 
     lines = [SCORED] * 3000
     for at in (0, 1234, 2999):
         lines[at] = record('"a"', '{"a": 3, "b": 0.3}')
     result = cli("run", "-", "--scores", "--skip-bad", "--state", tmp_path / "s", stdin=b"".join(lines))
-    expected = sm.MetricSet(scores=True)
-    expected.update_many(["a"] * 2997, [{"a": 0.7, "b": 0.3}] * 2997)
+    expected = counted(sm.MetricSet(scores=True), ["a"] * 2997, [{"a": 0.7, "b": 0.3}] * 2997)
     assert expected.to_bytes() == (tmp_path / "s").read_bytes()
     assert [f"line {at}:" in result.err for at in (1, 1235, 3000)] == [True] * 3
 
 
 UNREADABLE = [
-    *(("--skip-bad", "--input", "csv", data + b"a,b\n", reason) for data, reason in [
-    (b"label,y_pred\n", "column 'y_true' is not in the header, which has 'label', 'y_pred'"),
-    (b"y_true,y_true,y_pred\n", "column 'y_true' is there more than once"),
-    (b'"y_true,y_pred\n', "not CSV"),
-    ]),
-    *((data, reason) for data, reason in [
-    (b'[{"y_true": "a"},\n', "each line has to be one object, as jq -c '.[]' writes them"),
-    (b'[{"y_true": "a", "y_pred": "a"}]\n', "each line has to be one object, as jq -c '.[]' writes them"),
-    (b'{\n"y_true": "a"}\n', "each line has to be one object, as jq -c . writes them"),
-    (b"\x00\x01\x02\n", "the file is binary data"),
-    (b"caf\xe9,y_pred\n", "byte 0xe9 at column 4; save the file as UTF-8"),
-    ]),
-]  # fmt: skip
+    ("--skip-bad --input csv", b"label,y_pred\n", "column 'y_true' is not in the header, which has 'label', 'y_pred'"),
+    ("--skip-bad --input csv", b"y_true,y_true,y_pred\n", "column 'y_true' is there more than once"),
+    ("--skip-bad --input csv", b'"y_true,y_pred\n', "not CSV"),
+    ("", b'[{"y_true": "a"},\n', "each line has to be one object, as jq -c '.[]' writes them"),
+    ("", b'[{"y_true": "a", "y_pred": "a"}]\n', "each line has to be one object, as jq -c '.[]' writes them"),
+    ("", b'{\n"y_true": "a"}\n', "each line has to be one object, as jq -c . writes them"),
+    ("", b"\x00\x01\x02\n", "the file is binary data"),
+    ("", b"caf\xe9,y_pred\n", "byte 0xe9 at column 4; save the file as UTF-8"),
+]
 
 
-def test_input_without_records(cli):
-    """A header without the columns, and input that is nearly right, cannot be skipped; the message says what to do."""
-    failures = []
-    for *options, data, reason in UNREADABLE:
-        result = cli("run", "-", *options, stdin=data)
-        failures += [] if (result.status, result.out, reason in result.err) == (1, "", True) else [(data, result)]
-    assert not failures
+def test_input_without_records(cli, tmp_path):
+    """What is no table of records, or has no good one, ends with what to do; an abstention is enough."""
+    for options, data, reason in UNREADABLE:
+        result = cli("run", "-", *options.split(), stdin=data + b"a,b\n" * bool(options))
+        assert (result.status, result.out, reason in result.err) == (1, "", True), result
 
-
-def test_skipping_all_records_is_an_error(cli, tmp_path):
-    """--skip-bad with nothing good left reports the bad records, prints and saves nothing; an abstention is enough."""
     paths = [tmp_path / f"{name}.csv" for name in "ab"]
     for path in paths:
         path.write_bytes(b"y_true,y_pred\n,a\n,b\n")
-
     result = cli("run", *paths, "--skip-bad", "--state", tmp_path / "state")
     assert (result.status, result.out, (tmp_path / "state").exists()) == (1, "", False)
     assert "skipped 4 bad records" in result.err
@@ -225,11 +185,10 @@ def test_skipping_all_records_is_an_error(cli, tmp_path):
     assert (result.status, "skipped 1 bad record\n" in result.err) == (0, True)
 
 
-def test_unusual_labels(cli, tmp_path):
+def test_unusual_labels():
     """A mapping of scores counts as its largest; a lone surrogate, which no terminal can show, is a label too."""
-    soft = cli("run", "-", "--format", "json", stdin=b'{"y_true": "a", "y_pred": {"a": 0.7, "b": 0.3}}\n' + GOOD)
-    alone = cli("run", "-", "--state", tmp_path / "s", stdin=b'{"y_true": "\\ud800", "y_pred": "\\ud800"}\n')
+    soft = run_json("run", "-", stdin=b'{"y_true": "a", "y_pred": {"a": 0.7, "b": 0.3}}\n' + GOOD)
+    alone = saved("-", stdin=b'{"y_true": "\\ud800", "y_pred": "\\ud800"}\n')
 
-    assert (soft.status, json.loads(soft.out)["metrics"]["accuracy"]) == (0, 1.0)
-    assert alone.status == 0
-    assert sm.from_bytes((tmp_path / "s").read_bytes()).snapshot().labels == ("\ud800",)
+    assert soft["metrics"]["accuracy"] == 1.0
+    assert sm.from_bytes(alone).snapshot().labels == ("\ud800",)

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 from support.collector_server import CollectorServer, counted
-from support.command_line import COMMAND
+from support.command_line import COMMAND, refusal, run_json
 
 import stream_metrics as sm
 
 
-def test_collect_until_it_is_stopped(tmp_path: Path, cli: Callable[..., Any]) -> None:
+def test_collect_until_it_is_stopped(tmp_path: Path) -> None:
     """Workers report with the token, the total is a state file, a second collector is refused, a signal ends it."""
     (tmp_path / "token").write_text("secret\n")
     (tmp_path / "expected").write_text("pod-1\npod-2\n")
@@ -49,7 +49,7 @@ def test_collect_until_it_is_stopped(tmp_path: Path, cli: Callable[..., Any]) ->
             assert reason in other.stderr
     finally:
         assert server.end(signal.SIGTERM) == 0
-    assert json.loads(cli("show", tmp_path / "total.state", "--format", "json").out)["n"] == 1
+    assert run_json("show", tmp_path / "total.state")["n"] == 1
 
 
 WRONG = [
@@ -66,12 +66,11 @@ WRONG = [
 
 def test_wrong_usage(tmp_path: Path, cli: Callable[..., Any]) -> None:
     """One line, and no file is made; a file of something else is left as it is."""
+    path = tmp_path / "agg.sqlite"
     for flags, status, reason in WRONG:
-        store = ["--store", tmp_path / "agg.sqlite"] if flags else []
-        result = cli("collect", *store, *flags)
-        assert (result.status, result.err.count("\n"), list(tmp_path.iterdir())) == (status, 1, []), flags
-        assert reason in result.err
-    (tmp_path / "agg.sqlite").write_bytes(b"something else" * 100)
-    result = cli("collect", "--store", tmp_path / "agg.sqlite")
+        assert reason in refusal("collect", *(["--store", path] if flags else []), *flags, status=status)
+        assert list(tmp_path.iterdir()) == []
+    path.write_bytes(b"something else" * 100)
+    result = cli("collect", "--store", path)
     assert (result.status, "agg.sqlite: file is not a database" in result.err) == (1, True)
-    assert (tmp_path / "agg.sqlite").read_bytes() == b"something else" * 100
+    assert path.read_bytes() == b"something else" * 100

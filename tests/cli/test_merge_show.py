@@ -1,184 +1,121 @@
-"""``stream-metrics merge`` and ``show``."""
+"""``stream-metrics merge`` and ``show``, and their tables as CSV."""
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import json
 import sys
+from typing import Any
 
 import pytest
+from support.command_line import as_json_lines, counted, refusal, run_json
 
 import stream_metrics as sm
 
 PAIRS = [("cat", "cat"), ("cat", "dog"), ("dog", "dog"), ("dog", None), ("emu", "cat"), ("emu", "emu")]
 
 
+def write(path, state):
+    """Write a state to a file and return its path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(state.to_bytes())
+    return path
+
+
 @pytest.fixture
 def shards(tmp_path):
-    """Three state files and the bytes of the whole."""
-    whole = sm.MetricSet()
-    paths = []
-    for number in range(3):
-        state = sm.MetricSet()
-        for truth, answer in PAIRS[number::3]:
-            state.update(truth, answer)
-            whole.update(truth, answer)
-        paths.append(tmp_path / f"{number}.state")
-        paths[-1].write_bytes(state.to_bytes())
-    return paths, whole
+    """Three state files and the whole."""
+    columns = list(map(list, zip(*PAIRS, strict=True)))
+    parts = ([column[at::3] for column in columns] for at in range(3))
+    states = [counted(sm.MetricSet(), *part) for part in parts]
+    return [write(tmp_path / f"{at}.state", state) for at, state in enumerate(states)], sm.merge(states)
 
 
 def test_merge_in_any_order(cli, tmp_path, shards):
-    """The merged file holds the bytes of one process, regardless of the order."""
+    """The merged file holds the bytes of one process; the first file says what is shown, and counts do not change."""
     paths, whole = shards
     for order in ([0, 1, 2], [2, 0, 1]):
         result = cli("merge", *[paths[position] for position in order], "-o", tmp_path / "all")
-
         assert (0, f"{tmp_path / 'all'}: 3 states, 5 samples\n", "") == result
         assert whole.to_bytes() == (tmp_path / "all").read_bytes()
 
-
-def test_the_first_file_says_what_is_shown(cli, tmp_path):
-    """Files of two versions merge; the counts do not depend on which is first."""
-    paths = []
-    for key in ("accuracy", "macro_f1"):
-        state = sm.MetricSet([key])
-        state.update("cat", "dog")
-        paths.append(tmp_path / key)
-        paths[-1].write_bytes(state.to_bytes())
+    keys = ("accuracy", "macro_f1")
+    other = [write(tmp_path / key, counted(sm.MetricSet([key]), ["cat"], ["dog"])) for key in keys]
     totals = []
-    for order in (paths, paths[::-1]):
+    for order in (other, other[::-1]):
         assert cli("merge", *order, "-o", tmp_path / "all").status == 0
         totals.append(sm.MetricSet.from_bytes((tmp_path / "all").read_bytes()))
-
     assert [total.metrics for total in totals] == [("accuracy",), ("macro_f1",)]
     assert totals[0].reconfigured(metrics=["macro_f1"]) == totals[1]
 
 
-def test_every_bad_file_is_named(cli, tmp_path, shards):
-    """Damaged, missing and unmergeable files are each named with a reason, and nothing is written."""
-    paths, _ = shards
-    cut, fixed = tmp_path / "cut.state", tmp_path / "fixed.state"
+def test_files_that_cannot_be_merged(cli, tmp_path, shards):
+    """Bad files are each named; one file twice, and no place to write, are refused; nothing is written."""
+    paths, total = shards[0], tmp_path / "all"
+    cut, fixed = tmp_path / "cut.bin", write(tmp_path / "fixed.bin", sm.MetricSet(labels=["a"]))
     cut.write_bytes(paths[0].read_bytes()[:-1])
-    fixed.write_bytes(sm.MetricSet(labels=["a"]).to_bytes())
+    result = cli("merge", *paths, cut, tmp_path / "missing", fixed, "-o", total)
+    assert (result.status, result.out) == (1, "")
+    named = [": ".join(line.split(": ")[:2]) for line in result.err.splitlines()]
+    assert named == [f"stream-metrics: {path}" for path in (cut, tmp_path / "missing", fixed)]
 
-    result = cli("merge", *paths, cut, tmp_path / "missing", fixed, "-o", tmp_path / "all")
-    lines = result.err.splitlines()
-
-    assert (result.status, result.out, (tmp_path / "all").exists()) == (1, "", False)
-    assert [f"stream-metrics: {path}" for path in (cut, tmp_path / "missing", fixed)] == [
-        ": ".join(line.split(": ")[:2]) for line in lines
+    refused = [
+        ((paths[0], paths[0].parent / "." / paths[0].name, "-o", total), 2, "twice"),
+        ((tmp_path / "*.none", "-o", total), 1, f"{tmp_path / '*.none'}: no file is named like this"),
+        ((paths[0], tmp_path / "*.state", "-o", total), 2, "counted twice"),
+        ((tmp_path / "*.state", "-o", paths[2]), 2, "2.state is read and would be overwritten"),
+        ((paths[0],), 2, "-o"),
+        ((paths[0], "-o", tmp_path), 1, str(tmp_path)),
     ]
-
-
-def test_one_file_twice_is_refused(cli, tmp_path, shards):
-    """A file named twice would be counted twice."""
-    path = shards[0][0]
-    result = cli("merge", path, path.parent / "." / path.name, "-o", tmp_path / "all")
-
-    assert (result.status, (tmp_path / "all").exists()) == (2, False)
-    assert "twice" in result.err
+    for arguments, status, reason in refused:
+        assert reason in refusal("merge", *arguments, status=status)
+    assert (total.exists(), sm.from_bytes(paths[2].read_bytes()).n < 3) == (False, True)
 
 
 def test_patterns_stand_for_hundreds_of_files(cli, tmp_path):
-    """A pattern in quotes reaches files in all folders; each bad one among them is named."""
-    whole = sm.MetricSet()
-    for number in range(300):
-        state = sm.MetricSet()
-        state.update(number % 7, number % 5)
-        whole.merge(state)
-        folder = tmp_path / f"host {number % 3}" / "today"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{number}.state").write_bytes(state.to_bytes())
-
+    """A pattern in quotes reaches files in all folders; each bad one is named; a file is taken by its name first."""
+    states = [counted(sm.MetricSet(), [number % 7], [number % 5]) for number in range(300)]
+    for number, state in enumerate(states):
+        write(tmp_path / f"host {number % 3}" / "today" / f"{number}.state", state)
     result = cli("merge", tmp_path / "**" / "*.state", "-o", tmp_path / "all")
+    assert (0, f"{tmp_path / 'all'}: 300 states, 300 samples\n", "") == result
+    assert (tmp_path / "all").read_bytes() == sm.merge(states).to_bytes()
+
     bad = [tmp_path / "host 1" / "today" / "1.state", tmp_path / "host 2" / "today" / "2.state"]
     for path in bad:
         path.write_bytes(b"no state")
     failed = cli("merge", tmp_path / "**" / "*.state", "-o", tmp_path / "none")
-
-    assert (0, f"{tmp_path / 'all'}: 300 states, 300 samples\n", "") == result
-    assert (tmp_path / "all").read_bytes() == whole.to_bytes()
     assert (failed.status, (tmp_path / "none").exists()) == (1, False)
     assert [line.split(": ")[1] for line in failed.err.splitlines()] == [str(path) for path in bad]
+    assert cli("merge", write(tmp_path / "shard[1].state", sm.MetricSet()), "-o", tmp_path / "all").status == 0
 
 
-def test_patterns_are_checked(cli, tmp_path, shards):
-    """A pattern that no file is like, one that meets a named file, and one that meets the output, are refused."""
-    paths, _ = shards
-    none = cli("merge", tmp_path / "*.bin", "-o", tmp_path / "all")
-    twice = cli("merge", paths[0], tmp_path / "*.state", "-o", tmp_path / "all")
-    again = cli("merge", tmp_path / "*.state", "-o", paths[2])
-
-    assert (none.status, twice.status, again.status) == (1, 2, 2)
-    assert f"{tmp_path / '*.bin'}: no file is named like this" in none.err
-    assert "counted twice" in twice.err
-    assert "2.state is read and would be overwritten" in again.err
-    assert sm.from_bytes(paths[2].read_bytes()).n < 3
-
-
-def test_a_name_may_look_like_a_pattern(cli, tmp_path):
-    """A file that is there is taken by its name."""
-    path = tmp_path / "shard[1].state"
-    path.write_bytes(sm.MetricSet().to_bytes())
-
-    assert cli("merge", path, "-o", tmp_path / "all").status == 0
-
-
-def test_merge_needs_a_place_to_write(cli, tmp_path, shards):
-    """-o is required, and must be a file that can be written."""
-    assert cli("merge", shards[0][0]).status == 2
-    assert cli("merge", shards[0][0], "-o", tmp_path).status == 1
-
-
-def test_show_table(cli, shards):
-    """The table is the report of the snapshot."""
-    path = shards[0][0]
-
-    assert (0, f"{sm.from_bytes(path.read_bytes()).snapshot()}\n", "") == cli("show", path)
-
-
-def test_show_json(cli, shards):
-    """JSON is the snapshot's own, limited by --metrics."""
+def test_what_show_prints(cli, tmp_path, shards):
+    """The report of the snapshot, or its JSON, limited by --metrics; of one metric its own value first."""
     path = shards[0][0]
     snapshot = sm.from_bytes(path.read_bytes()).snapshot()
+    assert (0, f"{snapshot}\n", "") == cli("show", path)
+    assert json.loads(snapshot.to_json()) == run_json("show", path)
+    some = run_json("show", path, "--metrics", "macro_f1,recall")
+    assert ({"macro_f1": snapshot["macro_f1"]}, ["recall"]) == (some["metrics"], list(some["per_class"]))
+    assert "macro_f1" in refusal("show", path, "--metrics", "macro_f2", status=2)
 
-    whole = cli("show", path, "--format", "json")
-    some = json.loads(cli("show", path, "--format", "json", "--metrics", "macro_f1,recall").out)
-
-    assert json.loads(snapshot.to_json()) == json.loads(whole.out)
-    assert {"macro_f1": snapshot["macro_f1"]} == some["metrics"]
-    assert list(some["per_class"]) == ["recall"]
-
-
-@pytest.mark.parametrize("make", [sm.ConfusionMatrix, sm.MCC, lambda: sm.MetricSet(["accuracy"])])
-def test_show_any_kind_of_state(cli, tmp_path, make):
-    """States written in Python, of one metric or of none, are shown as well."""
-    state = make()
-    state.update(1, 1)
-    (tmp_path / "s").write_bytes(state.to_bytes())
-
-    result = cli("show", tmp_path / "s", "--metrics", "accuracy", "--format", "json")
-
-    assert (result.status, json.loads(result.out)["metrics"]["accuracy"]) == (0, 1.0)
+    state = fed(sm.PartialROCAUC(max_fpr=0.5))
+    assert cli("show", write(tmp_path / "s", state)).out.splitlines()[0] == repr(state)
 
 
-def test_show_what_is_no_state(cli, tmp_path):
-    """A foreign, an empty and a missing file are named."""
-    (tmp_path / "foreign").write_bytes(b"y_true,y_pred\n")
-    (tmp_path / "empty").write_bytes(b"")
-    for name in ("foreign", "empty", "missing"):
-        result = cli("show", tmp_path / name)
-
-        assert (result.status, result.out) == (1, "")
-        assert result.err.startswith(f"stream-metrics: {tmp_path / name}: ")
+NO_STATE = (b"", b"y_true,y_pred\n", bytes(range(200)))
 
 
-def test_unknown_metric_is_refused_with_suggestions(cli, shards):
-    """A misspelt key names its neighbours."""
-    result = cli("show", shards[0][0], "--metrics", "macro_f2")
-
-    assert result.status == 2
-    assert "macro_f1" in result.err
+def test_what_is_no_state(cli, tmp_path):
+    """A foreign, an empty and a missing file are named, with what writes a state."""
+    path = tmp_path / "s"
+    assert refusal("show", path).startswith(f"stream-metrics: {path}: ")
+    for data in NO_STATE:
+        path.write_bytes(data)
+        said = f"stream-metrics: {path}: is no saved state; 'stream-metrics run --state' writes one\n"
+        assert cli("show", path) == cli("merge", path, "-o", tmp_path / "all") == (1, "", said)
 
 
 def fed(state):
@@ -188,78 +125,99 @@ def fed(state):
     return state
 
 
-@pytest.mark.parametrize("make", [lambda: sm.MetricSet(scores=True), sm.RankSketch, sm.ROCAUC, sm.HandTillAUC])
-def test_show_states_with_ranks_of_scores(cli, tmp_path, make):
-    """States of scores are shown, drawn, and read by any key that they can answer."""
+SHOWN = [
+    *((counted(make(), [1], [1]), "accuracy", {"accuracy": 1.0})
+      for make in (sm.ConfusionMatrix, sm.MCC, lambda: sm.MetricSet(["accuracy"]))),
+    *((fed(make()), "roc_auc,roc_auc_ovr", {"roc_auc_ovr": 0.5})
+      for make in (lambda: sm.MetricSet(scores=True), sm.RankSketch, sm.ROCAUC, sm.HandTillAUC)),
+]  # fmt: skip
+
+
+def test_show_any_kind_of_state(cli, tmp_path):
+    """States written in Python, of labels, ranks or losses, are shown, and drawn if there is something to draw."""
     pytest.importorskip("matplotlib", reason="draws with matplotlib")
     path, image = tmp_path / "s", tmp_path / "s.png"
-    path.write_bytes(fed(make()).to_bytes())
-
-    result = cli("show", path, "--metrics", "roc_auc,roc_auc_ovr", "--format", "json", "--plot", image)
-
-    assert (result.status, json.loads(result.out)["metrics"]) == (0, {"roc_auc_ovr": 0.5})
-    assert image.read_bytes()[:4] == b"\x89PNG"
-    assert cli("show", path).status == 0
-
-
-@pytest.mark.parametrize("make", [sm.ProbabilityLosses, sm.LogLoss])
-def test_show_states_of_losses(cli, tmp_path, make):
-    """Sums of losses are shown; there is nothing to draw in them, nor are ranks there."""
-    path = tmp_path / "s"
-    path.write_bytes(fed(make()).to_bytes())
-    drawn = cli("show", path, "--plot", tmp_path / "s.png")
-    ranked = cli("show", path, "--metrics", "roc_auc_ovr")
-
-    assert "log_loss" in json.loads(cli("show", path, "--format", "json").out)["metrics"]
-    assert (drawn.status, ranked.status) == (1, 2)
-    assert drawn.err.startswith(f"stream-metrics: {tmp_path / 's.png'}: nothing to draw")
-    assert ranked.err.startswith("stream-metrics: --metrics names roc_auc_ovr, which needs scores")
+    for state, keys, values in SHOWN:
+        image.unlink(missing_ok=True)
+        write(path, state)
+        shown = run_json("show", path, "--metrics", keys, "--plot", image)
+        assert (shown["metrics"], image.read_bytes()[:4], cli("show", path).status) == (values, b"\x89PNG", 0), state
+    for make in (sm.ProbabilityLosses, sm.LogLoss):
+        write(path, fed(make()))
+        assert "log_loss" in run_json("show", path)["metrics"]
+        drawn = cli("show", path, "--plot", image)
+        assert drawn.status == 1
+        assert drawn.err.startswith(f"stream-metrics: {image}: nothing to draw")
+        needs = "stream-metrics: --metrics names roc_auc_ovr, which needs scores"
+        assert refusal("show", path, "--metrics", "roc_auc_ovr", status=2).startswith(needs)
 
 
-def test_show_one_metric_leads_with_its_value(cli, tmp_path):
-    """A metric with options of its own is read first, as no report has them."""
-    state = fed(sm.PartialROCAUC(max_fpr=0.5))
-    (tmp_path / "s").write_bytes(state.to_bytes())
-
-    assert cli("show", tmp_path / "s").out.splitlines()[0] == repr(state)
-
-
-def test_plot(cli, tmp_path, shards):
-    """--plot writes an image, says so, and prints the report too."""
+def test_plots(cli, tmp_path, shards, monkeypatch):
+    """--plot says so and prints the report too; a wrong format or folder, or no matplotlib, is an error of one line."""
     pytest.importorskip("matplotlib", reason="draws with matplotlib")
-    image = tmp_path / "all.png"
+    path, image = shards[0][0], tmp_path / "all.png"
+    assert cli("show", path, "--plot", image) == (0, cli("show", path).out, f"stream-metrics: {image} is drawn\n")
+    for wrong, status in ((tmp_path / "all.xyz", 2), (tmp_path / "none" / "all.png", 1)):
+        refusal("show", path, "--plot", wrong, status=status)
 
-    result = cli("show", shards[0][0], "--plot", image)
-
-    assert (result.status, image.read_bytes()[:4]) == (0, b"\x89PNG")
-    assert (result.out, result.err) == (cli("show", shards[0][0]).out, f"stream-metrics: {image} is drawn\n")
-
-
-def test_plot_formats(cli, tmp_path, shards):
-    """An image format that does not exist, or a folder that does not, is an error of one line."""
-    pytest.importorskip("matplotlib", reason="draws with matplotlib")
-    for image, status in ((tmp_path / "all.xyz", 2), (tmp_path / "none" / "all.png", 1)):
-        result = cli("show", shards[0][0], "--plot", image)
-
-        assert (result.status, result.out, result.err.count("\n")) == (status, "", 1)
-
-
-def test_plot_without_matplotlib(cli, tmp_path, shards, monkeypatch):
-    """A missing extra is one line that says what to install, and exit status 2."""
     for name in ("matplotlib", "matplotlib.figure"):
         monkeypatch.setitem(sys.modules, name, None)
-
-    result = cli("show", shards[0][0], "--plot", tmp_path / "all.png")
-
-    assert (result.status, result.out) == (2, "")
-    assert result.err == 'stream-metrics: --plot needs matplotlib: pip install "stream-metrics[plot]"\n'
+    said = 'stream-metrics: --plot needs matplotlib: pip install "stream-metrics[plot]"\n'
+    assert cli("show", path, "--plot", image) == (2, "", said)
 
 
-@pytest.mark.parametrize("data", [b"", b"y_true,y_pred\n", bytes(range(200))])
-def test_what_is_no_state_is_named(cli, tmp_path, data):
-    """The message says what writes a state."""
-    (tmp_path / "s").write_bytes(data)
+LANDS, EVEN = ["fi", 'd"e,'], {"a": 0.5, "b": 0.5}
+RECORDS = as_json_lines(
+    {"y_true": "ab"[at % 2], "y_pred": "aab"[at % 3], "land": LANDS[at % 5 > 2], "scores": EVEN} for at in range(60)
+)
 
-    for result in (cli("show", tmp_path / "s"), cli("merge", tmp_path / "s", "-o", tmp_path / "all")):
-        reason = "is no saved state; 'stream-metrics run --state' writes one"
-        assert result == (1, "", f"stream-metrics: {tmp_path / 's'}: {reason}\n")
+
+def rows_of(name: str, data: dict[str, Any]) -> dict[tuple[str, str, str], tuple[Any, Any, Any]]:
+    """Return the values of a snapshot in JSON by group, metric and class, with the ends of their intervals."""
+    ends = data.get("intervals", {"metrics": {}, "per_class": {}})
+    values = [(count, "", data[count], {}) for count in ("n", "weight", "abstained")]
+    values += [(key, "", value, ends["metrics"].get(key, {})) for key, value in data["metrics"].items()]
+    for key, by_class in data["per_class"].items():
+        values += [(key, label, x, ends["per_class"].get(key, {}).get(label, {})) for label, x in by_class.items()]
+    return {(name, key, label): (value, end.get("low"), end.get("high")) for key, label, value, end in values}
+
+
+def number(text: str | None) -> Any:
+    """Return what a cell holds."""
+    with contextlib.suppress(ValueError):
+        return float(text) if text else None
+    return text
+
+
+TABLES = ("--intervals", "--metrics recall,accuracy --by land", "--scores --by land --max-groups 1")
+
+
+@pytest.mark.parametrize("options", TABLES)
+def test_rows_of_csv_are_the_values_of_json(cli, tmp_path, options):
+    """Group, class, value and interval of each metric; show prints the same as run."""
+    state, shown = tmp_path / "state", options.split(" --by")[0].replace("--scores", "").split()
+    table = cli("run", "-", *options.split(), "--state", state, "--format", "csv", stdin=RECORDS).out
+    data = run_json("run", "-", *options.split(), stdin=RECORDS)
+    cells = {
+        (row.get("group", ""), row["metric"], row["class"]): tuple(number(row.get(x)) for x in ("value", "low", "high"))
+        for row in csv.DictReader(table.splitlines())
+    }
+    views = {**data["groups"], "": data["overall"], "other": data["other"]} if "--by" in options else {"": data}
+    views = {name: view for name, view in views.items() if view}
+    assert cells == {place: values for name, view in views.items() for place, values in rows_of(name, view).items()}
+    assert len(cells) == len(table.splitlines()) - 1
+    assert cli("show", state, *shown, "--format", "csv").out == table
+
+
+def test_running_values_are_records(cli):
+    """With --every the records of all lines are the whole output."""
+    options = ("--every", "20", "--metrics", "recall,accuracy", "--pos-label", "b", "--intervals", "--format")
+    rows = list(csv.DictReader(cli("run", "-", *options, "csv", stdin=RECORDS).out.splitlines()))
+    lines = [json.loads(line) for line in cli("run", "-", *options, "json", stdin=RECORDS).out.splitlines()]
+
+    assert list(rows[0]) == ["n", "recall", "recall_low", "recall_high", "accuracy", "accuracy_low", "accuracy_high"]
+    assert len(rows) == len(lines) - 1 == 3
+    for row, line in zip(rows, lines, strict=False):
+        for key in ("recall", "accuracy"):
+            assert number(row[key]) == line[key]
+            assert [number(row[f"{key}_{end}"]) for end in ("low", "high")] == line["intervals"][key]

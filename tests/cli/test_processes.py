@@ -168,7 +168,7 @@ def test_an_ignored_ctrl_c_stays_ignored(cli):
 
 
 def test_the_list_of_commands_is_whole(cli):
-    """Help without a command lists every command and the version; so does the error of a wrong one; each has help."""
+    """Help, which the bare command prints too, and the error of a wrong one list every command; each has help."""
     listed, wrong, version = cli("--help").out, cli("counts").err, cli("--version")
     names = re.findall(r"^    ([a-z]+)  ", listed.partition("COMMAND\n")[2], re.MULTILINE)
 
@@ -176,6 +176,7 @@ def test_the_list_of_commands_is_whole(cli):
     assert [name for name in names if repr(name) not in wrong] == []
     assert [name for name in names if f"  stream-metrics {name}" not in cli(name, "--help").out] == []
     assert "--version" in listed
+    assert cli() == (0, listed, "")
     assert version == (0, f"stream-metrics {sm.__version__}\n", "")
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
+from support.command_line import as_json_lines, refusal
 
 pytestmark = pytest.mark.quick
 HEAD = b"y_true,p_a,p_b\na,0.7,0.3\n"
-GOOD = (
-    json.dumps({"y_true": "a", "y_pred": "a", "ts": 5, "land": "fi", "scores": {"a": 0.7, "b": 0.3}}).encode() + b"\n"
-)
+GOOD = as_json_lines([{"y_true": "a", "y_pred": "a", "ts": 5, "land": "fi", "scores": {"a": 0.7, "b": 0.3}}])
 TIMED = ("--time-field", "ts", "--window", "5m")
 WRONG = [
     (("walk",), "walk"),
@@ -69,14 +66,10 @@ WRONG = [
 ]  # fmt: skip
 
 
-def test_wrong_command_lines(cli):
+def test_wrong_command_lines():
     """One line, and nothing is read."""
-    failures = []
-    for arguments, reason in WRONG:
-        result = cli(*arguments, stdin=b"rubbish")
-        right = (result.status, result.out) == (2, "") and result.err.startswith("stream-metrics: ")
-        failures += [] if right and reason in result.err and result.err.count("\n") == 1 else [(arguments, result)]
-    assert not failures
+    said = {arguments: refusal(*arguments, status=2, stdin=b"rubbish") for arguments, _ in WRONG}
+    assert [(said[arguments], reason) for arguments, reason in WRONG if reason not in said[arguments]] == []
 
 
 COLUMNS = [
@@ -91,64 +84,49 @@ COLUMNS = [
 ]
 
 
-def test_columns_of_scores(cli):
+def test_columns_of_scores():
     """What --scores names must be in the header, each class once, and among --labels."""
     for spec, status, reason in COLUMNS:
-        result = cli("run", "-", "--scores", spec, stdin=HEAD)
-        assert (result.status, result.out) == (status, ""), spec
-        assert reason in result.err, spec
-    as_json = cli("run", "-", "--scores", "--labels", "a,c", stdin=GOOD)
-    as_csv = cli("run", "-", "--scores", "p_*", "--labels", "a,c", stdin=HEAD)
-    assert (as_json.status, as_csv.status) == (1, 2)
-    assert "line 1: expected every key of the scores to be a class of --labels, but got 'b'" in as_json.err
-    assert "--scores has the class 'b', but --labels has 'a', 'c'" in as_csv.err
+        assert reason in refusal("run", "-", "--scores", spec, status=status, stdin=HEAD), spec
+    as_json = refusal("run", "-", "--scores", "--labels", "a,c", stdin=GOOD)
+    as_csv = refusal("run", "-", "--scores", "p_*", "--labels", "a,c", status=2, stdin=HEAD)
+    assert "line 1: expected every key of the scores to be a class of --labels, but got 'b'" in as_json
+    assert "--scores has the class 'b', but --labels has 'a', 'c'" in as_csv
 
 
-RESUMED = [
+RESUMED = [  # how a state was written, how it is resumed, and what is said
     (TIMED, (), "keeps times: --time-field says where they are"),
-    (["--by", "land"], (), "keeps groups: --by says where they are"),
-    ((), ["--by", "land"], "keeps no groups, so --by feeds nothing"),
-    (["--window", "9"], ["--time-field", "ts"], "keeps no times, so --time-field feeds nothing"),
-    (["--window", "9"], ["--window", "9"], "--window does not go with --resume"),
-    (["--by", "land"], ["--by", "land", "--max-groups", "3"], "--max-groups does not go with --resume"),
+    (("--by", "land"), (), "keeps groups: --by says where they are"),
+    ((), ("--by", "land"), "keeps no groups, so --by feeds nothing"),
+    (("--window", "9"), ("--time-field", "ts"), "keeps no times, so --time-field feeds nothing"),
+    (("--window", "9"), ("--window", "9"), "--window does not go with --resume"),
+    (("--by", "land"), ("--by", "land", "--max-groups", "3"), "--max-groups does not go with --resume"),
     (("--scores",), (), "--scores says where they are"),
     ((), ("--scores",), "keeps no scores"),
     (("--scores",), ("--scores", "--margins"), "--margins does not go with --resume"),
 ]
 
 
-def test_a_resumed_state_has_its_fields_named(cli, tmp_path):
-    """A resumed state brings its windows, groups and scores; the fields that it reads are named, and no others."""
-    for made, options, reason in RESUMED:
-        cli("run", "-", *made, "--state", tmp_path / "state", stdin=GOOD)
-        result = cli("run", "-", *options, "--resume", tmp_path / "state", stdin=GOOD)
-        assert (result.status, result.out) == (2, ""), (made, options)
-        assert reason in result.err
-
-
 def test_states_that_cannot_be_used(cli, tmp_path):
-    """A target that is a folder, or lies in none, is refused before anything is read; so is what is no state."""
+    """A resumed state has its fields named, and no others; a target in no folder, or what is no state, is refused."""
+    state = tmp_path / "state"
+    for before, options, reason in RESUMED:
+        cli("run", "-", *before, "--state", state, stdin=GOOD)
+        result = cli("run", "-", *options, "--resume", state, stdin=GOOD)
+        assert (result.status, result.out, reason in result.err) == (2, "", True), (before, options)
+
     (tmp_path / "foreign").write_bytes(b"PK not a state")
     wrong = [("--state", tmp_path), ("--state", tmp_path / "none" / "state")]
-    wrong += [("--resume", tmp_path / name) for name in ("missing", "foreign")]
-    for flag, path in wrong:
+    for flag, path in wrong + [("--resume", tmp_path / name) for name in ("missing", "foreign")]:
         result = cli("run", "-", flag, path, stdin=b"rubbish")
         assert (result.status, result.out) == (1, "")
         assert result.err.startswith(f"stream-metrics: {path}: ")
 
 
-def test_closed_stdin(cli):
-    """A process may have no stdin."""
+def test_what_cannot_be_read(cli, tmp_path):
+    """A closed stdin; and files whose formats, found by the first line, differ."""
     for command in ("run", "monitor"):
         assert cli(command, "-", stdin=None) == (1, "", "stream-metrics: stdin: is closed\n")
-
-
-def test_sniffed_formats_may_not_differ(cli, tmp_path):
-    """Formats found by the first line are held to the same rule as those of the extensions."""
     (tmp_path / "a").write_bytes(GOOD)
     (tmp_path / "b").write_bytes(HEAD)
-
-    result = cli("run", tmp_path / "a", tmp_path / "b")
-
-    assert (result.status, result.out) == (2, "")
-    assert "their labels differ in type" in result.err
+    assert "their labels differ in type" in refusal("run", tmp_path / "a", tmp_path / "b", status=2)

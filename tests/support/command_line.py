@@ -98,7 +98,7 @@ def refusal(*arguments: Any, status: int = 1, stdin: bytes = b"") -> str:
     """Run a command that is refused with one line and no result, and return the line."""
     result = run_command(*arguments, stdin=stdin)
     assert (result.status, result.out, result.err.count("\n")) == (status, "", 1), (arguments, result)
-    assert result.err.startswith("stream-metrics"), (arguments, result)
+    assert result.err.startswith("stream-metrics: "), (arguments, result)
     return result.err
 
 
