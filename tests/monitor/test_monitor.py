@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs, to_builtins
-from support.command_line import run_command, until
+from support.command_line import until
 from support.inner_monitor import StaleOwner, StoreError
 from support.monitor_events import CONFIG, NOW, START, counted, events, offline, records
 from support.stores import execute, failing, monitoring
@@ -276,48 +276,6 @@ def test_notes_are_written_with_the_states(path: str) -> None:
     with monitoring(path) as again:
         assert again.attach("alerts", dict) == {"firing": ("a",), "since": 1.5, "nested": {"x": None}}
         assert again.view().incomplete == ["records 3 to 7 were gone"]
-
-
-def test_an_export_can_take_the_place_of_a_damaged_file(path: str, tmp_path: Path) -> None:
-    """It has the counts and offsets of its moment; what waited then has expired, which the partition says."""
-    export = tmp_path / "export"
-    told = structs.replace(CONFIG, store=config.Store(export=str(export)))
-    with monitoring(path, told) as monitor:
-        monitor.step(STREAM[:500])
-        monitor.export()
-        first = export.read_bytes()
-        monitor.step(STREAM[500:])
-    assert export.read_bytes() != first  # the last one is written by close
-    assert run_command("monitor", "restore", export, tmp_path / "other").status == 0
-    Path(path).write_bytes(b"junk" * 5000)
-
-    with pytest.raises(StoreError, match="file is not a database"):
-        Store(path)
-    restored = run_command("monitor", "restore", export, path)
-    (aside,) = tmp_path.glob("state.sqlite.*replaced*")
-    assert restored.status == 0
-    assert str(aside) in restored.out + restored.err
-    assert aside.read_bytes() == b"junk" * 5000
-    with monitoring(path) as again:
-        assert again.assign([0]) == {("t", 0): len(STREAM)}
-        stats, whole = again.stats(), WHOLE[1].counters
-        assert again.counts().to_bytes() == WHOLE[0]
-        assert stats.counters.pending == 0
-        assert stats.counters.predictions_expired == whole.pending + whole.predictions_expired
-        assert again.view().incomplete[0].startswith("restored from an export: ")
-        again.step(records(events(20)))
-    with monitoring(path) as third:
-        assert third.assign([0])
-
-
-def test_equal_streams_are_exported_alike(tmp_path: Path) -> None:
-    """The state of a partition is a function of its records, whatever the batches."""
-    exports = []
-    for size in (50, 1000):
-        told = structs.replace(CONFIG, store=config.Store(export=str(tmp_path / f"export-{size}")))
-        offline(STREAM, told, size).export()
-        exports.append((tmp_path / f"export-{size}").read_bytes())
-    assert exports[0] == exports[1]
 
 
 def test_a_configuration_that_counts_otherwise_is_refused(path: str) -> None:

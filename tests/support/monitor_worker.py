@@ -32,7 +32,7 @@ from support.monitor_events import CONFIG, NOW, events, records
 with contextlib.suppress(ImportError):
     import psycopg  # noqa: F401 - once, rather than in every monitor
 
-__all__ = ["DIED", "FAILED", "STALE", "Processes", "alerting"]
+__all__ = ["DIED", "FAILED", "STALE", "Processes", "alerting", "state_of"]
 
 DIED, STALE, FAILED = 7, 8, 9
 connect = sqlite3.connect
@@ -69,6 +69,11 @@ class Processes:
     def close(self) -> None:
         """End it."""
         self._process.communicate()
+
+
+def state_of(process: int) -> str:
+    """Return the state of a process: R, S, T if it is stopped, Z if it has ended."""
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 def dying(statement: int) -> Any:

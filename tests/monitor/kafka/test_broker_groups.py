@@ -30,6 +30,7 @@ from support.kafka_topics import (  # noqa: E402
     renamed,
 )
 from support.kafka_worker import Workers  # noqa: E402
+from support.monitor_worker import state_of  # noqa: E402
 
 from stream_metrics.monitor import Config, Record  # noqa: E402
 
@@ -167,11 +168,6 @@ def are_two(broker: Broker, group: str) -> bool:
     """Tell whether two workers share the partitions."""
     parts = members(broker, group)
     return len(parts) == 2 and all(parts.values())
-
-
-def state_of(process: int) -> str:
-    """Return the state of a process: T if it is stopped, Z if it has ended."""
-    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 def test_twenty_kills_at_random_moments(

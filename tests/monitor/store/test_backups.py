@@ -18,14 +18,6 @@ STREAM = records(events(600, seed=3))
 OLD = Path(__file__).parent / "schema_1.sqlite.gz"
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The path or the address of a store to restore to."""
-    if request.param == "sqlite":
-        return str(tmp_path / "restored.sqlite")
-    return new_address(request.getfixturevalue("postgres_server"))
-
-
 @pytest.fixture
 def address(postgres_server: str) -> str:
     """The address of an empty schema."""
@@ -51,31 +43,28 @@ def filled(path: str) -> dict[str, list[Any]]:
     return content(path, owners=True)
 
 
-def test_any_store_is_restored_to_any_store(store_path: str, target: str, tmp_path: Path) -> None:
-    """Nothing is lost or added, a backup of the copy is the same, and a monitor that reads on has all counts."""
-    before, first, second = filled(store_path), str(tmp_path / "first"), str(tmp_path / "second")
-    run("backup", store_path, first)
-    run("restore", first, target)
-    run("backup", target, second)
+def test_a_store_is_backed_up_and_restored(store_path: str, tmp_path: Path) -> None:
+    """Nothing is lost or added, and a backup of the copy is the same; all say the same of what is in them."""
+    before, paths = filled(store_path), [store_path, *(str(tmp_path / name) for name in ("first", "copy", "second"))]
+    run("backup", store_path, paths[1])
+    run("restore", paths[1], paths[2])
+    run("backup", paths[2], paths[3])
 
-    assert before == content(first, owners=True) == content(target, owners=True) == content(second, owners=True)
-    shown = [json.loads(run("inspect", path, "--format", "json")) for path in (store_path, first, target, second)]
-    for each in shown:
-        assert each.pop("bytes") > 10_000
+    assert [content(path, owners=True) for path in paths] == [before] * 4
+    shown = [json.loads(run("inspect", path, "--format", "json")) for path in paths]
+    assert all(each.pop("bytes") > 10_000 for each in shown)
     assert shown[0]["partitions"][0]["next"] == {"t": 400}
     assert shown[0]["classes"] == {"apart": 3, "folded": False}
     assert shown[1:] == [shown[0]] * 3
-    assert Path(first).stat().st_mode & 0o777 == 0o600
+    assert Path(paths[1]).stat().st_mode & 0o777 == 0o600
     assert not list(tmp_path.glob("first?*"))
-    with monitoring(target) as monitor:
-        assert [row.text for row in monitor.annotations.rows] == ["deployed"]
-        monitor.step(STREAM)
-        monitor.lost([7])
-        assert counted(monitor)[:2] == counted(offline(STREAM))[:2]
 
 
 def test_nothing_that_is_there_is_replaced(store_path: str, address: str, tmp_path: Path) -> None:
-    """A file for a backup, and a database with any row, stay as they are; an opened database without rows is filled."""
+    """A file for a backup, and a database with any row, stay as they are; an opened database without rows is filled.
+
+    A monitor that reads on from what was restored has all counts.
+    """
     before, backup = filled(store_path), tmp_path / "backup"
     run("backup", store_path, backup)
     data = backup.read_bytes()
@@ -89,8 +78,14 @@ def test_nothing_that_is_there_is_replaced(store_path: str, address: str, tmp_pa
     assert backup.read_bytes() == data
 
     execute(address, "delete from notes")
-    run("restore", backup, address)
-    assert content(address, owners=True) == before
+    for path in (address, str(tmp_path / "restored")):
+        run("restore", backup, path)
+        assert content(path, owners=True) == before
+        with monitoring(path) as monitor:
+            assert [row.text for row in monitor.annotations.rows] == ["deployed"]
+            monitor.step(STREAM)
+            monitor.lost([7])
+            assert counted(monitor)[:2] == counted(offline(STREAM))[:2]
 
 
 def test_of_backups_at_once_one_is_written(store_path: str, tmp_path: Path) -> None:
@@ -106,8 +101,8 @@ def test_of_backups_at_once_one_is_written(store_path: str, tmp_path: Path) -> N
     assert content(str(folder / "copy"), owners=True) == before
 
 
-def test_a_backup_or_restore_that_fails_leaves_nothing(address: str, tmp_path: Path) -> None:
-    """Neither a part of a file, nor a table, nor a row; then it can be done."""
+def test_a_backup_or_restore_that_fails_leaves_nothing(postgres_server: str, address: str, tmp_path: Path) -> None:
+    """Neither part of a file, nor table, nor row, also from a damaged backup or none; then it can be done."""
     before, backup = filled(address), tmp_path / "backups" / "copy"
     backup.parent.mkdir()
     execute(address, "alter table notes rename to gone")
@@ -116,25 +111,18 @@ def test_a_backup_or_restore_that_fails_leaves_nothing(address: str, tmp_path: P
     execute(address, "alter table gone rename to notes")
     run("backup", address, backup)
 
-    for table in before:
-        execute(address, f"delete from {table}")
+    execute(address, *(f"delete from {table}" for table in before))
     with failing(address, "panes", "insert"):
         run("restore", backup, address, fails="no space in this test")
     assert not any(content(address).values())
-    run("restore", backup, address)
-    assert content(address, owners=True) == before
-
-
-def test_a_damaged_backup_is_refused(address: str, tmp_path: Path) -> None:
-    """Cut short, of another kind, or not there: nothing is created in the database."""
-    path, backup = tmp_path / "state", tmp_path / "backup"
-    filled(str(path))
-    run("backup", path, backup)
-    data = backup.read_bytes()
+    data, new = backup.read_bytes(), new_address(postgres_server)
     for damaged in (data[: len(data) // 2], b"no state" * 100, None):
         backup.unlink() if damaged is None else backup.write_bytes(damaged)
-        run("restore", backup, address, fails="backup")
-        run("inspect", address, fails="expected the tables of a monitor, but there are none")
+        run("restore", backup, new, fails="backup")
+        run("inspect", new, fails="expected the tables of a monitor, but there are none")
+    backup.write_bytes(data)
+    run("restore", backup, address)
+    assert content(address, owners=True) == before
 
 
 def test_an_earlier_version_is_restored_as_it_was(address: str, tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import fcntl
 import itertools
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 from contextlib import closing
@@ -17,11 +16,11 @@ import pytest
 from msgspec import structs
 from support.command_line import run_command
 from support.inner_monitor import StoreError
-from support.monitor_events import CONFIG, NOW, events, records
+from support.monitor_events import CONFIG, NOW, events, offline, records
 from support.refusals import all_refused, refused
 from support.stores import execute, monitoring
 
-from stream_metrics.monitor import Monitor, Store, config, open_store
+from stream_metrics.monitor import Monitor, Store, config
 
 STREAM = records(events(300))
 
@@ -32,15 +31,30 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "state.sqlite")
 
 
-def python(program: str, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+OPEN = """
+import sys
+from stream_metrics.monitor import open_store
+store = open_store(sys.argv[1], bool(sys.argv[2]))
+print("has it", flush=True)
+sys.stdin.read()
+store.close()
+"""
+READ = """
+import sqlite3, sys
+print(sqlite3.connect(sys.argv[1]).execute("select part from state order by part").fetchall())
+"""
+
+
+def python(program: str, *arguments: str) -> subprocess.Popen[str]:
     """Start a program in a process of its own."""
-    return subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, text=True, **options)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    return subprocess.Popen([sys.executable, "-c", program, *arguments], text=True, **pipes)
 
 
 def test_one_process_writes_a_file_or_several_share_it(path: str) -> None:
     """One process has the file for life, and is named; those who share it share it with each other; readers may read.
 
-    After them anybody may have it.
+    After them anybody may have it. What is stopped may wake up and write; what was killed will not.
     """
     with monitoring(path) as monitor:
         monitor.step(STREAM)
@@ -55,27 +69,27 @@ def test_one_process_writes_a_file_or_several_share_it(path: str) -> None:
         two.step(records(events(20), 1))
         two.checkpoint()
         refused(lambda: Store(path), StoreError, "in use by workers that share it")
-    open_store(path).close()
-
-
-OPEN_AND_CLOSE = "import sys; from stream_metrics.monitor import open_store; open_store(sys.argv[1], True).close()"
-READ = """
-import sqlite3, sys
-print(sqlite3.connect(sys.argv[1]).execute("select part from state order by part").fetchall())
-"""
+    with python(OPEN, path, "") as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "has it\n"
+        holder.send_signal(signal.SIGSTOP)
+        refused(lambda: Store(path), StoreError, f"process {holder.pid};")
+        holder.kill()
+        holder.wait()
+    with closing(Store(path)) as store:
+        assert store.run("pragma journal_mode").fetchone() == ("wal",)
+        assert store.run("pragma synchronous").fetchone() == (2,)  # FULL: a checkpoint is on the disk once it returns
 
 
 def test_a_worker_that_leaves_does_not_take_the_log_away(path: str) -> None:
     """It closes the file while others have connections to it, which go on writing what all see."""
     with monitoring(path, parts=[0], shared=True) as one, monitoring(path, parts=[], shared=True) as two:
         one.share()
-        assert python(OPEN_AND_CLOSE, path).communicate() == ("", None)
+        assert python(OPEN, path, "shared").communicate() == ("has it\n", None)
         one.step(STREAM)
         one.checkpoint()
         two.assign([1])
-        seen, _ = python(READ, path).communicate()
-
-    assert seen == "[(0,), (1,)]\n"
+        assert python(READ, path).communicate() == ("[(0,), (1,)]\n", None)
 
 
 def test_a_file_that_is_deleted_or_replaced_is_reported(tmp_path: Path) -> None:
@@ -99,28 +113,6 @@ def test_a_file_that_is_deleted_or_replaced_is_reported(tmp_path: Path) -> None:
             again.step(STREAM)
         with monitoring(path) as again:
             assert again.assign([0]) == {("t", 0): len(STREAM)}
-
-
-HOLD = """
-import sys
-from stream_metrics.monitor import open_store
-store = open_store(sys.argv[1])
-print("has it", flush=True)
-sys.stdin.read()
-"""
-
-
-def test_a_stopped_process_keeps_its_file_and_a_dead_one_does_not(path: str) -> None:
-    """What hangs may wake up and write; what was killed will not."""
-    with python(HOLD, path, stdin=subprocess.PIPE) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == "has it\n"
-        holder.send_signal(signal.SIGSTOP)
-        refused(lambda: Store(path), StoreError, f"process {holder.pid};")
-        holder.kill()
-        holder.wait()
-
-    Store(path).close()
 
 
 def test_a_turn_that_does_not_end_is_reported(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,22 +157,19 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     assert use("empty").records.read == 0
 
 
-def failing(*arguments: Any) -> None:
-    """Fail as a full disk does."""
-    raise OSError(28, "no space")
-
-
-def exported(path: Path) -> Monitor:
+def exported(path: Path, at_once: int = 777) -> Monitor:
     """Return a monitor that has exported its counts."""
-    monitor = Monitor(structs.replace(CONFIG, store=config.Store(export=str(path))), clock=lambda: NOW)
-    monitor.assign([0])
-    monitor.step(STREAM)
+    monitor = offline(STREAM, structs.replace(CONFIG, store=config.Store(export=str(path))), at_once)
     monitor.export()
     return monitor
 
 
 def test_an_export_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault while it is written leaves the one before, and nothing beside it; it has all that was counted."""
+
+    def failing(*arguments: Any) -> None:
+        raise OSError(28, "no space")
+
     path = tmp_path / "export"
     monitor = exported(path)
     first = path.read_bytes()
@@ -192,33 +181,41 @@ def test_an_export_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.Mon
         assert path.read_bytes() == first
     assert os.listdir(tmp_path) == ["export"]
     monitor.export()
-    assert path.stat().st_mode & 0o777 == 0o600
     assert run_command("monitor", "restore", path, tmp_path / "state").status == 0
     with monitoring(str(tmp_path / "state")) as again:
         assert again.counts().to_bytes() == monitor.counts().to_bytes()
-    refused(lambda: exported(tmp_path / "nowhere" / "export"), StoreError, "No such file or directory")
 
 
 def test_an_export_replaces_only_exports(tmp_path: Path) -> None:
-    """The file of the source, the state file or any other are refused at the start, and stay as they are."""
+    """Any other file is refused at the start, and stays as it is; equal streams have equal exports, in any batches."""
     path = tmp_path / "file"
     for there in (b'{"id": 1}\n', b"SQLite format 3\0", b"SMET\x01....\x92\xa9MetricSet\x90"):
         path.write_bytes(there)
         refused(lambda: exported(path), StoreError, "file: expected no file, or an earlier export")
         assert path.read_bytes() == there
     path.write_bytes(b"")
-    assert exported(path).counts().to_bytes() == exported(path).counts().to_bytes()
+    exported(path)
+    first = path.read_bytes()
+    exported(path, 50)
+    assert path.read_bytes() == first
+    refused(lambda: exported(tmp_path / "nowhere" / "export"), StoreError, "No such file or directory")
 
 
-def test_a_damaged_export_changes_nothing(path: str, tmp_path: Path) -> None:
-    """It is read before anything is moved; nor is a file that is in use replaced."""
+def test_an_export_takes_the_place_of_a_damaged_file(path: str, tmp_path: Path) -> None:
+    """It has the counts and offsets of its moment; what waited then has expired, which the partition says.
+
+    It is read before anything is moved, and no file that is in use is replaced.
+    """
     export = tmp_path / "export"
-    exported(export)
-    with monitoring(path) as monitor:
+    with monitoring(path, structs.replace(CONFIG, store=config.Store(export=str(export)))) as monitor:
         monitor.step(STREAM[:50])
+        monitor.export()
         in_use = run_command("monitor", "restore", export, path)
+        monitor.step(STREAM)
+        counts, counters = monitor.counts().to_bytes(), monitor.stats().counters
+    good = export.read_bytes()  # which close has written
     before = Path(path).read_bytes()
-    export.write_bytes(export.read_bytes()[:-1])
+    export.write_bytes(good[:-1])
     damaged = run_command("monitor", "restore", export, path)
 
     assert (in_use.status, damaged.status) == (1, 1)
@@ -226,16 +223,20 @@ def test_a_damaged_export_changes_nothing(path: str, tmp_path: Path) -> None:
     assert "export: Expected the checksum to match" in damaged.err
     assert Path(path).read_bytes() == before
     assert not list(tmp_path.glob("*replaced*")) + list(tmp_path.glob("*restoring*"))
-
-
-def test_a_checkpoint_is_on_the_disk_before_it_is_acknowledged(path: str) -> None:
-    """The write-ahead log is forced to disk with every commit; the file is private to its owner."""
-    for name in (path, f"{path}.lock"):
-        Path(name).touch(0o644)
-    with closing(Store(path)) as store:
-        assert store.run("pragma journal_mode").fetchone() == ("wal",)
-        assert store.run("pragma synchronous").fetchone() == (2,)  # FULL
-        modes = {os.stat(path + suffix).st_mode & 0o777 for suffix in ("", "-wal", "-shm", ".lock")}
-    assert modes == {0o600}
-    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as reader:
-        assert reader.execute("pragma integrity_check").fetchall() == [("ok",)]
+    export.write_bytes(good)
+    Path(path).write_bytes(b"junk" * 5000)
+    refused(lambda: Store(path), StoreError, "file is not a database")
+    restored = run_command("monitor", "restore", export, path)
+    (aside,) = tmp_path.glob("state.sqlite.*replaced*")
+    assert restored.status == 0
+    assert str(aside) in restored.out + restored.err
+    assert aside.read_bytes() == b"junk" * 5000
+    with monitoring(path) as again:
+        assert again.assign([0]) == {("t", 0): len(STREAM)}
+        assert again.counts().to_bytes() == counts
+        assert again.stats().pending == 0
+        assert again.stats().counters.predictions_expired == counters.pending + counters.predictions_expired
+        assert again.view().incomplete[0].startswith("restored from an export: ")
+        again.step(records(events(20)))
+    with monitoring(path) as third:
+        assert third.assign([0]) == {("t", 0): len(STREAM)}

@@ -1,21 +1,27 @@
-"""What SQLite and PostgreSQL have in common: checkpoints are atomic, a partition has one owner, damage is detected."""
+"""SQLite and PostgreSQL: checkpoints are atomic, a partition has one owner, damage is detected, connections break."""
 
 from __future__ import annotations
 
 import itertools
 import json
+import re
 import sys
-import threading
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import pytest
 from msgspec import structs
 from support.command_line import run_command, until
 from support.inner_monitor import StaleOwner, StoreError
-from support.monitor_events import CONFIG, START, counted, events, lines, offline, records, stored_panes
-from support.stores import blob, columns, content, execute, failing, monitoring
+from support.monitor_events import CONFIG, NOW, START, counted, events, lines, offline, records, stored_panes
+from support.postgres import Proxy
+from support.refusals import refused
+from support.stores import blob, columns, content, execute, failing, monitoring, new_address
 
 from stream_metrics.monitor import Monitor, Record, config, open_store
 
@@ -42,38 +48,19 @@ def leading(path: str) -> Iterator[Monitor]:
         yield monitor
 
 
-def failure(call: Callable[[], object]) -> StoreError | None:
-    """Return the error of the store that a call raises, None if it raises none."""
-    try:
-        call()
-    except StoreError as error:
-        return error
-    return None
-
-
-def read_all(path: str) -> None:
-    """Read the state and the panes of a store."""
-    with monitoring(path, WAITING, []) as monitor:
-        monitor.assign([0])
-        status, answer = monitor.answer_range(RANGE)
-        if status != 200:
-            raise StoreError(json.loads(answer)["error"])
-
-
 def test_a_fault_at_any_write_leaves_all_or_nothing(store_path: str) -> None:
     """Where any table refuses a row, the store is as it was; then it can be written, and all is counted."""
-    refused = set()
+    refusals = {}
     with leading(store_path) as monitor:
-        places = list(itertools.product(columns(store_path), ("insert", "update", "delete")))
-        for number, (table, event) in enumerate(places):
+        for number, (table, event) in enumerate(itertools.product(columns(store_path), ("insert", "update", "delete"))):
             monitor.step(STREAM[300 + 30 * number : 330 + 30 * number])
             before = content(store_path)
             with failing(store_path, table, event):
-                error = failure(monitor.checkpoint)
-                if error is not None:
-                    refused.add((table, event))
-                    assert "no space in this test" in str(error)
-                    assert content(store_path) == before
+                try:
+                    monitor.checkpoint()
+                except StoreError as error:
+                    refusals[table, event] = str(error)
+            assert (table, event) not in refusals or content(store_path) == before
             monitor.checkpoint()
             assert content(store_path) != before
     with monitoring(store_path, WAITING) as again:
@@ -81,24 +68,29 @@ def test_a_fault_at_any_write_leaves_all_or_nothing(store_path: str) -> None:
         whole = offline(STREAM, WAITING)
         assert counted(again) == counted(whole)
         assert stored_panes(again) == stored_panes(whole)
-    assert {table for table, _ in refused} == set(columns(store_path))
-    assert len(refused) >= 12
+    assert all("no space in this test" in each for each in refusals.values())
+    assert {table for table, _ in refusals} == set(columns(store_path))
+    assert len(refusals) >= 12
 
 
 def test_damage_is_found(store_path: str) -> None:
     """A checksum of each stored state shows that it was changed; the error names the store and says what to do."""
     with leading(store_path):
         pass
-    unnoticed = []
+
+    def read() -> None:
+        with monitoring(store_path, WAITING) as monitor:
+            status, answer = monitor.answer_range(RANGE)
+            if status != 200:
+                raise StoreError(json.loads(answer)["error"])
+
     for table, kinds in columns(store_path).items():
         for column in [name for name, kind in kinds.items() if kind in ("blob", "bytea") and table != "pending"]:
             execute(store_path, f"create table kept as select * from {table}")
             execute(store_path, f"update {table} set {column} = {blob(store_path, b'other')}")
-            error = failure(lambda: read_all(store_path))
-            if "damaged" not in str(error) or not str(error).startswith(("postgresql://test@", store_path)):
-                unnoticed.append((table, column, error))
+            error = refused(read, StoreError, "damaged")
+            assert str(error).startswith(("postgresql://test@", store_path)), (table, column)
             execute(store_path, f"delete from {table}", f"insert into {table} select * from kept", "drop table kept")
-    assert not unnoticed
     with monitoring(store_path, WAITING) as again:
         again.step(STREAM)
         assert counted(again) == counted(offline(STREAM, WAITING))
@@ -112,9 +104,7 @@ def test_a_state_that_was_put_back_is_not_overwritten(store_path: str) -> None:
         execute(store_path, f"update state set next = {blob(store_path, b'other')} where part = 0")
         before = content(store_path)
         monitor.step(STREAM[100:200])
-        with pytest.raises(StaleOwner) as stale:
-            monitor.checkpoint()
-        assert stale.value.part == 0
+        assert refused(monitor.checkpoint, StaleOwner).part == 0
         assert content(store_path) == before
         assert monitor.partitions == [1]
 
@@ -122,43 +112,31 @@ def test_a_state_that_was_put_back_is_not_overwritten(store_path: str) -> None:
 def test_readers_see_all_partitions_as_they_were_at_one_moment(store_path: str, tmp_path: Path) -> None:
     """Backups that are made while checkpoints are written have the counts of a whole number of checkpoints."""
     streams = [records(events(400, seed=part), part) for part in range(2)]
-    ended = threading.Event()
-    failures: list[BaseException] = []
+    backups: list[str] = []
 
     def write() -> None:
-        try:
-            for at in range(0, 500, 10):
-                monitor.step([*streams[0][at : at + 10], *streams[1][at : at + 10]])
-                monitor.checkpoint()
-        except BaseException as error:
-            failures.append(error)
-        finally:
-            ended.set()
+        for at in range(0, 500, 10):
+            monitor.step([*streams[0][at : at + 10], *streams[1][at : at + 10]])
+            monitor.checkpoint()
 
-    with monitoring(store_path, parts=[0, 1]) as monitor:
+    with monitoring(store_path, parts=[0, 1]) as monitor, ThreadPoolExecutor() as threads:
         monitor.checkpoint()
-        writer = threading.Thread(target=write)
-        writer.start()
-        backups: list[str] = []
-        last = False
+        writing, last = threads.submit(write), False
         while not last:
-            last = ended.is_set()
+            last = writing.done()
             backups.append(str(tmp_path / str(len(backups))))
             backed_up = run_command("monitor", "backup", store_path, backups[-1])
             assert backed_up.status == 0, backed_up.err
-        writer.join()
-    assert not failures
-    reached = set()
+        writing.result()
     for backup in backups[:: max(len(backups) // 8, 1)] + backups[-1:]:
         with monitoring(backup, parts=[0, 1]) as copy:
             offsets = copy.assign([0, 1])
             read = offsets.get(("t", 0), 0)
-            assert offsets in ({}, {("t", 0): read, ("t", 1): read})
-            whole = offline([*streams[0][:read], *streams[1][:read]]) if read else None
-            assert whole is None or copy.counts().to_bytes() == whole.counts().to_bytes()
-            assert whole is None or stored_panes(copy) == stored_panes(whole)
-            reached.add(read)
-    assert max(reached) == 500
+            assert offsets == ({("t", 0): read, ("t", 1): read} if read else {})
+            whole = offline([*streams[0][:read], *streams[1][:read]]) if read else copy
+            assert copy.counts().to_bytes() == whole.counts().to_bytes()
+            assert stored_panes(copy) == stored_panes(whole)
+    assert read == 500
 
 
 def test_dead_letters_are_bounded(store_path: str) -> None:
@@ -185,11 +163,8 @@ def test_a_newer_schema_is_refused_with_both_numbers(store_path: str) -> None:
     newer = "update monitor_schema set version = 98" if "postgresql" in store_path else "pragma user_version = 98"
     execute(store_path, newer)
     before = content(store_path, owners=True)
-    with (
-        pytest.raises(StoreError, match=r"expected schema \d or an earlier one, but it has schema 98"),
-        monitoring(store_path),
-    ):
-        pass
+    error = refused(lambda: open_store(store_path), StoreError, "or an earlier one, but it has schema 98")
+    assert re.search(r"expected schema \d or", str(error))
     inspected = run_command("monitor", "inspect", store_path)
 
     assert inspected.status == 1
@@ -203,5 +178,124 @@ def test_without_psycopg_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)
 
-    with pytest.raises(StoreError, match=r"needs psycopg: pip install .stream-metrics\[postgres\]"):
-        open_store("postgresql://user@host/db")
+    error = refused(lambda: open_store("postgresql://user@host/db"), StoreError, "needs psycopg: pip install ")
+    assert "stream-metrics[postgres]" in str(error)
+
+
+PAIRS = records(events(300))
+PATIENCE = "stream_metrics.monitor.store.postgres.PATIENCE"
+BREAK = "select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name like 'stream-metrics%'"
+
+
+@pytest.fixture
+def address(postgres_server: str) -> str:
+    """The address of an empty schema."""
+    return new_address(postgres_server)
+
+
+@pytest.fixture
+def proxy(postgres_server: str, address: str) -> Iterator[Proxy]:
+    """A socket in front of the server; its `monitor` reaches the server through it, and has a first checkpoint."""
+    with tempfile.TemporaryDirectory(prefix="pg") as folder:
+        started = Proxy(postgres_server, folder)
+        with monitoring(address.replace(quote(postgres_server, safe=""), quote(folder, safe=""))) as monitor:
+            monitor.step(PAIRS[:100])
+            monitor.checkpoint()
+            started.monitor = monitor
+            yield started
+        started.close()
+
+
+@pytest.mark.parametrize("cut", ["before", "after"])
+def test_a_commit_whose_answer_is_lost(proxy: Any, address: str, cut: str) -> None:
+    """If it was made, the checkpoint counts as written; if not, as failed, and it can be made again, also the last."""
+    before, monitor = content(address), proxy.monitor
+    monitor.step(PAIRS[100:200])
+    proxy.cut = cut
+    if cut == "before":
+        refused(monitor.checkpoint, StoreError)
+        assert content(address) == before
+    monitor.checkpoint()
+    assert proxy.cuts == 1
+    assert content(address) != before
+    monitor.step(PAIRS[200:])
+    proxy.cut = cut
+    monitor.close()
+    assert proxy.cuts == 2
+    with monitoring(address) as again:
+        assert counted(again) == counted(offline(PAIRS))
+
+
+def test_a_server_that_is_away_for_too_long(proxy: Any, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkpoint whose answer was lost counts as failed; once the server is back, it is not written twice."""
+    monkeypatch.setattr(PATIENCE, 0.2)
+    proxy.monitor.step(PAIRS[100:200])
+    proxy.cut, proxy.away = "after", True
+    refused(proxy.monitor.checkpoint, StoreError)
+    proxy.away = False
+    monkeypatch.undo()
+    refused(proxy.monitor.checkpoint, StaleOwner)
+    assert proxy.monitor.assign([0]) == {("t", 0): 200}
+    proxy.monitor.step(PAIRS)
+    assert counted(proxy.monitor) == counted(offline(PAIRS))
+    assert execute(address, "select count(*) from state") == [(1,)]
+
+
+def test_a_connection_that_breaks_in_a_checkpoint(address: str) -> None:
+    """The server ends it at a statement of the transaction, or while it commits: nothing is written, then all is."""
+    end = "perform pg_terminate_backend(pg_backend_pid());"
+    with monitoring(address) as monitor:
+        monitor.step(PAIRS[:100])
+        monitor.checkpoint()
+        places = [("state", end), ("parts", end), ("panes", end), ("state", f"/*commit*/{end}")]
+        for number, (table, do) in enumerate(places):
+            monitor.step(PAIRS[100 + 50 * number : 150 + 50 * number])
+            before = content(address)
+            with failing(address, table, "insert or update", do):
+                refused(monitor.checkpoint, StoreError)
+            assert content(address) == before
+            monitor.checkpoint()
+        monitor.step(PAIRS)
+        assert counted(monitor) == counted(offline(PAIRS))
+
+
+def test_a_start_reads_again_after_its_connection_broke(address: str) -> None:
+    """The server ended it between two statements, of which the client learns with the next one."""
+    with monitoring(address) as first:
+        first.step(PAIRS[:200])
+    monitor = Monitor(CONFIG, open_store(address), lambda: NOW)
+    for step in (monitor.stored_offsets, lambda: monitor.assign([0]), lambda: monitor.step(PAIRS), monitor.close):
+        assert execute(address, BREAK) != []
+        step()
+    with monitoring(address) as again:
+        assert counted(again) == counted(offline(PAIRS))
+
+
+def test_no_message_has_a_password() -> None:
+    """Neither that of a server that is not there, nor of an address that cannot be read."""
+    failures = []
+    for address in (
+        "postgresql://user:hunter2@127.0.0.1:1/db?connect_timeout=2",
+        "postgresql://user:hunter2@127.0.0.1:hunter2/db",
+        "postgresql://user:hun%ter2@[::1/hunter2",
+        "postgresql://user:pass@hunter2@127.0.0.1:1/db",
+        "postgresql://user:pass@word:hunter2@127.0.0.1:1/db",
+        "postgresql://user:hunter2@127.0.0.1:1/db?password=hunter2&connect_timeout=2",
+        "postgresql://user@127.0.0.1:1/db?hunter2=hunter2",
+    ):
+        error = refused(lambda address=address: open_store(address), StoreError)
+        texts = [str(error), repr(error), str(error.__cause__)]
+        if any("hunter2" in text for text in texts):
+            failures.append(texts)
+    assert not failures
+
+
+def test_models_of_one_database_are_apart(postgres_server: str, address: str) -> None:
+    """Each has a schema of its own; the name of the store shows the user and the database."""
+    with monitoring(address) as one, monitoring(new_address(postgres_server)) as other:
+        one.step(PAIRS)
+        one.checkpoint()
+        assert other.stored_offsets() == {}
+        assert one.store is not None
+        assert one.store.name.startswith("postgresql://test@")
+        assert one.store.name.endswith("/postgres")
