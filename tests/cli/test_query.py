@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-import json
 import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import run_command
+from support.command_line import as_json_lines, counted, run_command, run_json
 
 import stream_metrics as sm
 
@@ -19,30 +18,22 @@ ROWS = [
     ("fr" if at % 3 else "de", RNG.choice("abc"), {"a": 0.125 * x, "b": 0.5, "c": 0.5 - 0.125 * x})
     for at, x in enumerate(RNG.randrange(5) for _ in range(900))
 ]
-LINES = [
-    json.dumps({"id": at, "time": 1_700_000_000 + at, "y_true": truth, "scores": scores, "group": group}) + "\n"
+GROUPS, TRUTHS, SCORES = map(list, zip(*ROWS, strict=True))
+LINES = as_json_lines(
+    {"id": at, "time": 1_700_000_000 + at, "y_true": truth, "scores": scores, "group": group}
     for at, (group, truth, scores) in enumerate(ROWS)
-]
+).splitlines(keepends=True)
 FLAGS = ("--no-page", "--counting-scores", "true", "--counting-windows", "1h,4h", "--counting-metrics", "accuracy")
 FLAGS += ("--store-retention", "1m for 2m,5m for 10m,15m")
+WHOLE = counted(sm.MetricSet(scores=True), TRUTHS, scores=SCORES)
+TOTAL = WHOLE.snapshot()
 
 
-def counted(state: Any, rows: Any = ROWS, **more: Any) -> Any:
-    """Return a state that has counted rows."""
-    state.update_many([truth for _, truth, _ in rows], scores=[scores for *_, scores in rows], **more)
-    return state
-
-
-WHOLE = counted(sm.MetricSet(scores=True))
-
-
-def watch(path: Path, lines: list[str], *flags: Any) -> Any:
-    """Have a monitor read a file, and keep its state in another."""
+def watch(path: Path, lines: list[bytes], *flags: Any) -> Any:
+    """Have a monitor read a file, keep its state in another, and return the total of its view."""
     events = path.with_suffix(".jsonl")
-    events.write_text("".join(lines))
-    result = run_command("monitor", events, "--store-path", path, *FLAGS, *flags, "--format", "json")
-    assert result.status == 0, result.err
-    return json.loads(result.out)
+    events.write_bytes(b"".join(lines))
+    return run_json("monitor", events, "--store-path", path, *FLAGS, *flags)["by_window"]["total"]
 
 
 @pytest.fixture(scope="module")
@@ -55,11 +46,10 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_range_is_printed_like_a_state(cli: Callable[..., Any], state: Path) -> None:
     """The whole range has the numbers of the total, with its actual bounds; intervals and formats as in show."""
-    answer = json.loads(cli("query", state, "--format", "json", "--intervals", "--metrics", "accuracy,roc_auc_ovr").out)
-    snapshot = WHOLE.snapshot()
-    assert answer["n"] == snapshot.n
-    assert answer["metrics"] == {key: snapshot[key] for key in ("accuracy", "roc_auc_ovr")}
-    assert answer["intervals"]["metrics"]["accuracy"]["low"] == snapshot.interval("accuracy").low
+    answer = run_json("query", state, "--intervals", "--metrics", "accuracy,roc_auc_ovr")
+    assert answer["n"] == TOTAL.n
+    assert answer["metrics"] == {key: TOTAL[key] for key in ("accuracy", "roc_auc_ovr")}
+    assert answer["intervals"]["metrics"]["accuracy"]["low"] == TOTAL.interval("accuracy").low
     assert answer["from"] <= "2023-11-14T22:13:20Z" <= answer["to"]
     piece = "--from", "2023-11-14T22:15:01", "--to", "2023-11-14T22:15:02"
     bounds = "2023-11-14T22:15:00Z to 2023-11-14T22:20:00Z\n"
@@ -67,19 +57,15 @@ def test_a_range_is_printed_like_a_state(cli: Callable[..., Any], state: Path) -
     assert cli("query", state, *piece, "--format", "csv").err == f"stream-metrics: {bounds}"
 
 
-def test_groups_are_those_of_the_range(cli: Callable[..., Any], state: Path) -> None:
-    """Each group has its own values."""
-    groups = counted(sm.ByGroup(sm.MetricSet(scores=True)), group=[group for group, *_ in ROWS]).snapshot()
+def test_groups_and_pieces_of_a_range(cli: Callable[..., Any], state: Path) -> None:
+    """Each group has its own values; points of JSON, rows of CSV and lines of the table are the same."""
+    groups = counted(sm.ByGroup(sm.MetricSet(scores=True)), TRUTHS, scores=SCORES, group=GROUPS).snapshot()
     rows = list(csv.DictReader(cli("query", state, "--by", "group", "--format", "csv").out.splitlines()))
     accuracies = {row["group"]: float(row["value"]) for row in rows if row["metric"] == "accuracy" and row["group"]}
     assert accuracies == {name: groups[name]["accuracy"] for name in groups}
 
-
-def test_every_piece_has_a_row(cli: Callable[..., Any], state: Path) -> None:
-    """Points of JSON, rows of CSV and lines of the table are the same."""
     command = "query", state, "--every", "5m", "--metrics", "accuracy"
-    points = json.loads(cli(*command, "--format", "json").out)["points"]
-    table = cli(*command, "--format", "csv")
+    points, table = run_json(*command)["points"], cli(*command, "--format", "csv")
     rows = list(csv.DictReader(table.out.splitlines()))
     assert table.err == f"stream-metrics: {rows[0]['from']} to {rows[-1]['to']}\n"
     assert sum(point["n"] for point in points) == WHOLE.n
@@ -90,41 +76,35 @@ def test_every_piece_has_a_row(cli: Callable[..., Any], state: Path) -> None:
 
 
 UNANSWERED = [
-    (["--from", "-7d"], 1, "panes are stored from 2023-11-14T22"),
-    (["--from", "soon"], 2, "`--from` to be a time"),
-    (["--from", "2023-11-15", "--to", "2023-11-14"], 2, "--to is not after --from"),
-    (["--by", "planet"], 2, "the panes have groups of group"),
-    (["--by", "group", "--every", "1m"], 2, "use one of them"),
-    (["--every", "1x"], 2, "`--every` to be a length of time"),
-    (["--every", "1us"], 2, "too short"),
-    (["--metrics", "acuracy"], 2, "did you mean"),
-    (["--metrics", "log_loss", "--by", "group"], 2, "needs scores, but of groups a monitor counts labels only"),
+    ("--from -7d", 1, "panes are stored from 2023-11-14T22"),
+    ("--from soon", 2, "`--from` to be a time"),
+    ("--from 2023-11-15 --to 2023-11-14", 2, "--to is not after --from"),
+    ("--by planet", 2, "the panes have groups of group"),
+    ("--by group --every 1m", 2, "use one of them"),
+    ("--every 1x", 2, "`--every` to be a length of time"),
+    ("--every 1us", 2, "too short"),
+    ("--metrics acuracy", 2, "did you mean"),
+    ("--metrics log_loss --by group", 2, "needs scores, but of groups a monitor counts labels only"),
 ]
 
 
-def test_what_cannot_be_answered_is_said(cli: Callable[..., Any], state: Path) -> None:
-    """In one line, with status 2 if the question is wrong and 1 if there is no answer."""
+def test_what_cannot_be_answered_is_said(cli: Callable[..., Any], state: Path, tmp_path: Path) -> None:
+    """With status 2 if the question is wrong and 1 if there is no answer, or no state file, which is named."""
     for arguments, status, message in UNANSWERED:
-        result = cli("query", state, *arguments)
-        assert (result.status, result.out) == (status, ""), arguments
-        assert message in result.err
-
-
-def test_a_file_that_is_none_is_refused(cli: Callable[..., Any], tmp_path: Path) -> None:
-    """And named, and nothing is made where there was nothing."""
+        result = cli("query", state, *arguments.split())
+        assert (result.status, result.out, message in result.err) == (status, "", True), (arguments, result)
     (tmp_path / "text").write_text("no database" * 100)
     for command in (["query"], ["monitor", "inspect"]):
         for name in ("none", "text"):
             result = cli(*command, tmp_path / name)
-            assert result.status == 1
-            assert str(tmp_path / name) in result.err
+            assert (result.status, str(tmp_path / name) in result.err) == (1, True)
     assert not (tmp_path / "none").exists()
 
 
 def test_a_restored_backup_goes_on(cli: Callable[..., Any], tmp_path: Path) -> None:
     """Restored and read on, it has the counts of one pass; nothing that is there is overwritten, an old file stays."""
     path, backup = tmp_path / "state.sqlite", tmp_path / "backup"
-    assert watch(path, LINES[:600])["by_window"]["total"]["n"] == 600
+    assert watch(path, LINES[:600])["n"] == 600
     assert cli("monitor", "backup", path, backup).status == 0
     watch(path, LINES[:700])
     assert cli("monitor", "backup", path, backup).status == 1
@@ -133,11 +113,10 @@ def test_a_restored_backup_goes_on(cli: Callable[..., Any], tmp_path: Path) -> N
     result = cli("monitor", "restore", backup, path)
     assert result.status == 0
     assert Path(result.out.splitlines()[1].split(":")[0]).exists()
-    (partition,) = json.loads(cli("monitor", "inspect", path, "--format", "json").out)["partitions"]
+    (partition,) = run_json("monitor", "inspect", path)["partitions"]
     assert partition["samples"] == 600
-    view = watch(path, LINES)
-    assert view["by_window"]["total"]["n"] == WHOLE.n
-    assert view["by_window"]["total"]["metrics"]["accuracy"] == WHOLE.snapshot()["accuracy"]
+    total = watch(path, LINES)
+    assert (total["n"], total["metrics"]["accuracy"]) == (WHOLE.n, TOTAL["accuracy"])
 
 
 def test_a_damaged_backup_changes_nothing(cli: Callable[..., Any], state: Path, tmp_path: Path) -> None:
@@ -147,51 +126,38 @@ def test_a_damaged_backup_changes_nothing(cli: Callable[..., Any], state: Path, 
     before = path.read_bytes()
     for name, data in (("cut", state.read_bytes()[:100_000]), ("text", b"text"), ("empty", b"")):
         (tmp_path / name).write_bytes(data)
-        assert cli("monitor", "restore", tmp_path / name, path).status == 1
-        assert path.read_bytes() == before
+        assert (cli("monitor", "restore", tmp_path / name, path).status, path.read_bytes()) == (1, before)
     allowed = {"state.jsonl", "state.sqlite", "state.sqlite.lock", "state.sqlite.turn", "cut", "cut-wal", "cut-shm"}
     assert {file.name for file in tmp_path.iterdir()} <= {*allowed, "text", "empty"}
 
 
-def test_inspect_says_what_a_file_holds(cli: Callable[..., Any], state: Path) -> None:
-    """Partitions with positions and samples, and kinds of panes."""
-    contents = json.loads(cli("monitor", "inspect", state, "--format", "json").out)
+def test_contents_and_exports(cli: Callable[..., Any], state: Path, tmp_path: Path) -> None:
+    """Inspect shows partitions and kinds of panes; an export is a state like any other, and a backup too."""
+    contents = run_json("monitor", "inspect", state)
     (partition,) = contents["partitions"]
-    assert (partition["samples"], partition["next"]) == (
-        WHOLE.n,
-        {"state.jsonl": len("".join(LINES))},
-    )
+    assert (partition["samples"], partition["next"]) == (WHOLE.n, {"state.jsonl": len(b"".join(LINES))})
     assert {row["name"] for row in contents["panes"]} == {"counts", "by/group"}
     assert f"partition 0: {WHOLE.n} samples" in cli("monitor", "inspect", state).out
 
-
-def test_show_and_merge_read_an_export(cli: Callable[..., Any], state: Path, tmp_path: Path) -> None:
-    """It is a state like any other, and a backup too."""
     export = state.with_name("export")
-    assert json.loads(cli("show", export, "--format", "json", "--metrics", "accuracy").out)["n"] == WHOLE.n
+    assert run_json("show", export, "--metrics", "accuracy")["n"] == WHOLE.n
     assert cli("merge", export, "-o", tmp_path / "all.state").status == 0
     total = sm.from_bytes((tmp_path / "all.state").read_bytes()).snapshot()
-    assert total.confusion_matrix.tolist() == WHOLE.snapshot().confusion_matrix.tolist()
-    assert total["roc_auc_ovr"] == WHOLE.snapshot()["roc_auc_ovr"]
+    assert total.confusion_matrix.tolist() == TOTAL.confusion_matrix.tolist()
+    assert total["roc_auc_ovr"] == TOTAL["roc_auc_ovr"]
     assert cli("monitor", "restore", export, tmp_path / "state.sqlite").status == 0
-    assert json.loads(cli("monitor", "inspect", tmp_path / "state.sqlite", "--format", "json").out)["partitions"]
+    assert run_json("monitor", "inspect", tmp_path / "state.sqlite")["partitions"]
 
 
-def test_a_mean_over_classes_that_a_group_lacks_is_said(cli: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_mean_over_classes_that_a_group_lacks_is_said(tmp_path: Path) -> None:
     """It counts them as 0 there, so a gap may come from them; without such a metric there is nothing to say."""
     pairs = [("de", "a", "a"), ("de", "b", "b"), ("fr", "a", "a"), ("fr", "a", "b")] * 40
-    lines = [
-        json.dumps({"id": at, "time": 1_700_000_000 + at, "group": group, "y_true": truth, "y_pred": predicted}) + "\n"
-        for at, (group, truth, predicted) in enumerate(pairs)
-    ]
     events, path = tmp_path / "events.jsonl", tmp_path / "state.sqlite"
-    events.write_text("".join(lines))
-    cli("monitor", events, "--store-path", path, "--no-page")
+    records = ({"group": group, "y_true": truth, "y_pred": predicted} for group, truth, predicted in pairs)
+    events.write_bytes(as_json_lines({"id": at, "time": 1_700_000_000 + at, **r} for at, r in enumerate(records)))
+    run_command("monitor", events, "--store-path", path, "--no-page")
 
-    answers = {
-        metric: cli("query", path, "--by", "group", "--metrics", metric).out for metric in ("macro_f1", "accuracy")
-    }
-    as_json = json.loads(cli("query", path, "--by", "group", "--metrics", "macro_f1", "--format", "json").out)
-    assert "Macro means count a class without true samples as 0: in fr" in answers["macro_f1"]
-    assert "Macro means" not in answers["accuracy"]
-    assert "in fr" in as_json["note"]
+    command = ("query", path, "--by", "group", "--metrics")
+    macro, plain = (run_command(*command, metric).out for metric in ("macro_f1", "accuracy"))
+    assert "Macro means count a class without true samples as 0: in fr" in macro
+    assert ("Macro means" in plain, "in fr" in run_json(*command, "macro_f1")["note"]) == (False, True)
