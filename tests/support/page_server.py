@@ -1,32 +1,49 @@
-"""A server without a monitor: a test sets its view."""
+"""Servers for tests: of a monitor, and without one, where a test sets the view."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from stream_metrics.monitor.config import Serve
 from stream_metrics.monitor.serve.routes import Routes
 from stream_metrics.monitor.serve.server import Server
 from stream_metrics.monitor.serve.streams import StreamOptions
+from support.inner_views import View, routes
+from support.monitor_runs import Monitor
 from support.page_views import typed
+
+__all__ = ["PageServer", "StreamOptions", "serving"]
+
+
+@contextlib.contextmanager
+def serving(monitor: Monitor) -> Iterator[str]:
+    """Serve a monitor, and give the address."""
+    server = Server(Serve(port=0), monitor.view, alive=lambda: True, ready=lambda: True, routes=routes(monitor))
+    with contextlib.closing(server):
+        yield server.start().rstrip("/")
 
 
 class PageServer:
-    """Serves the page and the view in `view`; `healthy` is what /healthz tells."""
+    """Serves the page and the view in `view`, read `views` times; `healthy` is what /healthz tells."""
 
     def __init__(
         self, view: dict[str, Any], port: int = 0, streams: StreamOptions | None = None, **options: Any
     ) -> None:
-        self.view = view
+        self.view, self.views = view, 0
         self.healthy = True
         config = Serve(port=port, **options)
         healthy = {"alive": lambda: self.healthy, "ready": lambda: self.healthy}
         self.answer = 400, b'{"error": "no ranges here"}'  # to what is asked of /api/range
         self.asked: list[str] = []
-        routes = Routes(ranges=self._range)
-        self.server = Server(config, lambda: self._typed, **healthy, streams=streams, routes=routes)
+        self.server = Server(config, self._shown, **healthy, streams=streams, routes=Routes(ranges=self._range))
         self.url = self.server.start()
-        self.port = int(self.url.rstrip("/").rpartition(":")[2])
+        self.port = 0 if self.url.startswith("unix:") else int(self.url.rstrip("/").rpartition(":")[2])
+
+    def _shown(self) -> View:
+        self.views += 1
+        return self._typed
 
     def _range(self, query: str) -> tuple[int, bytes]:
         self.asked.append(query)

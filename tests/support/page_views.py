@@ -7,17 +7,14 @@ in all that is shown.
 from __future__ import annotations
 
 import json
-from time import monotonic, sleep
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from stream_metrics.monitor.config import Config, Counting
-from stream_metrics.monitor.events.records import Record
-from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.view.types import View as TypedView
-from stream_metrics.monitor.view.types import to_json
+from support.inner_views import View as TypedView
+from support.inner_views import to_json
+from support.monitor_runs import Clock, config, feed, started
 
 NOW = 1_700_000_000.0
 WINDOWS = {"total": 1.0, "1h": 0.02, "1d": 0.3}  # the share of all samples that each holds
@@ -108,29 +105,21 @@ def make_view(
 
 def real_view(samples: int = 600) -> View:
     """Return the view of a monitor that has read half an hour of scored predictions, labels and broken records."""
-    rng, time = np.random.default_rng(5), [NOW]
-    counting = Counting(title="pets", scores=True, windows=("5m", "1h"))
-    monitor = Monitor(Config(counting=counting), clock=lambda: time[0])
-    monitor.assign([0])
-    shown: View = {}
+    rng, clock = np.random.default_rng(5), Clock(NOW)
+    counting = {"title": "pets", "scores": True, "windows": ["5m", "1h"]}
+    monitor = started(config(counting=counting), clock=clock)
     for start in range(0, samples, 50):
-        events: list[View | None] = [None]
+        events: list[Any] = [b"broken"]
         for i in range(start, start + 50):
             truth, scores = rng.choice(ANIMALS[:3]), rng.dirichlet(np.ones(3))
             scores = (scores + (np.array(ANIMALS[:3]) == truth)) / 2
             asked = {"id": i, "time": NOW + 3 * i, "scores": dict(zip(ANIMALS, scores.tolist(), strict=False))}
             events += [asked | {"group": PLACES[i % 4]}, {"id": i, "time": NOW + 3 * i + 40, "truth": str(truth)}]
-        values = [b"broken" if event is None else json.dumps(event).encode() for event in events]
-        at = 10 * start
-        monitor.step([Record("pets", 0, at + k, at + k + 1, None, None, value) for k, value in enumerate(values)])
-        time[0] += 150
-        shown = plain(monitor.view())
+        feed(monitor, events, 1000, 10 * start)
+        clock.now += 150
+        monitor.view()
     monitor.checkpoint()  # trends come from stored counts
-    deadline = monotonic() + 20
-    while len(shown["history"]["5m"]["t"]) < samples // 20 - 3 and monotonic() < deadline:  # a point a minute
-        sleep(0.1)
-        shown = plain(monitor.view())
-    return shown
+    return plain(monitor.view(whole=True))
 
 
 def empty_view() -> View:

@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import Any
 
-import pytest
+from support.alert_receiver import alerting
+from support.monitor_runs import START, Clock, feed, pair, read
+from support.page_server import serving
+from support.refusals import all_refused
 
-from stream_metrics.monitor import config
-from stream_metrics.monitor.alerts.alerting import Alerts
-from stream_metrics.monitor.config import Config, Counting
-from stream_metrics.monitor.events.records import Record
-from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.serve.posts import routes
-from stream_metrics.monitor.serve.server import Server
-from stream_metrics.monitor.store import Store
-from stream_metrics.monitor.view.annotations import Annotations
-
-NOW = 1_700_000_000.0
+COUNTING = {"windows": ["1h"]}
 
 
-def monitor_of(path: str | None = None, rules: tuple[str, ...] = ()) -> Monitor:
-    """Return a monitor whose clock stands still."""
-    settings = Config(counting=Counting(windows=("1h",)), alerts=config.Alerts(rules=rules, log=False))
-    monitor = Monitor(settings, None if path is None else Store(path), clock=lambda: NOW)
-    monitor.assign([0])
-    return monitor
-
-
-def fed(monitor: Monitor, start: int, n: int, right: bool) -> None:
-    """Count pairs that are right, or wrong."""
-    records = []
-    for at in range(start, start + n):
-        event = {"id": at, "time": NOW - 100, "truth": "a", "prediction": "a" if right else "b"}
-        records.append(Record("t", 0, at, at + 1, None, None, json.dumps(event).encode()))
-    monitor.step(records)
+def pairs(n: int, said: str, start: int = 0) -> list[Any]:
+    """Return pairs of the class `a`."""
+    return [pair(at, "a", said, time=START) for at in range(start, start + n)]
 
 
 def posted(url: str, path: str, body: object, **headers: str) -> tuple[int, str]:
@@ -54,68 +35,65 @@ def posted(url: str, path: str, body: object, **headers: str) -> tuple[int, str]
 
 def test_programs_post_annotations_and_the_reference() -> None:
     """What is posted is in the next view; what cannot be used is refused with its reason, and browsers may not post."""
-    monitor = monitor_of()
-    fed(monitor, 0, 50, True)
-    alive = {"alive": lambda: True, "ready": lambda: True}
-    server = Server(config.Serve(port=0), monitor.view, **alive, routes=routes(monitor))
-    with contextlib.closing(server):
-        url = server.start().rstrip("/")
+    monitor = read(pairs(50, "a"), clock=Clock(), counting=COUNTING)
+    elsewhere = {"Origin": "http://elsewhere.example"}
+    with serving(monitor) as url:
         answers = [
             posted(url, "/api/annotations", {"text": "deployed 2.1"}),
-            posted(url, "/api/annotations", {"text": "before", "at": NOW - 60}),
+            posted(url, "/api/annotations", {"text": "before", "at": START - 60}),
             posted(url, "/api/reference", {"window": "1h"}),
             posted(url, "/api/annotations", {"text": " "}),
             posted(url, "/api/annotations", {"txt": "deployed"}),
             posted(url, "/api/annotations", b"deployed"),
             posted(url, "/api/reference", {"window": "7d"}),
-            posted(url, "/api/annotations", {"text": "by a page"}, Origin="http://elsewhere.example"),
+            posted(url, "/api/annotations", {"text": "by a page"}, **elsewhere),
         ]
 
     view = monitor.view()
     assert [status for status, _ in answers] == [200, 200, 200, 400, 400, 400, 400, 403]
     assert "a text of 1 to 500 characters" in answers[3][1]
     assert "one of the windows that have samples, ['1h'], but got '7d'" in answers[6][1]
-    assert [(note.at, note.text) for note in view.annotations] == [(NOW - 60, "before"), (NOW, "deployed 2.1")]
-    assert view.reference is not None
+    assert [(note.at, note.text) for note in view.annotations] == [(START - 60, "before"), (START, "deployed 2.1")]
     assert view.reference.n == 50
 
 
 def test_firings_and_annotations_survive_a_restart(tmp_path: Path) -> None:
     """An alert that fired is listed with its times, also once it has ended, and so after a restart."""
-    path, rules = str(tmp_path / "state"), ("accuracy[1h] < 0.5",)
-    monitor = monitor_of(path, rules)
-    alerts = Alerts(monitor.config, monitor)
-    fed(monitor, 0, 10, False)
+    clock, rule = Clock(), "accuracy[1h] < 0.5"
+    how: dict[str, Any] = {"clock": clock, "counting": COUNTING, "rules": [rule]}
+    monitor, alerts = alerting(tmp_path / "state", **how)
+    feed(monitor, pairs(10, "b"))
     alerts.look()
     firing = monitor.view().firings
-    monitor.clock = lambda: NOW + 60
-    fed(monitor, 10, 90, True)
+    clock.now += 60
+    feed(monitor, pairs(90, "a", 10), start=10)
     alerts.look()
     monitor.annotate("rolled back")
     ended = monitor.view()
     alerts.close()
     monitor.close()
-    again = monitor_of(path, rules)
-    Alerts(again.config, again)
+    again, more = alerting(tmp_path / "state", **how)
     restored = again.view()
+    more.close()
     again.close()
 
-    assert [(row.rule, row.began, row.ended, row.value) for row in firing] == [(rules[0], NOW, None, 0.0)]
-    assert [(row.began, row.ended) for row in ended.firings] == [(NOW, NOW + 60)]
-    assert restored.firings == ended.firings
-    assert restored.annotations == ended.annotations
+    assert [(row.rule, row.began, row.ended, row.value) for row in firing] == [(rule, START, None, 0.0)]
+    assert [(row.began, row.ended) for row in ended.firings] == [(START, START + 60)]
+    assert (restored.firings, restored.annotations) == (ended.firings, ended.annotations)
     assert [note.text for note in restored.annotations] == ["rolled back"]
 
 
 def test_annotations_are_bounded_and_checked() -> None:
-    """The newest are kept, in order of time; no time and damaged data are refused."""
-    notes = Annotations()
+    """The newest 200 stay, in order of time; no time, no text and more than 500 characters are refused."""
+    monitor = read([])
     for at in range(300):
-        notes.add(f"note {at}", float(-at))
+        monitor.annotate(f"note {at}", float(-at))
+    all_refused([
+        (lambda: monitor.annotate("never", float("nan")), ValueError, "a time in seconds"),
+        (lambda: monitor.annotate("", 1.0), ValueError, "a text of 1 to 500 characters"),
+        (lambda: monitor.annotate("x" * 501, 1.0), ValueError, "a text of 1 to 500 characters"),
+    ])  # fmt: skip
 
-    assert [row.at for row in notes.rows] == [float(at) for at in range(-199, 1)]
-    with pytest.raises(ValueError, match="a time in seconds"):
-        notes.add("never", float("nan"))
-    with pytest.raises(ValueError, match="Expected annotations"):
-        notes.merge([[1.0]])
-    assert len(notes.rows) == 200
+    assert [row.at for row in monitor.view().annotations] == [float(at) for at in range(-199, 1)]
+    monitor.annotate("x" * 500, 1.0)
+    assert len(monitor.view().annotations) == 200
