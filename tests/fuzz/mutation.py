@@ -14,7 +14,7 @@ from typing import Any
 
 from stream_metrics import wire
 
-__all__ = ["Raw", "change_bytes", "change_tree", "change_words", "pack", "unpack"]
+__all__ = ["Raw", "change_bytes", "change_tree", "change_words", "unpack"]
 
 Raw = Callable[[bytes, Random], bytes]
 INTEGERS = (0, 1, 2, 3, 63, 64, 127, 128, 255, 256, 1023, 1024, 4096, 2**31, 2**32, 2**52, 2**53, 2**61 - 1, 2**62)
@@ -63,11 +63,6 @@ def unpack(data: bytes) -> Any:
     return _with_lists(wire.decoded(data))
 
 
-def pack(value: Any) -> bytes:
-    """Return a value as msgpack in its shortest form."""
-    return wire.encoded(value)
-
-
 def _with_lists(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_with_lists(item) for item in value]
@@ -82,7 +77,7 @@ def change_tree(data: bytes, chance: Random, others: Sequence[bytes], texts: Seq
         tree = unpack(data)
         for _ in range(chance.randint(1, MOST_CHANGES)):
             tree = _changed(tree, chance, others, texts, raw)
-        return pack(tree)
+        return wire.encoded(tree)
     except (OverflowError, RecursionError, TypeError, ValueError):
         return raw(data, chance)
 
@@ -119,7 +114,7 @@ def _places(tree: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _copy(value: Any) -> Any:
-    return unpack(pack(value)) if isinstance(value, list | dict) else value
+    return unpack(wire.encoded(value)) if isinstance(value, list | dict) else value
 
 
 def _value(value: Any, chance: Random, texts: Sequence[str], raw: Raw) -> Any:

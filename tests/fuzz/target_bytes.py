@@ -23,29 +23,11 @@ __all__ = ["COVERED", "check", "mutate", "seeds"]
 COVERED = ("stream_metrics",)  # modules whose functions report what they cover
 GOLDEN = Path(__file__).parents[1] / "golden"
 T = 1_700_000_000
-SAMPLES: tuple[tuple[Any, ...], ...] = (
-    (True, True),
-    ("a", "b", 2),
-    ("a", 0.25, 0.5),
-    (True, 0.75),
-    ("b", {"a": 0.5, "b": 0.25}),
-    (1, None),
-)
+SAMPLES: list[tuple[Any, ...]] = [(True, True), ("a", "b", 2), ("a", 0.25, 0.5), (True, 0.75), (1, None)]
+SAMPLES.append(("b", {"a": 0.5, "b": 0.25}))
 TEXTS = [str(line).split()[0] for line in str(sm.metrics()).splitlines() if line.strip()]
-TEXTS += [
-    "confusion",
-    "metric",
-    "ranks",
-    "losses",
-    "set",
-    "rolling",
-    "timed",
-    "fading",
-    "groups",
-    "comparison",
-    "detector",
-]
-TEXTS += ["aggregate", "a", "b", "worse", "up", "down", "both", "beta", "weights", "same", "stop", "learn"]
+TEXTS += ["confusion", "metric", "ranks", "losses", "set", "rolling", "timed", "fading", "groups", "comparison", "a"]
+TEXTS += ["detector", "aggregate", "b", "worse", "up", "down", "both", "beta", "weights", "same", "stop", "learn"]
 DIGITS = re.compile(r"\d+|'[^']*'|\"[^\"]*\"|\(.*\)|\[.*\]", re.DOTALL)
 REFUSED = (sm.StreamMetricsError, ValueError)
 
@@ -133,9 +115,8 @@ def _samples(state: Any) -> Sequence[tuple[Any, ...]]:
     if isinstance(state, sm.ChangeDetector):
         return (0.5,), (1,), ("a", "b")
     if isinstance(state, sm.Comparison):
-        return [(truth, prediction, *more[:1], *more) for truth, prediction, *more in SAMPLES if more] + [
-            (1, "a", None)
-        ]
+        samples = [(truth, prediction, *more[:1], *more) for truth, prediction, *more in SAMPLES if more]
+        return [*samples, (1, "a", None)]
     return () if isinstance(state, sm.Aggregate) else SAMPLES
 
 

@@ -31,17 +31,14 @@ KEYS = [
     for name in re.findall(r"^(\w+) =", part, re.MULTILINE)
 ]
 VALUES = ["true", "false", "nan", "inf", "-inf", "0", "-1", "1", "1.5", "1e999", "65536", "1_000"]
-VALUES += ["0xffffffffffffffffff", "1e300"]
 VALUES += ["9" * 5000, "0x" + "f" * 5000, "[" * 2000, "1979-05-27", "07:32:00", "1979-05-27T07:32:00Z", "{}", "[]"]
 VALUES += ['""', '"${HOME}"', '"$${HOME}"', '"${"', '"/dev/null"', '{"sasl.password" = "x", "a_file" = "/dev/null"}']
 VALUES += ['"30s"', '"0s"', '"1h"', '"9999d"', '"1ns"', '"\\u0000"', '"\\u007f"', '"\\ud800"', '"\\n"', '"é"']
-VALUES += ["[1, 1.0, true]"]
 VALUES += ['["1h", "1h"]', '["5m"]', '["total"]', '["accuracy"]', '["a", 1]', '["cat", "dog"]', "[nan]", "[1, [2]]"]
-VALUES += ['{"a" = "b"}']
 VALUES += ['["accuracy[1h] < 0.8"]', '["changed(accuracy) arl=10"]', '["lag > 1e999"]']
-VALUES += ['["recall[\\"a\\"] < 1 for 5m"]', '"label"']
 VALUES += ['"any"', '"prediction"', '"kafka"', '"log_loss"', '["log_loss"]', '["confusion_matrix"]']
-VALUES += ['["roc_auc", "recall"]']
+VALUES += ['["recall[\\"a\\"] < 1 for 5m"]', '["roc_auc", "recall"]', '{"a" = "b"}', "[1, 1.0, true]", '"label"']
+VALUES += ["1e300", "0xffffffffffffffffff"]
 WORDS = [
     word.encode()
     for word in [*VALUES, *"[]{}=.,\n#\"'", '"""', *(f"[{table}]\n" for table in sorted({table for table, _ in KEYS}))]

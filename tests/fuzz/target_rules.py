@@ -35,15 +35,12 @@ SEEDS = [
     "changed(accuracy) arl=1000 p0=0.1 direction=both",
     'changed(npv["int(1)"]) reference=50 direction=better arl=9',
 ]
-SIGNS = ["<", "<=", ">", ">=", "[", "]", "(", ")", ",", '"', "=", " ", "for", "until", "with", "n >= 5", "changed"]
-SIGNS += ["max_gap"]
+SIGNS = ["<", "<=", ">", ">=", "[", "]", "(", ")", ",", '"', "=", " ", "for", "until", "with", "changed"]
 PARTS = ["1h", "4h", "2h", "total", "0", "30s", "1h30m", "1.5d", "1x", "9999d", '"cat"', '"c\\"at"', '"\\ud800"']
-PARTS += ['""', '"\\q"']
 NUMBERS = ["0.8", "-1", "+.5", "1e4", "1e-400", "1e999", "5.", "-0", "1" * 400, "0x1", "1_0", "٣", "arl=5", "p0=0.1"]
-NUMBERS += ["p0=1e-9"]
 NUMBERS += ["reference=10", "direction=worse", "arl=100000000000000", "reference=1000000000"]
-NUMBERS += ["n >= 99999999999999999999"]
-WORDS = [word.encode() for word in [*SIGNS, *PARTS, *NUMBERS, *METRICS, *CLASS, *WINDOW, *OPERATION]]
+OTHERS = ["p0=1e-9", "n >= 5", "n >= 99999999999999999999", "max_gap", '""', '"\\q"']
+WORDS = [word.encode() for word in [*SIGNS, *PARTS, *NUMBERS, *OTHERS, *METRICS, *CLASS, *WINDOW, *OPERATION]]
 CONFIGS = [
     structs.replace(CONFIG, counting=counting, store=type(CONFIG.store)())
     for counting in (CONFIG.counting, structs.replace(CONFIG.counting, windows=()))
@@ -114,12 +111,10 @@ def written(rule: Any) -> str:
         return f"changed({value}) arl={rule.arl} {normal} direction={rule.direction}"
     until = "" if rule.until is None else f" until {_comparison(rule.until)}"
     least = f" with n >= {rule.least}" if rule.least else ""
-    return f"{_value(rule.value)} {_comparison(rule.broken)} for {round(rule.hold * 1e9)}ns{until}{least}"
-
-
-def _value(value: Any) -> str:
+    value = rule.value
     name = f"max_gap({value.name}, groups)" if value.gap else value.name + _quoted(value.label)
-    return name if value.window is None else f"{name}[{value.window}]"
+    window = "" if value.window is None else f"[{value.window}]"
+    return f"{name}{window} {_comparison(rule.broken)} for {round(rule.hold * 1e9)}ns{until}{least}"
 
 
 def _quoted(label: str | None) -> str:
