@@ -65,21 +65,18 @@ def test_fields_and_text_say_what_was_refused() -> None:
                 for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
                     assert (fields(again), str(again)) == (fields(error), text)
 
-                moved = error.with_position(77)
-                assert (moved.position, moved.got, moved.argument) == (77, error.got, error.argument)
+                moved, placed = error.with_position(77), error.with_position(77, "part-1.parquet")
+                other = error.with_argument("other")
+                assert fields(moved) == fields(placed) == (*expected[:2], 77, error.expected, error.got)
+                assert fields(other) == (type(error), "other", error.position, error.expected, error.got)
                 assert str(moved).count(" at position 77") == 1
                 if error.position is not None:
                     assert str(moved).replace("position 77", f"position {error.position}") == text
-                placed = error.with_position(77, "part-1.parquet")
-                assert (placed.place, placed.position, placed.argument) == ("part-1.parquet", 77, error.argument)
-                assert " at position 77 of part-1.parquet" in str(placed)
+                assert placed.place == "part-1.parquet"
+                assert " at position 77 of part-1.parquet" in str(placed) == str(pickle.loads(pickle.dumps(placed)))
                 assert " in part-1.parquet" in str(error.with_position(None, "part-1.parquet"))
-                assert str(pickle.loads(pickle.dumps(placed))) == str(placed)
-                assert placed.rule == error.rule
-                assert error.expected in error.rule
+                assert error.expected in error.rule == placed.rule
                 assert "position" not in error.rule
-                other = error.with_argument("other")
-                assert (other.argument, other.position, other.got) == ("other", error.position, error.got)
                 assert str(other) == text.replace(f"`{error.argument}`", "`other`")
                 if type(error) is sm.OptionError:  # a command line names its own option
                     assert isinstance(error, ValueError)

@@ -37,26 +37,20 @@ def pool(numbers: list[float]) -> testing.Samples:
     return st.sampled_from(samples)
 
 
-def rounded_probabilities() -> st.SearchStrategy[float]:
-    """Probabilities of every size, ties, the ends, and rounding errors beyond them."""
-    ends = [0.0, 1.0, 0.5, 0.25, 1 / 3, 1e-300, 2.0**-52, 2.0**-53, 1 - 2.0**-53, 1 + 1e-7, -1e-17, -0.0]
-    return st.one_of(st.sampled_from(ends), st.floats(0, 1), st.floats(0, 1, width=32))
-
-
-def fixed_samples() -> testing.Samples:
-    """Samples of the fixed labels only."""
-    labels = st.sampled_from(FIXED)
-    hard = st.sampled_from(["b", "a", True, None])
-    return st.tuples(labels, st.one_of(hard, st.dictionaries(labels, testing.probabilities())), testing.weights())
-
-
-def rows_of_scores() -> testing.Samples:
-    """Samples whose scores are mappings, sequences or missing."""
-    scores = rounded_probabilities()
-    mappings = st.dictionaries(testing.labels(), scores, max_size=6)
-    rows = st.lists(scores, min_size=len(CLASSES), max_size=len(CLASSES))
-    truth = st.one_of(testing.labels(), st.sampled_from(CLASSES))
-    return st.tuples(truth, st.one_of(mappings, rows, st.none()), testing.weights())
+ENDS = [0.0, 1.0, 0.5, 0.25, 1 / 3, 1e-300, 2.0**-52, 2.0**-53, 1 - 2.0**-53, 1 + 1e-7, -1e-17, -0.0]
+rounded = st.one_of(st.sampled_from(ENDS), st.floats(0, 1), st.floats(0, 1, width=32))  # and a little beyond [0, 1]
+none = st.none()
+rows_of_scores = st.tuples(
+    st.one_of(testing.labels(), st.sampled_from(CLASSES)),
+    st.one_of(st.dictionaries(testing.labels(), rounded, max_size=6), st.lists(rounded, min_size=7, max_size=7), none),
+    testing.weights(),
+)
+fixed = st.sampled_from(FIXED)
+fixed_samples = st.tuples(
+    fixed,
+    st.one_of(st.sampled_from(["b", "a", True, None]), st.dictionaries(fixed, testing.probabilities())),
+    testing.weights(),
+)
 
 
 def of_units(drawn: testing.Samples) -> testing.Samples:
@@ -91,7 +85,7 @@ STATES: dict[str, tuple[Callable[[], Any], Any]] = {
     "ranks, binary": (lambda: sm.RankSketch(8, 4, pairs=False), binary()),
     "ranks, coarse pairs": (lambda: sm.RankSketch(2, 1), several()),
     "ranks, coarse": (lambda: sm.RankSketch(3, 2, "a", pairs=False), several(weighted=False)),
-    "losses": (lambda: sm.ProbabilityLosses(classes=CLASSES), rows_of_scores()),
+    "losses": (lambda: sm.ProbabilityLosses(classes=CLASSES), rows_of_scores),
     "losses, squares": (lambda: sm.ProbabilityLosses(classes=["a", "b", "c"]), equal_weights),
     "set": (lambda: sm.MetricSet(["accuracy", "macro_f1"], labels=["b", "a"], other="z"), testing.samples()),
     "set of scores": (lambda: sm.MetricSet(scores=True), testing.soft_samples()),
@@ -102,7 +96,7 @@ STATES: dict[str, tuple[Callable[[], Any], Any]] = {
         lambda: sm.MetricSet(["confidence_auc", "accuracy"], pos_label=1, threshold=0.3, zero_division=1.0),
         PROBABILITIES,
     ),
-    "set of scores, fixed": (lambda: sm.MetricSet(scores=True, labels=FIXED), fixed_samples()),
+    "set of scores, fixed": (lambda: sm.MetricSet(scores=True, labels=FIXED), fixed_samples),
     "comparison": (sm.Comparison, st.tuples(testing.labels(), any_label, any_label, testing.weights())),
     "comparison, fixed": (
         lambda: sm.Comparison(labels=["c", "a", "b", ""]), st.tuples(text, text, st.one_of(text, st.none())),

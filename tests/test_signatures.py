@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.cases import every_case
 from support.refusals import all_refused, refused
+from support.thread_stress import CASES
 
 import stream_metrics as sm
 
@@ -17,33 +18,27 @@ pytestmark = pytest.mark.quick
 TRUTH, LABELS, WEIGHTS = [1, 0, 1, 1], [1, 1, 0, 1], [1, 2, 1, 0.5]
 SCORES = np.array([0.9, 0.2, 0.4, 0.7])
 TABLE = np.column_stack([1 - SCORES, SCORES])
-GROUP: dict[str, Any] = {"group": "g"}
-TIME: dict[str, Any] = {"t": 0}
+READS = {
+    "labels": [
+        "ConfusionMatrix", "MetricSet", "MacroF1", "Rolling", "TimeWindow", "Fading by count", "ByGroup",
+        "ByGroup of windows", "TimeWindow of groups",
+    ],
+    "scores": [
+        "RankSketch", "ProbabilityLosses", "ROCAUC", "CrossEntropy", "Rolling area", "Rolling of losses",
+        "Fading of areas",
+    ],
+    "both": ["MetricSet of scores", "Rolling of scores", "TimeWindow of scores", "ByGroup of scores"],
+}  # fmt: skip
 # what makes each kind, what it reads, and what it needs beside samples
 KINDS: dict[str, tuple[Callable[[], Any], str, dict[str, Any]]] = {
-    "ConfusionMatrix": (sm.ConfusionMatrix, "labels", {}),
-    "RankSketch": (sm.RankSketch, "scores", {}),
-    "ProbabilityLosses": (sm.ProbabilityLosses, "scores", {}),
-    "MetricSet": (sm.MetricSet, "labels", {}),
-    "MetricSet of scores": (lambda: sm.MetricSet(scores=True), "both", {}),
-    "Accuracy": (sm.Accuracy, "labels", {}),
+    name: (CASES[name].make, reads, {key: {"t": 0, "group": "g"}[key] for key in CASES[name].named})
+    for reads, names in READS.items()
+    for name in names
+} | {
     "Recall": (sm.Recall, "labels", {}),
-    "ROCAUC": (sm.ROCAUC, "scores", {}),
     "HandTillAUC": (sm.HandTillAUC, "scores", {}),
-    "LogLoss": (sm.LogLoss, "scores", {}),
-    "Rolling labels": (lambda: sm.Rolling(sm.Accuracy(), 5), "labels", {}),
-    "Rolling scores": (lambda: sm.Rolling(sm.ROCAUC(), 5), "scores", {}),
-    "Rolling losses": (lambda: sm.Rolling(sm.LogLoss(), 5), "scores", {}),
-    "Rolling both": (lambda: sm.Rolling(sm.MetricSet(scores=True), 5), "both", {}),
-    "TimeWindow labels": (lambda: sm.TimeWindow(sm.Accuracy(), "1h"), "labels", TIME),
-    "TimeWindow both": (lambda: sm.TimeWindow(sm.MetricSet(scores=True), "1h"), "both", TIME),
-    "Fading labels": (lambda: sm.Fading(sm.Accuracy(), 10), "labels", {}),
-    "Fading scores": (lambda: sm.Fading(sm.ROCAUC(), 10), "scores", {}),
-    "ByGroup labels": (lambda: sm.ByGroup(sm.Accuracy()), "labels", GROUP),
-    "ByGroup scores": (lambda: sm.ByGroup(sm.LogLoss()), "scores", GROUP),
-    "ByGroup of windows": (lambda: sm.ByGroup(sm.TimeWindow(sm.Accuracy(), "1h")), "labels", GROUP | TIME),
-    "TimeWindow of groups": (lambda: sm.TimeWindow(sm.ByGroup(sm.Accuracy()), "1h"), "labels", GROUP | TIME),
-}  # fmt: skip
+    "ByGroup of losses": (lambda: sm.ByGroup(sm.LogLoss()), "scores", {"group": "g"}),
+}
 
 
 def test_arguments_by_position_and_by_name_are_the_same() -> None:
@@ -63,20 +58,15 @@ def test_arguments_by_position_and_by_name_are_the_same() -> None:
                 assert batch[0] == batch[1]
                 assert batch[0].n == single[0].n == 4
                 if reads != "labels":
-                    check_tables(make, more)
-
-
-def check_tables(make: Callable[[], Any], more: dict[str, Any]) -> None:
-    """Count a table of scores and its rows, as predictions and as scores."""
-    tables, rows = [make() for _ in range(2)], [make() for _ in range(2)]
-    tables[0].update_many(TRUTH, TABLE, classes=[0, 1], **more)
-    tables[1].update_many(TRUTH, scores=TABLE, classes=[0, 1], **more)
-    for y, row in zip(TRUTH, TABLE.tolist(), strict=True):
-        rows[0].update(y, row, classes=[0, 1], **more)
-        rows[1].update(y, scores=row, classes=[0, 1], **more)
-    assert tables[0] == tables[1]
-    assert rows[0] == rows[1]
-    assert tables[0].n == rows[0].n == 4
+                    tables, rows = [make() for _ in range(2)], [make() for _ in range(2)]
+                    tables[0].update_many(TRUTH, TABLE, classes=[0, 1], **more)
+                    tables[1].update_many(TRUTH, scores=TABLE, classes=[0, 1], **more)
+                    for y, row in zip(TRUTH, TABLE.tolist(), strict=True):
+                        rows[0].update(y, row, classes=[0, 1], **more)
+                        rows[1].update(y, scores=row, classes=[0, 1], **more)
+                    assert tables[0] == tables[1]
+                    assert rows[0] == rows[1]
+                    assert tables[0].n == rows[0].n == 4
 
 
 def test_arguments_that_do_not_fit_are_refused_and_change_nothing() -> None:

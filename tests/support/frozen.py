@@ -91,8 +91,6 @@ def _signature(item: Any, owner: type | None = None, member: str = "") -> str:
 def _internal_members() -> set[str]:
     """Return the members that only the package itself calls."""
     file = ROOT / ".ci" / "internal_members.py"
-    if not file.exists():
-        return set()
     names = ast.parse(file.read_text()).body[-1]
     assert isinstance(names, ast.Assign)
     internal: set[str] = ast.literal_eval(names.value)
