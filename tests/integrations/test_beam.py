@@ -41,22 +41,18 @@ def test_the_whole(case: str, tmp_path: Path) -> None:
 
 def test_pipelines(tmp_path: Path) -> None:
     """Fanout of renamed rows, workers that talk by gRPC, and states combined again have the bytes of one process."""
-    rows = [beam.Row(label=t, guess=p, weight=float(w)) for t, p, w in labels()]
+    rows = beam.Create([beam.Row(label=t, guess=p, weight=float(w)) for t, p, w in labels()])
     renamed = beam.Select(y_true="label", y_pred="guess", w="weight")
-    keyed = [(at % 5, sample) for at, sample in enumerate(labels())]
+    keyed = beam.Create([(at % 5, sample) for at, sample in enumerate(labels())])
     count, again = Accumulate(sm.MetricSet()), beam.CombineGlobally(sm.merge).without_defaults()
-    whole = {None: counted(sm.MetricSet(), labels()).to_bytes()}
-
-    spread = beam.CombineGlobally(count).with_fanout(3)
-    assert run(tmp_path, lambda p: p | beam.Create(rows) | renamed | spread) == whole
-    remote = {"direct_running_mode": "multi_threading"}
-    shuffled = beam.Create(labels())
-    by_grpc = run(tmp_path, lambda p: p | shuffled | beam.Reshuffle() | beam.CombineGlobally(count), **remote)
-    assert by_grpc == whole
-    by_key = run(tmp_path, lambda p: p | beam.Create(keyed) | beam.CombinePerKey(count) | beam.Values() | again)
-    assert by_key == whole
-    nothing = run(tmp_path, lambda p: p | beam.Create([]) | beam.CombineGlobally(count))
-    assert nothing == {None: sm.MetricSet().to_bytes()}
+    combine = beam.CombineGlobally(count)
+    for build, options in [
+        (lambda p: p | rows | renamed | combine.without_defaults().with_fanout(3), {}),
+        (lambda p: p | beam.Create(labels()) | beam.Reshuffle() | combine, {"direct_running_mode": "multi_threading"}),
+        (lambda p: p | keyed | beam.CombinePerKey(count) | beam.Values() | again, {}),
+    ]:
+        assert run(tmp_path, build, **options) == {None: counted(sm.MetricSet(), labels()).to_bytes()}
+    assert run(tmp_path, lambda p: p | beam.Create([]) | combine) == {None: sm.MetricSet().to_bytes()}
 
 
 def test_per_key(tmp_path: Path) -> None:
@@ -105,12 +101,16 @@ def test_accumulators_travel_as_bytes_of_ours(tmp_path: Path) -> None:
     coder = fn.get_accumulator_coder()
     state = fn.add_inputs(fn.create_accumulator(), labels())
     pipeline = beam.Pipeline(runner=FN_API)
-    _ = pipeline | beam.Create(labels()) | beam.CombineGlobally(fn)
+    combined = pipeline | beam.Create(labels()) | beam.CombineGlobally(fn)
 
     assert coder.encode(state) == state.to_bytes()
     assert coder.is_deterministic()
-    assert coder.to_type_hint() is type(coder.decode(coder.encode(state))) is Own
-    assert "_StateCoder" in str(pipeline.to_runner_api().components.coders)
+    assert coder.to_type_hint() is type(coder.decode(coder.encode(state))) is combined.element_type is Own
+    assert type(coder).__name__ in str(pipeline.to_runner_api().components.coders)
+    pair = beam.CombineGlobally(Accumulate(sm.MetricSet(), on_bad="count"))
+    assert (pipeline | "samples" >> beam.Create(labels()) | "pair" >> pair).element_type is type(
+        sm.count({"y_true": ["a"], "y_pred": ["a"]}, on_bad="count")
+    )
 
 
 FORMS: dict[str, Callable[[Any], Any]] = {
@@ -164,33 +164,34 @@ def test_what_is_refused() -> None:
     refused(partial(Accumulate, sm.MCC(), ("label", "guess")), ValueError, "`fields` to be Fields, or None")
 
 
-def test_more_than_the_arguments_may_be_there() -> None:
-    """What is no argument of `update` is not read, in mappings, Rows and named tuples."""
-    fn, expected = Accumulate(sm.MetricSet()), counted(sm.MetricSet(), [("a", "b", 2), ("a", "b", 2)])
-    row = {"y_true": "a", "y_pred": "b", "w": 2, "id": 7, "t": 5, "group": "x"}
-    state = fn.add_inputs(fn.create_accumulator(), [row, beam.Row(**row)])
-
-    assert state == expected
-
-
 def test_fields_name_what_rows_hold() -> None:
-    """With Fields a Row, a mapping of values or a named tuple is one sample of labels, scores, groups or times."""
-    fields = Fields("label", "guess", weight="weight")
-    fn = Accumulate(sm.MetricSet(), fields)
+    """With Fields a Row or mapping is one sample of labels, scores, groups or times; other names are not read."""
     named = [{"label": t, "guess": p, "weight": w, "id": 1} for t, p, w in rows()]
-    elements = [beam.Row(**row) if at % 2 else row for at, row in enumerate(named)]
-    state = fn.add_inputs(fn.create_accumulator(), elements)
-    assert state.to_bytes() == counted(sm.MetricSet(), rows()).to_bytes()
-
-    soft = Fields("t", None, "s", classes=["a", "b"])
-    fn, expected = Accumulate(sm.MetricSet(scores=True), soft), sm.MetricSet(scores=True)
-    expected.update("a", scores={"a": 0.75, "b": 0.25})
-    assert fn.add_input(fn.create_accumulator(), beam.Row(t="a", s=[0.75, 0.25])) == expected
-
-    window = Accumulate(sm.ByGroup(sm.TimeWindow(sm.MCC(), "1h")), Fields("y", "p", group="g", time="at"))
     moment = beam.utils.timestamp.Timestamp(1_700_000_000)
-    state = window.add_input(window.create_accumulator(), {"y": 1, "p": 1, "g": "x", "at": moment})
-    assert state.groups == ("x",)
+    for prototype, fields, elements, samples in [
+        (sm.MetricSet(), FIELDS, [beam.Row(**row) if at % 2 else row for at, row in enumerate(named)], rows()),
+        (
+            sm.MetricSet(scores=True),
+            Fields("t", None, "s", classes=["a", "b"]),
+            [beam.Row(t="a", s=[0.75, 0.25])],
+            [("a", {"a": 0.75, "b": 0.25})],
+        ),
+        (
+            sm.ByGroup(sm.TimeWindow(sm.MCC(), "1h")),
+            Fields("y", "p", group="g", time="at"),
+            [{"y": 1, "p": 1, "g": "x", "at": moment}],
+            [{"y_true": 1, "y_pred": 1, "group": "x", "t": moment}],
+        ),
+        (
+            sm.MetricSet(),
+            None,
+            [row := {"y_true": "a", "y_pred": "b", "w": 2, "id": 7, "t": 5, "group": "x"}, beam.Row(**row)],
+            [("a", "b", 2)] * 2,
+        ),
+    ]:
+        fn = Accumulate(prototype, fields)
+        state = fn.add_inputs(fn.create_accumulator(), elements)
+        assert state.to_bytes() == counted(prototype, samples).to_bytes()
 
 
 BAD = [("a", "a"), (None, "a"), ("b", "a"), 5, ("a",), ("b", "b", -1)]
@@ -201,34 +202,24 @@ def test_bad_elements_are_counted(tmp_path: Path) -> None:
     fn = Accumulate(sm.MetricSet(), on_bad="count")
     coder, expected = fn.get_accumulator_coder(), counted(sm.MetricSet(), [("a", "a", 1), ("b", "a", 1)])
     parts = [fn.add_inputs(fn.create_accumulator(), BAD[at::2]) for at in range(2)]
-    merged = fn.merge_accumulators([coder.decode(coder.encode(part)) for part in parts])
-    state, bad = fn.extract_output(merged)
+    state, bad = fn.extract_output(fn.merge_accumulators([coder.decode(coder.encode(part)) for part in parts]))
+    combine, record = beam.CombineGlobally(fn).without_defaults(), beam.Map(lambda result: result.bad)
+    output = run(tmp_path, lambda p: p | beam.Create(BAD * 10) | beam.Reshuffle() | combine | record)
 
-    assert state == expected
-    assert bad.n == 4
+    assert (state, bad.n) == (expected, 4)
     assert fn.merge_accumulators(iter([])) == (sm.MetricSet(), sm.BadRows())
-    output = run(
-        tmp_path,
-        lambda p: (
-            p
-            | beam.Create(BAD * 10)
-            | beam.Reshuffle()
-            | beam.CombineGlobally(fn).without_defaults()
-            | beam.Map(lambda result: result.bad)
-        ),
-    )
     assert sm.from_bytes(output[None]).n == 40
 
 
-@pytest.mark.parametrize("keyed", [False, True])
-def test_bad_elements_are_split_off(keyed: bool) -> None:
+def test_bad_elements_are_split_off() -> None:
     """Good elements go on, and bad ones come out tagged, with their errors and with their keys."""
-    elements = [("k", element) if keyed else element for element in BAD]
-    with beam.Pipeline(runner=BUNDLES) as pipeline:
-        split = pipeline | beam.Create(elements) | adapter.SplitBad(sm.MetricSet(), keyed=keyed)
-        texts = split.bad | beam.MapTuple(lambda element, error: (element, "`y_true`" in error))
-        assert_that(split.good, equal_to([elements[0], elements[2]]), "good")
-        assert_that(texts, equal_to([(elements[1], True), *((element, False) for element in elements[3:])]), "bad")
+    for keyed in (False, True):
+        elements = [("k", element) if keyed else element for element in BAD]
+        with beam.Pipeline(runner=BUNDLES) as pipeline:
+            split = pipeline | beam.Create(elements) | adapter.SplitBad(sm.MetricSet(), keyed=keyed)
+            texts = split.bad | beam.MapTuple(lambda element, error: (element, "`y_true`" in error))
+            assert_that(split.good, equal_to([elements[0], elements[2]]), "good")
+            assert_that(texts, equal_to([(elements[1], True), *((element, False) for element in elements[3:])]), "bad")
 
 
 def test_tables() -> None:
@@ -258,14 +249,6 @@ def test_identifiers_one_by_one() -> None:
     single = Accumulate(sm.MetricSet(), max_labels=1000, on_bad="count")
     samples = ((at, 1) for at in range(70_000))
     refused(partial(single.add_inputs, single.create_accumulator(), samples), sm.LabelError, "at most 1,000")
-
-
-def test_type_hints() -> None:
-    """A pipeline knows what the combiner returns: the class of a state, or of a pair with a record."""
-    pair = type(sm.count({"y_true": ["a"], "y_pred": ["a"]}, on_bad="count"))
-    for on_bad, kind in (("raise", sm.MetricSet), ("count", pair)):
-        combine = beam.CombineGlobally(Accumulate(sm.MetricSet(), on_bad=on_bad))
-        assert (beam.Pipeline() | beam.Create([("a", "a")]) | combine).element_type is kind
 
 
 def test_the_example(monkeypatch: pytest.MonkeyPatch) -> None:

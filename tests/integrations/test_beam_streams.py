@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import functools
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import stream_metrics as sm
 
 beam = pytest.importorskip("apache_beam", reason="Apache Beam is not installed; .ci/run installs it")
 
-from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions  # noqa: E402
+from apache_beam.options.pipeline_options import PipelineOptions  # noqa: E402
 from apache_beam.testing import test_stream  # noqa: E402
 from apache_beam.transforms import trigger, userstate, window  # noqa: E402
 from apache_beam.utils.timestamp import Timestamp  # noqa: E402
@@ -31,63 +31,70 @@ def panes(
     """Return the panes of each window by its end, number of samples and bytes; a float moves the watermark."""
     source = test_stream.TestStream()
     for event in stream:
-        if isinstance(event, tuple):
-            source = source.add_elements([window.TimestampedValue(event[1], event[0])])
-        else:
-            source = source.advance_watermark_to(event)
-    options = PipelineOptions([])
-    options.view_as(StandardOptions).streaming = True
-    with beam.Pipeline(runner=BUNDLES, options=options) as pipeline:
-        _ = (
-            pipeline
-            | source.advance_watermark_to_infinity()
-            | into
-            | beam.CombineGlobally(fn).without_defaults()
-            | beam.ParDo(Write(path / "panes"))
-        )
+        at, *sample = event if isinstance(event, tuple) else (event,)
+        moment = Timestamp(micros=round(at * 1e6))
+        timed = [window.TimestampedValue(value, moment) for value in sample]
+        source = source.add_elements(timed) if timed else source.advance_watermark_to(moment)
+    combine = beam.CombineGlobally(fn).without_defaults()
+    with beam.Pipeline(runner=BUNDLES, options=PipelineOptions([], streaming=True)) as pipeline:
+        _ = pipeline | source.advance_watermark_to_infinity() | into | combine | beam.ParDo(Write(path / "panes"))
     output = collections.defaultdict(list)
     for _, end, n, content in read(path / "panes"):
         output[end].append((n, content))
     return dict(output)
 
 
-def late_stream() -> tuple[list[tuple[float, Any] | float], dict[float, list[Any]]]:
-    """Return a stream with late samples, the last of them too late, and the samples of each window of 10 s."""
-    a, b, c, d, e, f, g = labels(7)
-    early, late = [(1, a), (12, b), (3, c), 11.0, (4, d), (13, e)], [21.0, (5, f), 1000.0, (6, g)]
-    return [*early, *late], {10.0: [a, c, d, f], 20.0: [b, e]}
+def into(windows: Any, lateness: int, mode: str = "ACCUMULATING", **when: Any) -> Any:
+    """Return windows that give a pane at the watermark, and when else is said."""
+    mode = getattr(trigger.AccumulationMode, mode)
+    when = trigger.AfterWatermark(**when)
+    return beam.WindowInto(windows, trigger=when, accumulation_mode=mode, allowed_lateness=lateness)
+
+
+LATE = {"late": trigger.AfterCount(1)}
 
 
 @pytest.mark.parametrize("mode", ["ACCUMULATING", "DISCARDING"])
 def test_late_data(mode: str, tmp_path: Path) -> None:
     """Panes that accumulate end with the whole window, panes that discard merge to it; what is too late is in none."""
-    stream, expected = late_stream()
-    into = beam.WindowInto(
-        window.FixedWindows(10),
-        trigger=trigger.AfterWatermark(late=trigger.AfterCount(1)),
-        accumulation_mode=getattr(trigger.AccumulationMode, mode),
-        allowed_lateness=100,
-    )
-    output = panes(tmp_path, into, stream, Accumulate(sm.MetricSet()))
+    a, b, c, d, e, f, g = labels(7)
+    stream = [(1, a), (12, b), (3, c), 11.0, (4, d), (13, e), 21.0, (5, f), 1000.0, (6, g)]
+    output = panes(tmp_path, into(window.FixedWindows(10), 100, mode, **LATE), stream, Accumulate(sm.MetricSet()))
 
-    accumulating = mode == "ACCUMULATING"
-    assert [n for n, _ in output[10.0]] == ([2, 3, 4] if accumulating else [2, 1, 1])
-    for end, samples in expected.items():
-        states = [sm.from_bytes(content) for _, content in output[end]]
-        total = states[-1] if accumulating else sm.merge(states)
-        assert total.to_bytes() == counted(sm.MetricSet(), samples).to_bytes()
-    assert set(output) == set(expected)
+    whole = mode == "ACCUMULATING"
+    assert [n for n, _ in output[10.0]] == ([2, 3, 4] if whole else [2, 1, 1])
+    states = {end: [sm.from_bytes(content) for _, content in parts] for end, parts in output.items()}
+    assert {end: each[-1] if whole else sm.merge(each) for end, each in states.items()} == {
+        10.0: counted(sm.MetricSet(), [a, c, d, f]),
+        20.0: counted(sm.MetricSet(), [b, e]),
+    }
+
+
+@pytest.mark.parametrize(("disorder", "lateness"), [(0.0, 0), (4.0, 0), (25.0, 0), (25.0, 10)])
+def test_our_windows_hold_what_those_of_beam_hold(disorder: float, lateness: int, tmp_path: Path) -> None:
+    """Fixed and sliding windows of time count the samples of Beam's windows, with and without allowed lateness."""
+    for size in (10, 30):
+        rng = random.Random(size + lateness)
+        ours = sm.TimeWindow(sm.ConfusionMatrix(), size, panes=size // 10, lateness=lateness, on_close="keep")
+        stream: list[Any] = []
+        for at in range(120):
+            t, right = round(max(0.5, at - rng.random() * disorder) + 0.123, 3), rng.random() < 0.7
+            latest = max((event for event in stream if isinstance(event, float)), default=0.0)
+            stream += [(t, (True, right)), *([t] if t > latest else [])]
+            ours.update(True, right, t=t)
+        ours.advance(10_000)
+        windows = window.SlidingWindows(size, 10) if size > 10 else window.FixedWindows(size)
+        (tmp_path / f"{size}").mkdir()
+        theirs = panes(tmp_path / f"{size}", into(windows, lateness, **LATE), stream, Accumulate(sm.ConfusionMatrix()))
+        expected = {round(end): max(parts)[1] for end, parts in theirs.items()}
+        assert {round(end): state.to_bytes() for _, end, state in ours.closed() if state.n} == expected
 
 
 def test_sessions(tmp_path: Path) -> None:
     """A sample between two sessions merges what both have accumulated."""
     a, b, c, d = labels(4)
-    into = beam.WindowInto(
-        window.Sessions(10),
-        trigger=trigger.AfterWatermark(early=trigger.AfterCount(1)),
-        accumulation_mode=trigger.AccumulationMode.ACCUMULATING,
-    )
-    output = panes(tmp_path, into, [(1, a), (15, b), (8, c), (40, d)], Accumulate(sm.MetricSet()))
+    windows = into(window.Sessions(10), 0, early=trigger.AfterCount(1))
+    output = panes(tmp_path, windows, [(1, a), (15, b), (8, c), (40, d)], Accumulate(sm.MetricSet()))
 
     assert output[25.0][-1] == (3, counted(sm.MetricSet(), [a, b, c]).to_bytes())
     assert output[50.0][-1] == (1, counted(sm.MetricSet(), [d]).to_bytes())
@@ -95,7 +102,7 @@ def test_sessions(tmp_path: Path) -> None:
 
 def test_time_of_the_element(tmp_path: Path) -> None:
     """A window of time inside the combiner takes the times that Beam has, to the microsecond."""
-    make = functools.partial(sm.TimeWindow, sm.MetricSet(), period="5m", panes=5)
+    whole = sm.TimeWindow(sm.MetricSet(), period="5m", panes=5)
     micros = [1_700_000_000_000_001 + 60_000_000 * at for at in range(20)]
     output = run(
         tmp_path,
@@ -104,10 +111,9 @@ def test_time_of_the_element(tmp_path: Path) -> None:
             | beam.Create([{"y_true": at, "y_pred": at % 2} for at in range(20)])
             | beam.Map(lambda sample: window.TimestampedValue(sample, Timestamp(micros=micros[sample["y_true"]])))
             | beam.Map(lambda sample, t=beam.DoFn.TimestampParam: {**sample, "t": t})
-            | beam.CombineGlobally(Accumulate(make()))
+            | beam.CombineGlobally(Accumulate(whole.copy()))
         ),
     )
-    whole = make()
     for at, t in enumerate(micros):
         whole.update(at, at % 2, t=np.datetime64(t, "us"))
 
