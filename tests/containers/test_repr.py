@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import stream_metrics as sm
@@ -76,9 +77,7 @@ def test_a_detector_shows_its_level() -> None:
 def test_a_line_is_short() -> None:
     """Results fit a line, however many classes or points they have."""
     truth = list(range(300)) * 2
-    taken = sm.evaluate(truth, truth[::-1])
-    scored = sm.evaluate([0, 1] * 500, scores=[i / 1000 for i in range(1000)])
-
+    taken, scored = sm.evaluate(truth, truth[::-1]), sm.evaluate([0, 1] * 500, scores=np.arange(1000) / 1000)
     for one in (taken, scored.roc_curve(), scored.pr_curve(), scored.det_curve(), sm.Fading(sm.Accuracy(), 10)):
         assert len(repr(one)) < 80
     assert len(repr(taken.interval("accuracy"))) < 120

@@ -149,18 +149,6 @@ def test_a_set_with_scores_beside_labels() -> None:
         assert type(rolling).from_bytes(rolling.to_bytes()) == rolling
 
 
-def test_rows_of_scores_alone_and_by_keyword() -> None:
-    """Rows in the order of the classes of the state or of the call, and scores by keyword, are mappings."""
-    rows = [("a", [0.25, 0.75]), ("b", (0.5, 0.5)), ("a", [1.0, 0.0]), ("b", [0.125, 0.875])]
-    losses = fed(Rolling(sm.ProbabilityLosses(classes=["a", "b"]), 3), rows)
-    ranks = Rolling(sm.RankSketch(), 3)
-    for y_true, row in rows:
-        ranks.update(y_true, scores=row, classes=("a", "b"))
-
-    assert losses.state == fed(sm.ProbabilityLosses(classes=["a", "b"]), rows[-3:])
-    assert ranks.state == fed(sm.RankSketch(), [(y, dict(zip("ab", row, strict=True))) for y, row in rows[-3:]])
-
-
 @pytest.mark.quick
 def test_a_sketch_inside_has_room_for_the_whole_window() -> None:
     """A window of more distinct scores than `buckets` stays exact, in groups too: its sketches are made larger."""
@@ -307,31 +295,25 @@ def test_a_metric_that_does_more_is_asked_itself() -> None:
 
 
 def test_columns_that_are_not_lists() -> None:
-    """Arrays, generators, tables of scores with classes, alone and beside predictions, and frames count as rows do."""
+    """Arrays, tables of scores with classes, alone and beside predictions, and frames count as rows do."""
     rng, names = np.random.default_rng(1), ["a", "b", "c"]
-    labels, w = rng.choice(names, 20), rng.choice([1.0, 0.5, 3.0], 20)
-    table = rng.dirichlet(np.ones(3), 20).astype(np.float32)
-    hard = list(zip(labels.tolist(), labels[::-1].tolist(), w.tolist(), strict=True))
-    soft = [(t, dict(zip(names, row, strict=True))) for t, row in zip(labels.tolist(), table.tolist(), strict=True)]
-    beside = [(truth, other, row) for (truth, other, _), (_, row) in zip(hard, soft, strict=True)]
+    labels, table = rng.choice(names, 20), rng.dirichlet(np.ones(3), 20).astype(np.float32)
+    mappings = [dict(zip(names, row, strict=True)) for row in table.tolist()]
+    soft, hard = (list(zip(labels.tolist(), other, strict=True)) for other in (mappings, labels[::-1].tolist()))
     cases: list[tuple[Any, list[Any], dict[str, Any], Any]] = [
-        (sm.MCC(), [labels, pd.Categorical(labels[::-1]), w], {}, hard),
+        (sm.MCC(), [labels, pd.Categorical(labels[::-1])], {}, hard),
         (sm.RankSketch(), [labels, table], {"classes": names}, soft),
         (sm.ProbabilityLosses(classes=names), [labels, table], {}, soft),
-        (sm.MetricSet(scores=True), [labels], {"scores": table, "classes": names}, soft),
-        (sm.MetricSet(scores=True), [labels, labels[::-1]], {"scores": table, "classes": names}, beside),
         (sm.MetricSet(scores=True), [labels], {"scores": pd.DataFrame(table, columns=names)}, soft),
+        (sm.MetricSet(scores=True), [labels, labels[::-1]], {"scores": table, "classes": names}, None),
     ]
     for (inner, given_, more, rows), window in itertools.product(cases, (3, 20, 50)):
         many, one = Rolling(inner, window), Rolling(inner, window)
         for _ in range(2):
             many.update_many(*given_, **more)
-            for row in rows:
-                one.update(*row[:2], scores=row[2]) if rows is beside else one.update(*row)
+            for at, row in enumerate(rows or labels):
+                one.update(*row) if rows else one.update(row, labels[::-1][at], scores=mappings[at])
         assert_same(many, one)
-    many = Rolling(sm.Accuracy(), 7)
-    many.update_many((y for y, _, _ in hard), (p for _, p, _ in hard))
-    assert many == fed(Rolling(sm.Accuracy(), 7), [row[:2] for row in hard])
 
 
 def test_the_last_samples_by_group() -> None:

@@ -177,16 +177,6 @@ def test_retired_workers_have_the_same_bytes_in_any_order(name: str) -> None:
     assert (inside.metrics, inside.labels, inside.zero_division) == (("accuracy",), ("a", "b"), None)
 
 
-def test_a_worker_that_counts_something_else_is_refused() -> None:
-    """And can be put after it was reconfigured."""
-    aggregate, scored = sm.Aggregate(), sm.MetricSet(scores=True)
-    aggregate.put("old", counted({}, ("a", "b")), 1)
-    scored.update("a", {"a": 1.0})
-    refused(lambda: aggregate.put("new", scored, 1), sm.MergeError, "reconfigured(scores=False)")
-    assert aggregate.put("new", scored.reconfigured(scores=False), 1)
-    assert aggregate.n == 2
-
-
 SCORES = ({"a": 0.7, "b": 0.2, "c": 0.1}, {"a": 0.25, "b": 0.5, "c": 0.25}, {"a": 0.125, "b": 0.125, "c": 0.75})
 METRICS = (["accuracy"], ["accuracy", "roc_auc_ovr"], ["roc_auc_ovo", "accuracy"], ["log_loss", "roc_auc_ovo"], None)
 AROUND = {"set": lambda state: state, "folded groups": lambda state: sm.ByGroup(state, 1)} | CONTAINERS

@@ -56,22 +56,28 @@ def test_classes_that_count_the_same_merge() -> None:
                 assert type(total) is mine
                 assert repr(total.get()) == repr(whole.get())
                 assert sm.merge([fed(theirs(), samples), whole]) == fed(theirs(), samples * 3)
+    ones, spam = fed(sm.F1(), [(1, 1), (0, 1)]), fed(sm.Accuracy(), [("spam", "ham")])
+    assert (spam + ones.reconfigured(pos_label=1)).n == 3
+    assert (ones + sm.Precision()).get() == 2 / 3
+    assert (sm.F1(labels=[0, 1]) + sm.Accuracy(labels=[1, 0])).labels == (0, 1)
+    for mine, theirs in [  # one configuration, however it is written
+        (sm.FBeta(2), sm.FBeta(beta=2.0)), (sm.Recall(zero_division=NAN), sm.Recall(zero_division=float("nan"))),
+        (sm.WeightedBalancedAccuracy({0: 1, 1: 2}), sm.WeightedBalancedAccuracy({1: 2.0, 0: 1.0})),
+    ]:  # fmt: skip
+        assert mine == theirs
+        assert fed(mine.merge(fed(theirs, [(1, 1)])), [(1, 0)]).n == 2
 
 
 @pytest.mark.quick
 def test_what_counts_other_things_does_not_merge() -> None:
     """A MergeError names both, whichever is merged into which, and nothing changes."""
-    sets: list[tuple[dict[str, Any], dict[str, Any]]] = [
-        *(({"scores": True}, {"scores": True, name: value}) for name, value in (
-            ("pos_label", "a"), ("threshold", 0.6), ("sample", 256), ("labels", ["a", "b"]), ("pairs", False)
-        )),
-        ({"metrics": ["roc_auc"]}, {"metrics": ["accuracy"]}), ({}, {"labels": ["a"], "other": "rest"}),
-    ]  # fmt: skip
+    more = {"pos_label": "a"}, {"threshold": 0.6}, {"sample": 256}, {"labels": ["a", "b"]}, {"pairs": False}
     pairs: list[tuple[Any, Any]] = [
-        *((sm.MetricSet(**mine), sm.MetricSet(**theirs)) for mine, theirs in sets),
-        (sm.Recall(), sm.Recall(pos_label=1)), (sm.Recall(), sm.Accuracy()), (sm.Recall(), sm.Recall(labels=[0, 1])),
-        (sm.MCC(), sm.MetricSet()), (sm.MCC(), sm.ConfusionMatrix()), (sm.ROCAUC(), sm.ROCAUC(pos_label="b")),
-        (sm.ROCAUC(), sm.HandTillAUC()), (sm.ROCAUC(), sm.LogLoss()), (sm.LogLoss(), sm.LogLoss(pos_label="a")),
+        *((sm.MetricSet(scores=True), sm.MetricSet(scores=True, **options)) for options in more),
+        (sm.MetricSet(["roc_auc"]), sm.MetricSet(["accuracy"])), (sm.MetricSet(), sm.MetricSet(labels=["a"])),
+        *((sm.Recall(), other) for other in (sm.Recall(pos_label=1), sm.Accuracy(), sm.Recall(labels=[0, 1]))),
+        (sm.MCC(), sm.MetricSet()), (sm.MCC(), sm.ConfusionMatrix()), (sm.LogLoss(), sm.LogLoss(pos_label="a")),
+        *((sm.ROCAUC(), other) for other in (sm.ROCAUC(pos_label="b"), sm.HandTillAUC(), sm.LogLoss())),
         (sm.ROCAUC(), sm.MetricSet(scores=True)), (sm.ROCAUC(), sm.RankSketch(pairs=False)),
     ]  # fmt: skip
     with every_case() as case:
@@ -84,16 +90,6 @@ def test_what_counts_other_things_does_not_merge() -> None:
     for mine, theirs in ((sm.F1(), spam), (spam, sm.F1()), (sm.F1(), sm.F1(pos_label="spam"))):
         error = refused(partial(mine.merge, theirs), sm.MergeError, "pos_label")
         says(error, "to allow the same labels", "reconfigured(pos_label=...")
-    ones = fed(sm.F1(), [(1, 1), (0, 1)])
-    assert (spam + ones.reconfigured(pos_label=1)).n == 3
-    assert (ones + sm.Precision()).get() == 2 / 3
-    assert (sm.F1(labels=[0, 1]) + sm.Accuracy(labels=[1, 0])).labels == (0, 1)
-    for mine, theirs in [  # one configuration, however it is written
-        (sm.FBeta(2), sm.FBeta(beta=2.0)), (sm.Recall(zero_division=NAN), sm.Recall(zero_division=float("nan"))),
-        (sm.WeightedBalancedAccuracy({0: 1, 1: 2}), sm.WeightedBalancedAccuracy({1: 2.0, 0: 1.0})),
-    ]:  # fmt: skip
-        assert mine == theirs
-        assert fed(mine.merge(fed(theirs, [(1, 1)])), [(1, 0)]).n == 2
 
 
 @pytest.mark.quick
@@ -191,15 +187,13 @@ def test_a_set_with_all_options_of_another_counts_what_that_one_does(
 @pytest.mark.quick
 def test_sets_that_need_other_states_say_so() -> None:
     """The error names options and states; with the options of the smaller one both merge."""
-    small, large, labels = (fed(sm.MetricSet(*given), SOFT) for given in ((["roc_auc"],), (None,), (None,)))
-    large = fed(sm.MetricSet(scores=True), SOFT)
+    options: list[dict[str, Any]] = [{"metrics": ["roc_auc"]}, {"scores": True}, {}]
+    small, large, labels = (fed(sm.MetricSet(**given), SOFT) for given in options)
     error = refused(partial(large.merge, small), sm.MergeError, "scores")
     states = "['ranks', 'pairs', 'confidence', 'losses'] and ['ranks'] are counted of scores"
     says(error, "True in one and False in the other, where " + states, "reconfigured(scores=..., metrics=")
     assert (large.reconfigured(metrics=["roc_auc"], scores=False) + small) == fed(sm.MetricSet(["roc_auc"]), SOFT * 2)
 
-    error = refused(partial(labels.merge, large), sm.MergeError, "scores")
-    says(error, "one keeps scores, the other labels only; reconfigured(scores=False)")
     assert labels + large.reconfigured(scores=False) == fed(sm.MetricSet(), SOFT * 2)
     error = refused(partial(labels.reconfigured, scores=True), sm.OptionError, "scores")
     says(error, "True in place of False: this needs ['ranks', 'pairs', ")
