@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+import stream_metrics as sm
 from support.inner_views import View as TypedView
 from support.inner_views import to_json
 from support.monitor_runs import Clock, config, feed, started
@@ -23,15 +24,9 @@ ANIMALS = ["cat", "cow", "dog", "emu", "fox", "hen", "owl", "pig"]
 PLACES = ["fr", "de", "it", "es", "pl", "nl", "pt", "se"]
 POINTS = 121
 JOIN = {
-    "pending": 18_250,
-    "labels_unmatched": 12,
-    "labels_late": 31,
-    "labels_duplicate": 4,
-    "predictions_duplicate": 9,
-    "predictions_expired": 1_204,
-    "corrections": 77,
-    "corrections_refused": 0,
-}
+    "pending": 18_250, "labels_unmatched": 12, "labels_late": 31, "labels_duplicate": 4, "predictions_duplicate": 9,
+    "predictions_expired": 1_204, "corrections": 77, "corrections_refused": 0,
+}  # fmt: skip
 DELAYS = {
     "le": [1, 3, 10, 30, 60, 180, 600, 1800, 3600],
     "counts": [0, 410, 2_900, 9_800, 14_200, 8_100, 3_300, 900, 120, 14],
@@ -124,25 +119,8 @@ def real_view(samples: int = 600) -> View:
 
 def empty_view() -> View:
     """Return the view of a monitor that has counted nothing and has no rules."""
-    view = make_view(2, 0, scores=False)
-    for part in view["by_window"].values():
-        part |= {"n": 0, "weight": 0, "correct": 0, "abstained": 0, "estimates": {}, "classes": []}
-        part["metrics"] = dict.fromkeys(part["metrics"])
-        part["matrix"] = {"labels": [], "counts": [], "omitted": 0}
-        part["coverage"] = {"ratio": None, "labelled": 0, "due": 0}
-        part["comparisons"] = {}
-        part["delay"] = {"p50": None, "p90": None, "p99": None}
-    view["history"] = {window: {"t": [], "n": []} for window in view["windows"]}
-    view["checkpoint"] = {"age": None, "duration": None, "bytes": None, "error": None}
-    view["delays"] = {"le": [1, 10], "counts": [0, 0, 0], "sum": 0}
-    view["join"] = dict.fromkeys(view["join"], 0)
-    view["records"] = {"read": 0, "rejected": {}, "per_second": 0.0}
-    view["flows"] = {"counts": {}, "rejected": {}, "delays": view["delays"]}
-    view["lag"] = {"records": None, "seconds": None}
-    view["source"] |= {"state": "waiting", "silence": None, "time": None}
-    view["reference"] = None
-    view |= {"firings": [], "annotations": []}
-    return view | {"event_time": None, "alerts": [], "dead_letters": [], "partitions": []}
+    counting = {"title": "animals", "windows": ["1h", "1d"]}
+    return plain(started(config(counting=counting), clock=Clock(NOW)).view())
 
 
 def hostile_view(texts: list[str]) -> View:
@@ -177,11 +155,8 @@ def _comparisons(metrics: dict[str, Any], drift: float, now: float, share: float
 
 
 def _partition(i: int, step: int) -> View:
-    return {
-        "partition": i,
-        "next": {"predictions": 301_440 + i + step, "labels": 287_110 - i + step},
-        "lag": 30 * i,
-    }
+    offsets = {"predictions": 301_440 + i + step, "labels": 287_110 - i + step}
+    return {"partition": i, "next": offsets, "lag": 30 * i}
 
 
 def _letter(reason: str, detail: str, i: int) -> View:
@@ -204,6 +179,7 @@ def _part(labels: list[str], groups: int, share: float, drift: float, step: int,
     n = int(matrix.sum())
     shown = sorted(np.argsort(-matrix.sum(1), kind="stable")[:50].tolist())
     areas = [key for key in metrics if key in ("roc_auc_ovr", "average_precision_ovr")]
+    cells = matrix[np.ix_(shown, shown)].tolist()
     return {
         "n": n,
         "late": 3,
@@ -216,11 +192,7 @@ def _part(labels: list[str], groups: int, share: float, drift: float, step: int,
         "range": {key: [0, 1] for key in metrics} | {"matthews_corrcoef": [-1, 1], "log_loss": [0, None]},
         "classes": rows[:200],
         "classes_omitted": max(0, len(rows) - 200),
-        "matrix": {
-            "labels": [labels[i] for i in shown],
-            "counts": matrix[np.ix_(shown, shown)].tolist(),
-            "omitted": len(labels) - len(shown),
-        },
+        "matrix": {"labels": [labels[i] for i in shown], "counts": cells, "omitted": len(labels) - len(shown)},
         "curves": _curves(rows[:10], drift) if scores else {"roc": [], "pr": [], "reliability": []},
         "groups": _groups(groups, metrics, n, step),
         "coverage": {"ratio": 0.962, "labelled": n, "due": round(n / 0.962)},
@@ -239,30 +211,24 @@ def _matrix(classes: int, share: float, drift: float, step: int) -> np.ndarray:
     return rng.poisson(cells * (1 + 0.001 * step))
 
 
-def _ratio(a: np.ndarray, b: np.ndarray) -> list[float | None]:
-    return [float(x / y) if y else None for x, y in zip(a, b, strict=True)]
-
-
 def _metrics(matrix: np.ndarray, labels: list[str], scores: bool) -> tuple[dict[str, Any], list[View]]:
-    n, true, predicted, right = matrix.sum(), matrix.sum(1), matrix.sum(0), matrix.diagonal()
-    recall, precision, f1 = _ratio(right, true), _ratio(right, predicted), _ratio(2 * right, true + predicted)
-    accuracy, expected = float(right.sum() / n), float((true / n) @ (predicted / n))
-    spread = ((1 - ((true / n) ** 2).sum()) * (1 - ((predicted / n) ** 2).sum())) ** 0.5
-    metrics = {
-        "accuracy": accuracy,
-        "balanced_accuracy": float(np.mean([r for r in recall if r is not None])),
-        "macro_f1": float(np.mean([f or 0.0 for f in f1])),
-        "matthews_corrcoef": float((accuracy - expected) / spread),
-        "cohen_kappa": (accuracy - expected) / (1 - expected),
-        "fowlkes_mallows": None,
-    }
+    state = sm.ConfusionMatrix(labels=labels)
+    cells = true, said = matrix.nonzero()
+    state.update_counts([labels[i] for i in true], [labels[i] for i in said], matrix[cells])
+    snapshot = state.snapshot()
+    metrics: dict[str, Any] = {key: snapshot[key] for key in (*HEADLINE, "cohen_kappa")} | {"fowlkes_mallows": None}
     if scores:
+        accuracy = metrics["accuracy"]
         metrics |= {"roc_auc_ovr": 0.49 + accuracy / 2, "average_precision_ovr": accuracy - 0.02}
         metrics |= {"log_loss": 3 * (1 - accuracy)}
-    areas = [None if r is None or not scores else 0.55 + 0.44 * r for r in recall]
-    names = ("label", "support", "predicted", "true_positives", "precision", "recall", "f1", "roc_auc")
-    columns = (labels, true.tolist(), predicted.tolist(), right.tolist(), precision, recall, f1, areas)
-    return metrics, [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    columns = {"support": "support", "predicted": "predicted_count", "true_positives": "tp"}
+    columns |= {key: key for key in ("precision", "recall", "f1")}
+    rows, each, lost = list[View](), snapshot.per_class, set(snapshot.undefined)
+    for label in labels:
+        row = {name: None if (key, label) in lost else each[key][label] for name, key in columns.items()}
+        area = 0.55 + 0.44 * row["recall"] if scores and row["recall"] is not None else None
+        rows.append({"label": label, **row, "roc_auc": area})
+    return metrics, rows
 
 
 def _curves(rows: list[View], drift: float) -> View:
@@ -271,9 +237,8 @@ def _curves(rows: list[View], drift: float) -> View:
     for row in rows:
         area = row["roc_auc"] or 0.5
         curves["roc"].append({"label": row["label"], "x": x.tolist(), "y": (x ** (1 / area - 1)).tolist()})
-        curves["pr"].append(
-            {"label": row["label"], "x": x.tolist(), "y": (1 - 0.6 * x ** (area / (1 - area))).tolist()}
-        )
+        falling = 1 - 0.6 * x ** (area / (1 - area))
+        curves["pr"].append({"label": row["label"], "x": x.tolist(), "y": falling.tolist()})
     middle = np.linspace(0.05, 0.95, 10)
     observed, weights = middle * (0.95 - 0.15 * drift), (4_000 * middle**3 + 30).round()
     curves["reliability"] = [{"label": "top", "x": middle.tolist(), "y": observed.tolist(), "w": weights.tolist()}]
@@ -282,7 +247,7 @@ def _curves(rows: list[View], drift: float) -> View:
 
 def _groups(count: int, metrics: dict[str, Any], n: int, step: int) -> View:
     rng = np.random.default_rng(11)
-    rows = []
+    rows, gaps = [], {}
     for group in PLACES[:count] if count <= 8 else [f"shop {i:03}" for i in range(count)]:
         offset = rng.normal(-0.01, 0.035) + 0.0001 * step
         values = {key: float(np.clip(metrics[key] + offset + rng.normal(0, 0.004), -1, 1)) for key in HEADLINE}
@@ -290,7 +255,6 @@ def _groups(count: int, metrics: dict[str, Any], n: int, step: int) -> View:
         row = {"group": group, "n": int(n * rng.uniform(0.2, 1.8) / count), "metrics": values, "intervals": bounds}
         rows.append(row | {"interval_notes": {}, "classes_absent": 0})
     rows.sort(key=lambda row: row["metrics"][HEADLINE[0]])
-    gaps = {}
     for key in HEADLINE if count > 1 else []:
         (low, lowest), *_, (high, highest) = sorted((row["metrics"][key], row["group"]) for row in rows)
         ends = [max(high - low - 0.03, 0), high - low + 0.03]
