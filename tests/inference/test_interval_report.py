@@ -7,6 +7,7 @@ import json
 import math
 import pickle
 import re
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +23,6 @@ from stream_metrics import plots
 
 ABC = list("abc")
 MATRIX = [[24, 2, 1], [3, 30, 4], [0, 5, 31]]
-AT_80 = """\
-Score               model  95 % interval  most frequent  uniform  stratified
-Accuracy           0.8500   [0.76, 0.92]         0.3700   0.3333      0.3394
-"""
-CLASSES_AT_80 = """\
-Class  true  pred                prec              recall                  F1
-a        27    27  0.889 [0.70, 0.98]  0.889 [0.70, 0.98]  0.889 [0.76, 0.96]
-b        37    37  0.811 [0.64, 0.93]  0.811 [0.64, 0.93]  0.811 [0.68, 0.90]
-c        36    36  0.861 [0.70, 0.96]  0.861 [0.70, 0.96]  0.861 [0.74, 0.94]
-Left out at this width: specificity, MCC
-"""
 
 
 def scored(n: int = 300) -> sm.Snapshot:
@@ -47,20 +37,21 @@ def scored(n: int = 300) -> sm.Snapshot:
 @pytest.mark.quick
 def test_the_report_fits_every_width() -> None:
     """Of labels, of scores and of groups; what does not fit is left out and named; nothing is shown unasked."""
-    groups = sm.ByGroup(sm.MetricSet())
+    groups, plain = sm.ByGroup(sm.MetricSet()), snapshot(MATRIX, ABC)
     for i in range(300):
         groups.update("abc"[i % 3], "abc"[(i % 3 + (i % 5 == 0)) % 3], group=f"country {i % 4}")
-    text, plain = snapshot(MATRIX, ABC).with_intervals().report(80), snapshot(MATRIX, ABC)
+    text = plain.with_intervals().report(80)
 
-    assert AT_80 in text
-    assert CLASSES_AT_80 in text
+    assert re.search(r"^Accuracy +0\.8500 +\[0\.76, 0\.92\] +0\.3700 +0\.3333 +0\.3394$", text, re.M)
+    assert re.search(
+        r"^c +36 +36 +0\.861 \[0\.70, 0\.96\] +0\.861 \[0\.70, 0\.96\] +0\.861 \[0\.74, 0\.94\]$", text, re.M
+    )
+    assert "Left out at this width: specificity, MCC" in text
     assert "95 % intervals, valid for this one look, of independent samples" in text
-    for valid in ("fixed", "anytime"):
-        for taken in (snapshot(MATRIX, ABC), scored(), groups.snapshot()):
-            for width in (40, 60, 80, 120):
-                shown = taken.with_intervals(0.9, valid).report(width)
-                assert "90 %" in shown
-                assert widest(shown) <= width
+    for valid, taken, width in product(("fixed", "anytime"), (plain, scored(), groups.snapshot()), (40, 60, 80, 120)):
+        shown = taken.with_intervals(0.9, valid).report(width)
+        assert "90 %" in shown
+        assert widest(shown) <= width
     for shown in (plain.report(80), html(plain), plain.to_json()):
         assert "interval" not in shown
     again = pickle.loads(pickle.dumps(plain.with_intervals(0.8)))
@@ -139,14 +130,13 @@ def test_groups() -> None:
 def test_figures() -> None:
     """Classes have lines from low to high, running values have bands."""
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    taken = snapshot(MATRIX, ABC)
-    ax = plots.per_class(taken.with_intervals(), ["recall"])
+    taken: Any = snapshot(MATRIX, ABC)
+    ax: Any = plots.per_class(taken.with_intervals(), ["recall"])
     segments = [line for part in ax.collections if hasattr(part, "get_segments") for line in part.get_segments()]
-    expected = [[*one] for one in taken.interval("recall").values()]  # type: ignore[union-attr]
+    assert [segment[:, 0].tolist() for segment in segments] == [[*one] for one in taken.interval("recall").values()]
 
-    assert [segment[:, 0].tolist() for segment in segments] == expected
-    values, bounds = {"accuracy": [0.5, 0.6, 0.7]}, {"accuracy": [(0.4, 0.6), (0.5, 0.7), (math.nan, math.nan)]}
-    ax = plots.running([1, 2, 3], values, bounds=bounds)
+    values, ends = {"accuracy": [0.5, 0.6, 0.7]}, [(0.4, 0.6), (0.5, 0.7), (math.nan, math.nan)]
+    ax = plots.running([1, 2, 3], values, bounds={"accuracy": ends})
     ax.figure.savefig(io.BytesIO(), format="png", dpi=40)
     assert len(ax.collections) == 1
     ax = plots.running([1, 2], {"cohen_kappa": [0.5, 0.6]}, bounds={"cohen_kappa": [(-1.0, 1.0), (0.5, 0.7)]})
@@ -158,7 +148,7 @@ def test_figures() -> None:
 def records(tmp_path: Path) -> str:
     """Return a file of 200 records."""
     path = tmp_path / "records.jsonl"
-    path.write_text("\n".join(json.dumps({"y_true": i % 2, "y_pred": (i % 2) ^ (i % 7 == 0)}) for i in range(200)))
+    path.write_text("".join(f'{{"y_true": {i % 2}, "y_pred": {(i % 2) ^ (i % 7 == 0)}}}\n' for i in range(200)))
     return str(path)
 
 
