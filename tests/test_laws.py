@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ import stream_metrics as sm
 from stream_metrics import testing
 
 text = st.sampled_from(["a", "b", "c", ""])
-heavy = st.tuples(text, text, st.sampled_from([1, 2**31, 2**33 + 1, 0.5]))
+label, weight, probability, none = testing.labels(), testing.weights(), testing.probabilities(), st.none()
 FIXED: list[Any] = ["b", "a", True, 2.5]
 CLASSES = ("a", "b", 1, 0, 2.5, b"a", (1, "x"))
 
@@ -39,18 +40,10 @@ def pool(numbers: list[float]) -> testing.Samples:
 
 ENDS = [0.0, 1.0, 0.5, 0.25, 1 / 3, 1e-300, 2.0**-52, 2.0**-53, 1 - 2.0**-53, 1 + 1e-7, -1e-17, -0.0]
 rounded = st.one_of(st.sampled_from(ENDS), st.floats(0, 1), st.floats(0, 1, width=32))  # and a little beyond [0, 1]
-none = st.none()
-rows_of_scores = st.tuples(
-    st.one_of(testing.labels(), st.sampled_from(CLASSES)),
-    st.one_of(st.dictionaries(testing.labels(), rounded, max_size=6), st.lists(rounded, min_size=7, max_size=7), none),
-    testing.weights(),
-)
-fixed = st.sampled_from(FIXED)
-fixed_samples = st.tuples(
-    fixed,
-    st.one_of(st.sampled_from(["b", "a", True, None]), st.dictionaries(fixed, testing.probabilities())),
-    testing.weights(),
-)
+row = st.one_of(st.dictionaries(label, rounded, max_size=6), st.lists(rounded, min_size=7, max_size=7), none)
+truth = label | st.sampled_from(CLASSES)
+fixed, special = st.sampled_from(FIXED), st.sampled_from(SPECIAL)
+fixed_row = st.one_of(st.sampled_from(["b", "a", True, None]), st.dictionaries(fixed, probability))
 
 
 def of_units(drawn: testing.Samples) -> testing.Samples:
@@ -59,20 +52,19 @@ def of_units(drawn: testing.Samples) -> testing.Samples:
     return st.tuples(units, drawn).map(lambda pair: (*pair[1], pair[0]))
 
 
-any_label = st.one_of(testing.labels(), st.none())
-equal_weights = st.tuples(
-    st.sampled_from(["a", "b", "c"]), st.lists(st.floats(0, 1), min_size=3, max_size=3), st.just(1)
-)
-mapping = st.fixed_dictionaries({"a": testing.probabilities(), "b": testing.probabilities()})
+number = st.one_of(st.integers(-3, 3), st.booleans(), st.just(1.0))
+mapping = st.fixed_dictionaries({"a": probability, "b": probability})
+abc, three = st.sampled_from("abc"), st.lists(st.floats(0, 1), min_size=3, max_size=3)
 PROBABILITIES = pool([0.0, -0.0, 1.0, 0.5, 0.25, 1 / 3, 1e-300, 1 - 2.0**-53, 0.1, 0.7])
+scored = partial(sm.MetricSet, scores=True)
 STATES: dict[str, tuple[Callable[[], Any], Any]] = {
     "matrix": (sm.ConfusionMatrix, testing.samples()),
     "matrix, other": (lambda: sm.ConfusionMatrix(labels=["a", True, 2.5], other=0), testing.samples()),
-    "matrix, numbers": (
-        sm.ConfusionMatrix,
-        st.tuples(st.integers(-3, 3), st.one_of(st.integers(-3, 3), st.booleans(), st.just(1.0)), testing.weights()),
+    "matrix, numbers": (sm.ConfusionMatrix, st.tuples(st.integers(-3, 3), number, weight)),
+    "matrix, fixed, heavy": (
+        lambda: sm.ConfusionMatrix(labels=["c", "a", "b", ""]),
+        st.tuples(text, text, st.sampled_from([1, 2**31, 2**33 + 1, 0.5])),
     ),
-    "matrix, fixed, heavy": (lambda: sm.ConfusionMatrix(labels=["c", "a", "b", ""]), heavy),
     "MCC": (sm.MCC, testing.samples(weighted=False)),
     "FBeta": (lambda: sm.FBeta(2.0, pos_label="a", zero_division=1.0), testing.samples()),
     "ROCAUC": (sm.ROCAUC, binary()),
@@ -85,58 +77,49 @@ STATES: dict[str, tuple[Callable[[], Any], Any]] = {
     "ranks, binary": (lambda: sm.RankSketch(8, 4, pairs=False), binary()),
     "ranks, coarse pairs": (lambda: sm.RankSketch(2, 1), several()),
     "ranks, coarse": (lambda: sm.RankSketch(3, 2, "a", pairs=False), several(weighted=False)),
-    "losses": (lambda: sm.ProbabilityLosses(classes=CLASSES), rows_of_scores),
-    "losses, squares": (lambda: sm.ProbabilityLosses(classes=["a", "b", "c"]), equal_weights),
+    "losses": (partial(sm.ProbabilityLosses, classes=CLASSES), st.tuples(truth, row, weight)),
+    "losses, squares": (partial(sm.ProbabilityLosses, classes=[*"abc"]), st.tuples(abc, three, st.just(1))),
     "set": (lambda: sm.MetricSet(["accuracy", "macro_f1"], labels=["b", "a"], other="z"), testing.samples()),
-    "set of scores": (lambda: sm.MetricSet(scores=True), testing.soft_samples()),
-    "set of any scores": (
-        lambda: sm.MetricSet(scores="any"), testing.soft_samples(st.sampled_from(SPECIAL), weighted=False),
-    ),
+    "set of scores": (scored, testing.soft_samples()),
+    "set of any scores": (partial(scored, scores="any"), testing.soft_samples(special, weighted=False)),
     "set of scores, chosen metrics": (
         lambda: sm.MetricSet(["confidence_auc", "accuracy"], pos_label=1, threshold=0.3, zero_division=1.0),
         PROBABILITIES,
     ),
-    "set of scores, fixed": (lambda: sm.MetricSet(scores=True, labels=FIXED), fixed_samples),
-    "comparison": (sm.Comparison, st.tuples(testing.labels(), any_label, any_label, testing.weights())),
-    "comparison, fixed": (
-        lambda: sm.Comparison(labels=["c", "a", "b", ""]), st.tuples(text, text, st.one_of(text, st.none())),
-    ),
+    "set of scores, fixed": (partial(scored, labels=FIXED), st.tuples(fixed, fixed_row, weight)),
+    "comparison": (sm.Comparison, st.tuples(label, label | none, label | none, weight)),
+    "comparison, fixed": (partial(sm.Comparison, labels=["c", "a", "b", ""]), st.tuples(text, text, text | none)),
     "comparison, scores": (
-        lambda: sm.Comparison(scores=True, folds=3),
-        st.tuples(st.booleans(), testing.probabilities(), st.one_of(testing.probabilities(), st.none())),
+        lambda: sm.Comparison(scores=True, folds=3), st.tuples(st.booleans(), probability, probability | none),
     ),
     "comparison, mappings": (
-        lambda: sm.Comparison(scores="any", pos_label="a", folds=3),
-        st.tuples(st.sampled_from(["a", "b"]), mapping, mapping),
+        lambda: sm.Comparison(scores="any", pos_label="a", folds=3), st.tuples(st.sampled_from("ab"), mapping, mapping),
     ),
 }  # fmt: skip
 NAMED: dict[str, tuple[str, Callable[[], Any], Any]] = {
     "set of units": ("unit", sm.MetricSet, of_units(testing.samples())),
-    "set of scores of units": ("unit", lambda: sm.MetricSet(scores=True), of_units(PROBABILITIES)),
+    "set of scores of units": ("unit", scored, of_units(PROBABILITIES)),
     "MacroF1 of units": ("unit", sm.MacroF1, of_units(st.tuples(text, text))),
     "ROCAUC of units": ("unit", sm.ROCAUC, of_units(binary())),
     "CrossEntropy of units": ("unit", sm.CrossEntropy, of_units(PROBABILITIES)),
     "comparison, units": ("unit", lambda: sm.Comparison(folds=3), st.tuples(text, text, text, testing.labels())),
     "window": ("t", lambda: sm.TimeWindow(sm.MetricSet(), 4, 4, 1.5), samples(times())),
     "window of coarse scores": (
-        "t", lambda: sm.TimeWindow(sm.MetricSet(scores=True, buckets=2, sample=1), 3, 3), samples(times(), scores=True),
+        "t", lambda: sm.TimeWindow(scored(buckets=2, sample=1), 3, 3), samples(times(), scores=True),
     ),
     "window of groups": (
         "t group", lambda: sm.TimeWindow(sm.ByGroup(sm.Accuracy(), max_groups=2), 4, 4, 1), samples(times(), keys()),
     ),
-    "groups of scores": ("group", lambda: sm.ByGroup(sm.MetricSet(scores=True)), samples(keys(), scores=True)),
+    "groups of scores": ("group", lambda: sm.ByGroup(scored()), samples(keys(), scores=True)),
     "groups, folded": ("group", lambda: sm.ByGroup(sm.MetricSet(), max_groups=1), samples(keys())),
     "groups of windows": (
         "t group", lambda: sm.ByGroup(sm.TimeWindow(sm.MetricSet(), 4, 4, 1)), samples(times(), keys()),
     ),
     "groups of fading": (
-        "t group", lambda: sm.ByGroup(sm.Fading(sm.MetricSet(), "100ms"), max_groups=2),
-        samples(times(), keys(), most=1e6),
+        "t group", lambda: sm.ByGroup(sm.Fading(sm.MetricSet(), "100ms"), 2), samples(times(), keys(), most=1e6),
     ),
     "fading": ("t", lambda: sm.Fading(sm.MetricSet(), "100ms"), samples(times(), most=1e6)),
-    "fading of scores": (
-        "t", lambda: sm.Fading(sm.MetricSet(scores=True), "200ms"), samples(times(), scores=True, most=1e3),
-    ),
+    "fading of scores": ("t", lambda: sm.Fading(scored(), "200ms"), samples(times(), scores=True, most=1e3)),
     "fading of groups": (
         "t group", lambda: sm.Fading(sm.ByGroup(sm.MCC(), 2), "80ms"), samples(times(), keys(), most=1e6),
     ),
