@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import subprocess
 import sys
 from typing import Any
@@ -18,7 +19,7 @@ from stream_metrics import plots
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 MATRIX = [[24, 2, 1], [3, 30, 4], [0, 5, 31]]
-LONG = [f"a class with quite a long name, number {k:03d}" for k in range(100)]
+LONG = [f"a class with quite a long name, number {k:03d}" for k in range(200)]
 
 
 def cells(ax: Any) -> list[str]:
@@ -30,23 +31,6 @@ def cells(ax: Any) -> list[str]:
 def y_labels(ax: Any) -> list[str]:
     """Return the labels of the vertical axis."""
     return [tick.get_text() for tick in ax.get_yticklabels()]
-
-
-def errors(classes: int) -> np.ndarray:
-    """Return counts of many errors in all places."""
-    return np.asarray(30 * np.eye(classes, dtype=int) + np.arange(classes**2).reshape(classes, -1) % 3)
-
-
-def test_any_number_of_classes_can_be_drawn() -> None:
-    """Both figures draw without a warning at every size, with labels on a readable number of ticks."""
-    for classes in (0, 1, 2, 10, 50, 200):
-        taken = snapshot(3 * np.eye(classes, dtype=int) + np.tri(classes, k=-1, dtype=int))
-        cells(plots.per_class(taken))
-        for normalize in (None, "true"):
-            ax = plots.confusion_matrix(taken, normalize=normalize)
-            cells(ax)
-            assert len(ax.get_xticklabels()) <= 60
-            assert (ax.get_xlabel(), ax.get_ylabel()) == ("Predicted class", "True class")
 
 
 @pytest.mark.quick
@@ -121,7 +105,6 @@ def test_labels_are_never_markup() -> None:
     ax = plots.confusion_matrix(taken)
     cells(ax)
     cells(plots.per_class(taken))
-
     assert y_labels(ax) == ["$x_1$", "$\\bad{", "a\\nb"]
 
 
@@ -130,30 +113,34 @@ def test_values_of_classes() -> None:
     """The weakest of many are drawn, worst on top, which is said; 0/0 is hollow; keys of scores are drawn as well."""
     taken = snapshot(np.diag(np.arange(200)) + 5 * np.eye(200, k=1, dtype=int))
     ax, f1 = plots.per_class(taken, ["f1"]), taken.per_class["f1"]
-    hollow, plain = (
-        plots.per_class(snapshot(matrix)).get_legend().get_texts() for matrix in ([[4, 0], [1, 0]], MATRIX)
-    )
-    marks = plots.per_class(snapshot([[4, 0], [1, 0]])).collections
-    assert any(len(mark.get_offsets()) and not len(mark.get_facecolors()) for mark in marks)
-    state = sm.RankSketch()
-    state.update_many(["a", "b"], np.array([[0.9, 0.1], [0.2, 0.8]]), classes=["a", "b"])
-    areas = plots.per_class(state.snapshot(), ["roc_auc", "average_precision"])
+    hollow, plain = (plots.per_class(snapshot(matrix)) for matrix in ([[4, 0], [1, 0]], MATRIX))
+    scored = sm.evaluate(["a", "b"], scores=np.array([[0.9, 0.1], [0.2, 0.8]]), classes=["a", "b"])
+    areas = plots.per_class(scored, ["roc_auc", "average_precision"])
 
+    assert any(len(mark.get_offsets()) and not len(mark.get_facecolors()) for mark in hollow.collections)
     assert [f1[int(label)] for label in y_labels(ax)] == sorted(f1.values())[:40]
     assert ax.get_title() == "The 40 classes with the lowest F1, of 200"
     assert ax.yaxis_inverted()
-    assert [text.get_text() for text in hollow] == ["precision", "recall", "F1", "undefined (0/0)"]
-    assert len(plain) == 3
+    assert legend(hollow) == ["precision", "recall", "F1", "undefined (0/0)"]
+    assert legend(plain) == legend(hollow)[:3]
     assert y_labels(areas) == ["a", "b"]
     assert areas.collections[0].get_offsets()[:, 0].tolist() == [1.0, 1.0]
 
 
 @pytest.mark.quick
 def test_what_cannot_be_drawn_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys that are none of classes, none at all or too many; unknown normalizations; figures without matplotlib."""
+    """Unknown keys, none or too many, in either figure; unknown normalizations; figures without matplotlib."""
     taken = snapshot(MATRIX)
     wrong: list[Any] = [(), "recall", ["accuracy"], ["recall"] * 7]
-    all_refused((lambda keys=keys: plots.per_class(taken, keys), ValueError, "metrics") for keys in wrong)
+    calls: list[Any] = [(lambda keys=keys: plots.per_class(taken, keys), ValueError, "metrics") for keys in wrong]
+    running = [
+        ({}, ValueError, "1 to 6 metrics, but got 0"),
+        ({key: [0.5] for key in "abcdefg"}, ValueError, "1 to 6 metrics, but got 7"),
+        ({"accuracy": [0.5, 0.6]}, ValueError, "Expected 1 values of 'accuracy', one a point, but got 2"),
+        ({"acuracy": [0.5]}, KeyError, "acuracy"),
+    ]
+    calls += [(lambda values=values: plots.running([1], values), kind, about) for values, kind, about in running]
+    all_refused(calls)
     error = refused(lambda: plots.confusion_matrix(taken, normalize="rows"), ValueError, '"true", "pred" or "all"')
     assert "but got 'rows'" in str(error)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
@@ -170,31 +157,27 @@ from stream_metrics import plots
 assert "matplotlib" not in sys.modules
 import matplotlib
 before = matplotlib.rcParams.copy()
-state = sm.ConfusionMatrix()
-state.update("a", "b")
-taken = state.snapshot()
-plots.confusion_matrix(taken)
-plots.per_class(taken)
-scored = sm.MetricSet(scores=True)
-scored.update_many([True, False], scores=[0.5, 0.5])
-plots.overview(scored.snapshot())
-plots.det(scored.snapshot())
+taken = sm.evaluate([True, False], scores=[0.5, 0.5])
+taken.plot(), plots.per_class(taken), plots.det(taken), plots.running([1, 2], {"accuracy": [0.5, 0.6]})
 assert "matplotlib.pyplot" not in sys.modules
 assert matplotlib.rcParams.copy() == before
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_nothing_is_cut_off() -> None:
-    """Titles, labels of ticks and legends lie inside the figure, with long names and many classes."""
-    for classes, named in itertools.product((2, 7, 30, 100), (False, True)):
-        taken = snapshot(errors(classes), LONG[:classes] if named else None)
-        for figure in (taken.plot(), plots.confusion_matrix(taken).figure, plots.per_class(taken).figure):
+def test_any_number_of_classes_fits() -> None:
+    """Titles, ticks and legends lie inside the figure, with long names too, and ticks stay readable."""
+    for classes, named in itertools.product((0, 1, 2, 7, 30, 200), (False, True)):
+        errors = np.arange(classes**2).reshape(classes, classes) % 3
+        taken = snapshot(30 * np.eye(classes, dtype=int) + errors, LONG[:classes] if named else None)
+        matrices = [plots.confusion_matrix(taken, normalize=normalize) for normalize in (None, "true")]
+        for ax in matrices:
+            assert len(ax.get_xticklabels()) <= 60
+            assert (ax.get_xlabel(), ax.get_ylabel()) == ("Predicted class", "True class")
+        for figure in (taken.plot(), plots.per_class(taken).figure, *(ax.figure for ax in matrices)):
             figure.draw_without_rendering()
             box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
-            assert min(box.x0, box.y0) >= 0, (classes, named)
-            assert box.x1 <= width
-            assert box.y1 <= height
+            assert (min(box.x0, box.y0) >= 0, box.x1 <= width, box.y1 <= height) == (True, True, True), (classes, named)
 
 
 def edges(ax: Any) -> list[int]:
@@ -239,12 +222,59 @@ def test_groups_and_differences_are_drawn() -> None:
     assert y_labels(figure.axes[0]) == [group for group, _ in groups.worst("balanced_accuracy")]
     assert [panel.get_title() for panel in figure.axes][:2] == ["Balanced accuracy", "Accuracy"]
     assert all(len(panel.collections) >= 3 for panel in figure.axes)
-    assert len(ax.get_yticklabels()) == len(models.snapshot())
+    assert (len(ax.get_yticklabels()), ax.get_xlabel()) == (len(models.snapshot()), "Difference: new less old")
     assert ax.get_xlim()[0] == -ax.get_xlim()[1]
-    assert ax.get_xlabel() == "Difference: new less old"
     loss = plots.groups(groups, ["zero_one_loss"]).axes[0]
     assert figure.axes[1].get_xlabel() == f"all: {groups.overall['accuracy']:.3f}"
     assert loss.get_xlabel() == f"all: {groups.overall['zero_one_loss']:.3f}, lower is better"
     assert loss.get_xlim() == figure.axes[1].get_xlim() == (-0.03, 1.03)
     assert sm.evaluate([], [], group=[]).plot() is not None
     refused(lambda: plots.groups(groups, []), ValueError, "metrics")
+
+
+def legend(ax: Any) -> list[str]:
+    """Draw the figure and return the names in its legend."""
+    ax.figure.draw_without_rendering()
+    legend = ax.get_legend()
+    return [] if legend is None else [text.get_text() for text in legend.get_texts()]
+
+
+@pytest.mark.quick
+def test_values_are_drawn_over_samples() -> None:
+    """Each metric is a line that the legend names, a single one the title; the axis says samples, thousands apart."""
+    ax = plots.running([1000, 2000, 3000], {"accuracy": [0.5, 0.6, 0.7], "macro_f1": [0.4, 0.5, 0.6]})
+    own = matplotlib.figure.Figure().add_subplot()
+
+    assert legend(ax) == ["Accuracy", "Macro F1"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Samples", "Value")
+    assert [list(line.get_ydata()) for line in ax.lines] == [[0.5, 0.6, 0.7], [0.4, 0.5, 0.6]]
+    assert list(ax.lines[0].get_xdata()) == [1000, 2000, 3000]
+    assert "2\u202f000" in [tick.get_text() for tick in ax.get_xticklabels()]
+    assert plots.running([1, 2], {"accuracy": [0.5, 0.6]}, ax=own) is own
+    assert legend(own) == []
+    assert own.get_title().startswith("Accuracy over ")
+
+
+@pytest.mark.quick
+def test_values_are_drawn_over_time() -> None:
+    """Times make an axis of times, in UTC; without points the figure says so."""
+    at = np.array(["2024-03-01T10:00", "2024-03-01T11:00", "2024-03-01T12:00"], "datetime64[us]")
+    ax, empty = plots.running(at, {"accuracy": [0.5, 0.6, 0.7]}), plots.running([], {"accuracy": []})
+    legend(ax)
+    legend(empty)
+
+    assert ax.get_xlabel() == "Time (UTC)"
+    assert {"10:00", "11:00", "12:00"} <= {tick.get_text() for tick in ax.get_xticklabels()}
+    assert [text.get_text() for text in empty.texts] == ["nothing counted yet"]
+
+
+@pytest.mark.quick
+def test_lonely_values_are_marked() -> None:
+    """Of many points those that no line shows are marked; undefined ones leave a gap."""
+    for hole, marked in ((slice(0, 0), False), (50, False), (slice(1, None, 2), True)):
+        values = np.full(100, 0.5)
+        values[hole] = math.nan
+        ax = plots.running(range(100), {"accuracy": values})
+        legend(ax)
+        assert marked == (ax.lines[0].get_marker() == "o")
+        assert np.isnan(values).sum() == np.isnan(ax.lines[0].get_ydata()).sum()
