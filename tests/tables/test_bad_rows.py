@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,32 +21,21 @@ import stream_metrics as sm
 MOST_REASONS, MOST_EXAMPLES, LONGEST = 20, 10, 300  # reasons and rows that are shown, and their length
 SCORES = {"a": 0.25, "b": 0.75}
 KINDS: dict[str, tuple[Callable[[], Any], dict[str, tuple[list[Any], list[Any]]]]] = {  # good and bad values
-    "labels": (
-        sm.MetricSet,
-        {"y_true": (["a", 1, True], [None, math.nan, [1]]), "y_pred": (["a", None], [{1}, 2**3000])},
-    ),
-    "fixed": (
-        lambda: sm.MetricSet(labels=["a", "b"]),
-        {"y_true": (["a", "b"], ["c"]), "y_pred": (["a", "b"], ["d", 1])},
-    ),
-    "weights": (
-        sm.ConfusionMatrix,
-        {"y_true": ([1, 2], [None]), "y_pred": ([1], []), "w": ([0, 0.5, 3], [-1, math.inf])},
-    ),
-    "scores": (
-        lambda: sm.MetricSet(scores=True),
-        {"y_true": (["a", "b"], [None]), "scores": ([SCORES, None], [{"a": 2.0, "b": 0}, {"a": "x"}, {"a": math.nan}])},
-    ),
+    "labels": (sm.MetricSet,
+               {"y_true": (["a", 1, True], [None, math.nan, [1]]), "y_pred": (["a", None], [{1}, 2**3000])}),
+    "fixed": (lambda: sm.MetricSet(labels=["a", "b"]),
+              {"y_true": (["a", "b"], ["c"]), "y_pred": (["a", "b"], ["d", 1])}),
+    "weights": (sm.ConfusionMatrix,
+                {"y_true": ([1, 2], [None]), "y_pred": ([1], []), "w": ([0, 0.5, 3], [-1, math.inf])}),
+    "scores": (lambda: sm.MetricSet(scores=True),
+               {"y_true": (["a", "b"], [None]),
+                "scores": ([SCORES, None], [{"a": 2.0, "b": 0}, {"a": "x"}, {"a": math.nan}])}),
     "single": (sm.ROCAUC, {"y_true": ([0, 1], [2, "x"]), "y_pred": ([0.5, 0.1], [math.nan, math.inf])}),
-    "groups": (
-        lambda: sm.ByGroup(sm.MetricSet()),
-        {"y_true": (["a"], [None]), "y_pred": (["a", "b"], []), "group": (["x", "y"], [None, math.nan])},
-    ),
-    "times": (
-        lambda: sm.TimeWindow(sm.MetricSet(), "1h"),
-        {"y_true": (["a"], [None]), "y_pred": (["a", "b"], []), "t": ([1_000, 1_001.5], [None, "soon", 1e30])},
-    ),
-}
+    "groups": (lambda: sm.ByGroup(sm.MetricSet()),
+               {"y_true": (["a"], [None]), "y_pred": (["a", "b"], []), "group": (["x", "y"], [None, math.nan])}),
+    "times": (lambda: sm.TimeWindow(sm.MetricSet(), "1h"),
+              {"y_true": (["a"], [None]), "y_pred": (["a", "b"], []), "t": ([1_000, 1_001.5], [None, "soon", 1e30])}),
+}  # fmt: skip
 
 
 @st.composite
@@ -61,12 +51,15 @@ def batches(draw: st.DrawFn) -> tuple[Callable[[], Any], dict[str, list[Any]]]:
 
 
 @pytest.mark.quick
-@given(batches(), st.integers(0, 2**40))
-def test_good_rows_are_counted_and_bad_rows_are_named(batch: Any, first: int) -> None:
-    """The state is that of the good rows, byte for byte; the record has every bad row, by its number."""
+@given(batches(), st.integers(0, 2**40), st.randoms())
+def test_good_rows_are_counted_and_bad_rows_are_named(batch: Any, first: int, rng: random.Random) -> None:
+    """The state is that of the good rows, byte for byte; the record has every bad row, by its number.
+
+    Rows that are split anywhere and merged in any tree, through bytes, give one record and one state.
+    """
     make, columns = batch
-    expected, bad_rows = make(), []
-    for at in range(len(columns["y_true"])):
+    n, expected, bad_rows = len(columns["y_true"]), make(), []
+    for at in range(n):
         try:
             expected.update_many(**{name: values[at : at + 1] for name, values in columns.items()})
         except ValueError:
@@ -78,26 +71,18 @@ def test_good_rows_are_counted_and_bad_rows_are_named(batch: Any, first: int) ->
     assert bad.n == len(bad_rows) == sum(bad.reasons.values())
     assert [row[:3] for row in bad.first] == [("f", 7, first + at) for at in bad_rows[:MOST_EXAMPLES]]
 
-
-@given(batches(), st.randoms())
-def test_a_record_does_not_depend_on_the_split(batch: Any, rng: random.Random) -> None:
-    """Rows that are split anywhere and merged in any tree, through bytes, give one record and one state."""
-    make, columns = batch
-    n = len(columns["y_true"])
-    whole = make(), sm.BadRows()
-    whole[1].count_into(whole[0], **columns)
     parts = []
     for start, stop in pairwise([0, *sorted(rng.choices(range(n + 1), k=3)), n]):
-        state, bad = make(), sm.BadRows()
+        some, record = make(), sm.BadRows()
         if stop > start:
-            bad.count_into(state, **{name: values[start:stop] for name, values in columns.items()}, row=start)
-        parts.append((state, sm.BadRows.from_bytes(bad.to_bytes())))
+            rows = {name: values[start:stop] for name, values in columns.items()}
+            record.count_into(some, **rows, file="f", partition=7, row=first + start)
+        parts.append((some, sm.BadRows.from_bytes(record.to_bytes())))
     while len(parts) > 1:
         left, right = (parts.pop(rng.randrange(len(parts))) for _ in range(2))
         parts.append((left[0].merge(right[0]), left[1] + right[1]))
-
-    assert parts[0] == whole
-    assert parts[0][1].to_bytes() == whole[1].to_bytes()
+    assert parts == [(state, bad)]
+    assert parts[0][1].to_bytes() == bad.to_bytes()
 
 
 @given(st.lists(st.text("abc", max_size=3), max_size=90), st.randoms())
@@ -115,58 +100,43 @@ def test_numbers_of_the_reasons_shown_are_exact(texts: list[str], rng: random.Ra
 
 
 def test_as_many_reasons_and_rows_are_shown() -> None:
-    """Exactly so many of more than there are, and texts of exactly so many characters."""
-    bad = sm.BadRows()
+    """At most so many, as texts of at most so many characters that can be written; a reset forgets them."""
+    bad, other = sm.BadRows(), sm.BadRows()
     for at in range(40):
         bad.add(ValueError(f"{at:02}" + "x" * 5_000), (None, None, at))
+    other.add(UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no"))
+    other.add(ValueError("\ud800" + "x" * 5_000))
 
     assert (bad.n, len(bad.reasons), len(bad.first)) == (40, MOST_REASONS, MOST_EXAMPLES)
     assert {len(text) for text in [*bad.reasons, *(row.error for row in bad.first)]} == {LONGEST}
+    assert any(reason.startswith("UnicodeDecodeError: 'utf-8' codec") for reason in other.reasons)
+    assert sm.from_bytes(other.to_bytes()) == other
+    bad.reset()
+    assert bad == sm.BadRows()
 
 
-def test_columns_of_any_form() -> None:
-    """Lists, tuples, arrays, and what can be read once only are counted without their bad rows."""
-    for form in (list, tuple, iter, lambda x: np.array(x, object)):
-        state, bad = sm.MetricSet(), sm.BadRows()
-        bad.count_into(state, form(["a", None] * 50), form(["a", "b"] * 50))
-        assert (state.n, bad.n) == (50, 50)
-
-
-def test_columns_of_pandas_and_arrow() -> None:
-    """Series with an index of their own, categories, Arrow columns and data frames of scores are cut by position."""
-    pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
-    truth, other = ["a", None, "b", "a"], ["a", "a", "b", "b"]
-    index = [9, 9, 1, 0]
+@pytest.mark.parametrize("library", ["pandas", "pyarrow"])
+def test_columns_of_any_form(library: str) -> None:
+    """Columns that can be read once, and with an index of their own, are cut by position, and so are data frames."""
+    package, index = pytest.importorskip(library), [9, 9, 1, 0]
     scores = pd.DataFrame({"a": [0.5, 0.5, 2.0, 0.25], "b": [0.5, 0.5, 0.0, 0.75]}, index=index)
     expected = sm.MetricSet(scores=True)
     expected.update_many(["a", "a"], ["a", "b"], scores=[[0.5, 0.5], [0.25, 0.75]], classes=["a", "b"])
-    for make in (
-        lambda x: pd.Series(x, index=index),
-        lambda x: pd.Series(x, index=index, dtype="category"),
-        lambda x: pd.Categorical(x),
-        pa.array,
-        lambda x: pa.chunked_array([x[:3], x[3:]]),
-        lambda x: pa.array(x).dictionary_encode(),
-    ):
+    forms: dict[str, list[Callable[[list[Any]], Any]]] = {
+        "pandas": [
+            *(list, tuple, iter, lambda x: np.array(x, object), pd.Categorical),
+            *(lambda x, dtype=dtype: pd.Series(x, index=index, dtype=dtype) for dtype in (None, "category")),
+        ],
+        "pyarrow": [
+            *(lambda x: package.array(x), lambda x: package.array(x).dictionary_encode()),
+            lambda x: package.chunked_array([x[:3], x[3:]]),
+        ],
+    }
+    for make in forms[library]:
         state, bad = sm.MetricSet(scores=True), sm.BadRows()
-        bad.count_into(state, make(truth), make(other), scores=scores)
+        bad.count_into(state, make(["a", None, "b", "a"]), make(["a", "a", "b", "b"]), scores=scores)
         assert state == expected
         assert [row.row for row in bad.first] == [1, 2]
-
-
-def test_a_good_batch_is_counted_once() -> None:
-    """Without bad rows there is one call of `update_many`, with the columns as they came."""
-    calls = []
-
-    class Counter:
-        def update_many(self, **columns: Any) -> None:
-            calls.append(columns)
-
-    truth = np.array([1, 2])
-    sm.BadRows().count_into(Counter(), truth, truth, classes=None)  # type: ignore[arg-type]
-
-    assert [set(call) for call in calls] == [{"y_true", "y_pred"}]
-    assert calls[0]["y_true"] is truth
 
 
 @pytest.mark.quick
@@ -211,18 +181,6 @@ def test_texts() -> None:
     assert texts == ["partition 2: no", "partition 2 of f, row 1: no", "no"]
 
 
-def test_errors_that_are_not_of_this_package() -> None:
-    """The type of the error is a part of the reason; unwritable texts are escaped; a reset forgets them."""
-    bad = sm.BadRows()
-    bad.add(UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no"))
-    bad.add(ValueError("\ud800" + "x" * 5_000))
-
-    assert any(reason.startswith("UnicodeDecodeError: 'utf-8' codec") for reason in bad.reasons)
-    assert sm.from_bytes(bad.to_bytes()) == bad
-    bad.reset()
-    assert bad == sm.BadRows()
-
-
 GOLDEN = bytes.fromhex(
     "534d4554010b60c62792a86261645f726f777393029192bf45787065637465642060795f747275656020746f206265206120"
     "6c6162656c029294a1660203d93245787065637465642060795f747275656020746f2062652061206c6162656c2c20627574"
@@ -243,24 +201,18 @@ def test_bytes_of_format_1() -> None:
     assert sm.from_bytes(GOLDEN) == bad
 
 
+PLACE = [None, None, None, "r"]
 DAMAGED: list[list[Any]] = [
-    [1, [], []],
-    [-1, [], []],
-    [0, [["r", 0]], []],
-    [1, [["r", 2]], [[None, None, None, "r"]]],
-    [1, [["r", 1]], [[1, None, None, "r"]]],
-    [1, [["r", 1]], [[None, "p", None, "r"]]],
-    [1, [["r", True]], [[None, None, None, "r"]]],
-    [1, [["r" * 301, 1]], [[None, None, None, "r"]]],
-    [2, [["b", 1], ["a", 1]], [[None, None, None, "b"], [None, None, None, "a"]]],
-    [1, [], [[None, None, "r"]]],
-    ["x", [], []],
-]
+    [1, [], []], [-1, [], []], ["x", [], []], [1, [], [PLACE[1:]]], [0, [["r", 0]], []],
+    *([1, [reason], [PLACE]] for reason in (["r", 2], ["r", True], ["r" * 301, 1])),
+    *([1, [["r", 1]], [place]] for place in ([1, None, None, "r"], [None, "p", None, "r"])),
+    [2, [["b", 1], ["a", 1]], [[*PLACE[:3], "b"], [*PLACE[:3], "a"]]],
+]  # fmt: skip
 
 
 def test_damaged_bytes_are_refused() -> None:
     """Bytes that no record would have written are no record."""
-    assert sm.from_bytes(bytes_of("bad_rows", [1, [["r" * 300, 1]], [[None, None, None, "r"]]])).n == 1
+    assert sm.from_bytes(bytes_of("bad_rows", [1, [["r" * 300, 1]], [PLACE]])).n == 1
     for content in DAMAGED:
         refused(lambda: sm.from_bytes(bytes_of("bad_rows", content)), sm.DecodeError)  # noqa: B023
 

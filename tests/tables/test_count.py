@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -34,32 +34,13 @@ def package(name: str) -> ModuleType:
     return module
 
 
-def arrow() -> Any:
-    return package("pyarrow").table(COLUMNS)
+def arrow(columns: Any = COLUMNS) -> Any:
+    return package("pyarrow").table(columns)
 
 
-class Stream:
-    """A producer that only the Arrow stream protocol knows."""
-
-    def __init__(self, table: Any) -> None:
-        self.table = table
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self.table.__arrow_c_stream__(requested_schema)
-
-
-class Batch(Stream):
-    """A producer of one batch."""
-
-    def __arrow_c_array__(self, requested_schema: object = None) -> object:
-        return self.table.__arrow_c_array__(requested_schema)
-
-    __arrow_c_stream__ = property()  # type: ignore[assignment]  # raises AttributeError
-
-
-def stored(folder: Path, table: Any = None) -> Path:
+def stored(folder: Path, columns: Any = COLUMNS) -> Path:
     """Write a table as three Parquet files."""
-    table = arrow() if table is None else table
+    table = arrow(columns)
     third = -(-table.num_rows // 3)
     for at in range(3):
         part = table.slice(at * third, third)
@@ -67,8 +48,8 @@ def stored(folder: Path, table: Any = None) -> Path:
     return folder
 
 
-def dataset(folder: Path, table: Any = None) -> Any:
-    return package("pyarrow.dataset").dataset(stored(folder, table))
+def dataset(folder: Path, columns: Any = COLUMNS) -> Any:
+    return package("pyarrow.dataset").dataset(stored(folder, columns))
 
 
 SOURCES: dict[str, Callable[[Path], Any]] = {
@@ -78,8 +59,8 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
     "table": lambda _: arrow(),
     "record batch": lambda _: arrow().to_batches()[0],
     "reader": lambda _: arrow().to_reader(max_chunksize=101),
-    "stream": lambda _: Stream(arrow()),
-    "batch": lambda _: Batch(arrow().to_batches()[0]),
+    "stream": lambda _: SimpleNamespace(__arrow_c_stream__=arrow().__arrow_c_stream__),
+    "batch": lambda _: SimpleNamespace(__arrow_c_array__=arrow().to_batches()[0].__arrow_c_array__),
     "dataset": dataset,
     "filtered dataset": lambda folder: dataset(folder).filter(package("pyarrow.dataset").field("id") >= 0),
     "scanner": lambda folder: dataset(folder).scanner(batch_size=64),
@@ -116,26 +97,12 @@ def test_what_is_no_source_raises() -> None:
     assert sm.count({"y_true": ["a"], "y_pred": ["b"]}).n == 1
 
 
-def test_a_column_is_no_table() -> None:
-    """An Arrow column has a stream, too."""
-    refused(lambda: sm.count(arrow()["y"]), TypeError, "but got a column")
-
-
 FIVE = {"y_true": ["a", None, "a", "b", None], "y_pred": ["a", "a", "b", "b", "b"]}
 PLACES: dict[str, tuple[Callable[[Path], Any], list[tuple[str | None, int | None, int | None]], str]] = {
     "mapping": (lambda _: FIVE, [(None, None, 1), (None, None, 4)], " at position 1 "),
-    "reader": (
-        lambda _: package("pyarrow").table(FIVE).to_reader(max_chunksize=2), [(None, None, 1), (None, None, 4)],
-        " at position 1 ",
-    ),
-    "files": (
-        lambda folder: dataset(folder, package("pyarrow").table(FIVE)),
-        [("0.parquet", None, 1), ("2.parquet", None, 0)], "0.parquet",
-    ),
-    "scanner": (
-        lambda folder: dataset(folder, package("pyarrow").table(FIVE)).scanner(),
-        [("0.parquet", None, None), ("2.parquet", None, None)], "0.parquet",
-    ),
+    "reader": (lambda _: arrow(FIVE).to_reader(max_chunksize=2), [(None, None, 1), (None, None, 4)], " at position 1 "),
+    "files": (lambda at: dataset(at, FIVE), [("0.parquet", None, 1), ("2.parquet", None, 0)], "0.parquet"),
+    "scanner": (lambda at: dataset(at, FIVE).scanner(), [(f"{n}.parquet", None, None) for n in (0, 2)], "0.parquet"),
     "tables": (lambda _: [FIVE, FIVE], [(None, 0, 1), (None, 0, 4), (None, 1, 1), (None, 1, 4)], "of partition 0"),
 }  # fmt: skip
 
@@ -148,10 +115,8 @@ def test_bad_rows_have_files_partitions_and_rows(name: str, tmp_path: Path) -> N
 
     assert [(row.file and Path(row.file).name, row.partition, row.row) for row in bad.first] == places
     assert bad.n == len(places)
-    good = [at for at, label in enumerate(FIVE["y_true"]) if label] * (len(places) // 2)
-    expected = sm.MetricSet()
-    expected.update_many([FIVE["y_true"][at] for at in good], [FIVE["y_pred"][at] for at in good])
-    assert state == expected
+    good = sm.count({"y_true": ["a", "a", "b"], "y_pred": ["a", "b", "b"]})
+    assert state == sm.merge([good] * (len(places) // 2))
     refused(lambda: sm.count(make(tmp_path)), sm.LabelError, raised)
 
 
@@ -162,14 +127,16 @@ def test_scores_in_every_form() -> None:
     expected = sm.MetricSet(scores=True)
     expected.update_many(truth, scores=rows, classes=["a", "b"])
     apart = {"y_true": truth, "pa": [row[0] for row in rows], "pb": [row[1] for row in rows]}
-    arrays = [np.array(row) for row in rows]
-
-    for table in (apart, pa.table(apart), pd.DataFrame(apart)):
-        assert sm.count(table, scores=both) == expected
-    assert sm.count({"y_true": truth, "s": [dict(zip("ab", row, strict=True)) for row in rows]}, scores="s") == expected
-    for column in (rows, arrays, pa.array(rows), pa.array(rows, pa.list_(pa.float64(), 2))):
-        assert sm.count({"y_true": truth, "s": column}, scores="s", classes=["a", "b"]) == expected
-    assert sm.count(pd.DataFrame({"y_true": truth, "s": arrays}), scores="s", classes=["a", "b"]) == expected
+    arrays, named = [np.array(row) for row in rows], [dict(zip("ab", row, strict=True)) for row in rows]
+    columns = [rows, arrays, pa.array(rows), pa.array(rows, pa.list_(pa.float64(), 2))]
+    tables: list[tuple[Any, dict[str, Any]]] = [
+        *((table, {"scores": both}) for table in (apart, pa.table(apart), pd.DataFrame(apart))),
+        ({"y_true": truth, "s": named}, {"scores": "s"}),
+        *(({"y_true": truth, "s": column}, {"scores": "s", "classes": ["a", "b"]}) for column in columns),
+        (pd.DataFrame({"y_true": truth, "s": arrays}), {"scores": "s", "classes": ["a", "b"]}),
+    ]
+    for table, options in tables:
+        assert sm.count(table, **options) == expected
     for scores in (None, both):
         more: dict[str, Any] = {"y_pred": "y_true", "scores": scores, "classes": ["a", "b"], "on_bad": "count"}
         refused(lambda: sm.count(apart, **more), sm.ScoreError, "`classes` with one column of arrays")  # noqa: B023
@@ -180,6 +147,7 @@ def test_scores_in_every_form() -> None:
     first = sm.count(lists, scores="s", classes=["a", "b"])
     assert (first.n, first.abstained) == (2, 1)
     assert sm.count(nulls, scores={"a": "a", "b": "b"}) == first
+    refused(lambda: sm.count(lists["y_true"]), TypeError, "but got a column")  # which has a stream, too
 
 
 @pytest.mark.quick
