@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -132,16 +132,10 @@ def grouped(prototype: Any, *keys: str) -> sm.ByGroup:
     return result
 
 
-def pairs() -> Iterator[tuple[Any, Any]]:
-    """Yield every two prototypes of one class."""
-    for states in PROTOTYPES.values():
-        yield from ((a, b) for a, b in itertools.product(states, states) if type(a) is type(b))
-
-
 def test_only_a_state_of_the_same_configuration_is_read() -> None:
     """The state of a group is read if it has the options of the prototype, as the bytes of both show, and a sample."""
-    wrong = []
-    for prototype, other in pairs():
+    wrong, pairs = [], (pair for states in PROTOTYPES.values() for pair in itertools.product(states, states))
+    for prototype, other in (pair for pair in pairs if type(pair[0]) is type(pair[1])):
         groups, theirs = grouped(prototype, "a"), grouped(other, "a")
         data = rewritten(groups, put(3, 0, 2, content_of(theirs)[3][0][2]))
         try:

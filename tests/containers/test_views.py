@@ -142,11 +142,6 @@ def test_an_aggregate_goes_on_through_a_deploy() -> None:
         assert aggregate.total() == sm.from_bytes(aggregate.to_bytes()).total() == expected
         totals.add(aggregate.to_bytes())
     assert len(totals) == 1
-    halves = sm.Aggregate(), sm.Aggregate()
-    for at, (name, state) in enumerate(states.items()):
-        halves[at % 2].put(name, state, 1)
-    assert (halves[0] + halves[1]).total() == (halves[1] + halves[0]).total() == expected
-
     grouped = sm.Aggregate()
     for name in ("w3", "w2", "w10"):
         groups = sm.ByGroup(states[name], other=name)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 import random
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.kernels import split_weights
 from support.oracle import Oracle
 from support.refusals import refused
 from support.state_checks import FORMS, counted, fed
@@ -38,15 +36,6 @@ def test_arrays_of_totals_and_cells() -> None:
     assert values.tolist() == WHOLE[rows, columns].tolist()
     assert {array.dtype for array in (halves.true_totals, halves.diagonal, halves.matrix)} == {np.dtype(float)}
     assert (type(halves.total), halves.total, type(halves.hits), halves.hits) == (int, 2, int, 1)
-
-
-@given(st.lists(st.floats(0, 2**40, allow_subnormal=True), min_size=1))
-def test_a_weight_is_the_nearest_multiple_of_its_unit(weights: list[float]) -> None:
-    """The kernel splits a weight into a whole number and units of 2^-64."""
-    wholes, parts = split_weights(np.array(weights))
-    parts = np.zeros(len(weights), np.uint64) if parts is None else parts
-    for x, whole, part in zip(weights, wholes.tolist(), parts.tolist(), strict=True):
-        assert (whole << 64) + part == round(Fraction(x) * 2**64)
 
 
 def test_a_ratio_is_nan_exactly_where_its_denominator_is_zero() -> None:
