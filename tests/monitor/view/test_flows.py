@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -105,31 +104,6 @@ def test_counters_never_fall(tmp_path: Path, seed: int) -> None:
     process.monitor.close()
 
 
-def test_counts_of_classes_are_exact_after_corrections(tmp_path: Path) -> None:
-    """A thousand right, 600 of them corrected: 400 of a, 600 of b, also after a restart; the total has no other."""
-    process = Process(tmp_path / "a")
-    process.streams[0] = [pair(at, "a", "a", time=START) for at in range(1000)]
-    process.streams[0] += [{"id": at, "time": START, "truth": "b"} for at in range(600)]
-    process.step(0, 1000)
-    before = samples(process.monitor)
-    process.step(0, 600)
-    corrected = samples(process.monitor)
-    process.monitor.close()
-    process.start()
-    after = samples(process.monitor)
-    process.monitor.close()
-    name = 'stream_metrics_class_{}{{class="{}",window="total"}}'
-
-    assert before[name.format("support", "a")] == before[name.format("true_positives", "a")] == 1000
-    for counted in (corrected, after):
-        assert counted[name.format("support", "a")] == counted[name.format("true_positives", "a")] == 400
-        assert (counted[name.format("support", "b")], counted[name.format("true_positives", "b")]) == (600, 0)
-        assert counted[name.format("false_positives", "a")] == 600
-        assert counted['stream_metrics_accuracy_ratio{window="total"}'] == 0.4
-    assert after["stream_metrics_corrections_total"] == 600
-    assert after["stream_metrics_labels_joined_total"] == 1000
-
-
 def test_workers_of_one_store_add_up(tmp_path: Path) -> None:
     """Where a partition moves between two workers, their counters together count each record once."""
     first, second = (Process(tmp_path / "s", parts, shared=True) for parts in ((0, 1), ()))
@@ -138,14 +112,13 @@ def test_workers_of_one_store_add_up(tmp_path: Path) -> None:
     second.assign([0])
     second.step(0)
     first.step(1)
+    numbers = []
     for worker in (first, second):
         worker.monitor.checkpoint()
-    together: Counter[str] = Counter()
-    for worker in (first, second):
-        together.update(counters(worker.monitor))
+        numbers.append(counters(worker.monitor)["stream_metrics_records_read_total"])
         worker.monitor.close()
 
-    assert together["stream_metrics_records_read_total"] == len(stream(0)) + len(stream(1))
+    assert sum(numbers) == len(stream(0)) + len(stream(1))
 
 
 def test_a_checkpoint_that_fails_shows_nothing_new(tmp_path: Path) -> None:

@@ -28,24 +28,15 @@ def drawn(view: dict[str, Any], width: int, height: int) -> list[str]:
 
 
 def test_the_terminal_view() -> None:
-    """It fits any screen, begins with the state, and shows headline, alert, classes and groups from the worst."""
+    """It fits any screen, and begins with the state; names appear as they are written, or escaped."""
     for view, (width, height) in product(VIEWS[:3], [(80, 24), (80, 60), (200, 70), (60, 20)]):
         lines = drawn(view, width, height)
         assert max(map(len, lines)) <= width
         assert len(lines) <= height
-    view = make_view(4, 4, drift=0.9)
-    part, text = view["by_window"]["1h"], "\n".join(drawn(view, 140, 60))
-    places = [text.index(f" {row['group']} ") for row in part["groups"]["rows"][1:]]
-
-    assert all(word in text for word in ("ALERT", "balanced_accuracy[1h] < 0.8 for 5m", "truth (rows) by prediction"))
-    assert all(f"{part['metrics'][key]:.3f}" in text for key in view["headline"])
-    assert all(f"{row['recall']:.3f}" in text for row in part["classes"])
-    assert places == sorted(places)
-    hostile = "\n".join(drawn(VIEWS[3], 140, 60))
-    assert "[red]x[/red]" in hostile
-    assert "a\\nb" in hostile
-    assert not any(escape in hostile for escape in ("\x1b[31m", "\x1b[2J"))
     assert drawn(empty_view(), 80, 24)[0].startswith(" WAITING ")
+    hostile = "\n".join(drawn(VIEWS[3], 140, 60))
+    assert all(text in hostile for text in (" ALERT ", "balanced_accuracy[1h] < 0.8", "[red]x[/red]", "a\\nb"))
+    assert not any(escape in hostile for escape in ("\x1b[31m", "\x1b[2J"))
 
 
 def test_the_summary() -> None:
@@ -59,19 +50,12 @@ def test_the_summary() -> None:
     assert all(f"{view['by_window'][name]['metrics']['accuracy']:.3f}" in text for name in view["windows"])
     assert "and 4 groups that do better" in text
     assert "firing for 12.3 min: balanced_accuracy[1h] < 0.8 for 5m" in text
-    assert "[red]x[/red]" in hostile
-    assert "a\\nb" in hostile
-    assert "\x1b" not in hostile
+    assert ("[red]x[/red]" in hostile, "a\\nb" in hostile, "\x1b" in hostile) == (True, True, False)
 
-
-def test_what_went_wrong_or_is_unknown_is_said() -> None:
-    """Facts name a checkpoint that failed, counts that lack records, and what labels have not come yet."""
-    view = make_view(3, 0)
     assert "any labels" not in dict(facts(typed(view)))
     view["checkpoint"]["error"], view["incomplete"] = "disk full", ["some are gone"]
     view["by_window"]["1h"]["label_bounds"] = {"macro_f1": [0.8, 0.95], "accuracy": [0.85, 0.97], "log_loss": [0, 1]}
     said = facts(typed(view))
-
     assert said[-2:] == [("not saved", "disk full"), ("incomplete", "some are gone")]
     assert dict(said)["any labels"] == "accuracy 0.850 to 0.970, macro F1 0.800 to 0.950"
     assert {("labels (total)", "none is due yet"), ("delay", "no label yet")} <= set(facts(typed(empty_view())))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.inner_views import ViewCut, cut_if
 from support.monitor_oracle import recount
 from support.monitor_runs import START, Clock, Monitor, config, feed, pair, read, started
 from support.page_views import plain, typed
@@ -72,6 +74,23 @@ def test_views_in_between_change_nothing(scores: bool, groups: int) -> None:
     assert len(events) // step <= used_again < 2 * len(events) // step + 2
 
 
+def test_a_view_that_is_cut_changes_nothing() -> None:
+    """Windows, groups and metrics are parts; another thread is not cut, nor this one afterwards."""
+    monitor, again, other = (read(stream("ab", 20, groups=2), counting=COUNTING) for _ in range(3))
+    before, others = monitor.counts().to_bytes(), list[Any]()
+    for parts in range(30):
+        asked = iter([False] * parts + [True])
+        with pytest.raises(ViewCut), cut_if(lambda asked=asked: next(asked)):
+            monitor.view()
+        assert monitor.counts().to_bytes() == before
+    with cut_if(lambda: True):
+        thread = threading.Thread(target=lambda: others.append(ended(other)))
+        thread.start()
+        thread.join()
+
+    assert ended(monitor)["by_window"] == ended(again)["by_window"] == others[0]["by_window"]
+
+
 @pytest.mark.quick
 def test_every_key_is_there() -> None:
     """Views of nothing and of everything have the same keys, and are valid by the types that describe them."""
@@ -128,7 +147,10 @@ def test_values_are_those_of_a_snapshot(scores: bool, drawn: list[dict[str, Any]
 
 
 def test_scores_have_areas_with_intervals_and_curves() -> None:
-    """Areas, losses and curves are those of a plain count; certified intervals hold the value."""
+    """Areas, losses and curves are those of a plain count; certified intervals hold the value.
+
+    Where events have the score of one class, that class has a curve, and there is an area.
+    """
     events = stream("abc", 900, scores=True)
     window = shown(events, scores=True)["by_window"]["10s"]
     snapshot = recount(events).snapshot()
@@ -152,15 +174,11 @@ def test_scores_have_areas_with_intervals_and_curves() -> None:
     assert reliability["label"] == "top"
     np.testing.assert_allclose(reliability["w"], snapshot.reliability_curve().weights)
 
-
-def test_a_single_score_is_one_curve() -> None:
-    """Where events have the score of one class, there is a curve of that class, and an area."""
-    events = [{"id": at, "time": START, "truth": at % 3 == 0, "scores": ((at * 37) % 100) / 100} for at in range(200)]
-    window = shown(events, scores=True)["by_window"]["total"]
-
-    assert [curve["label"] for curve in window["curves"]["roc"]] == ["True"]
-    assert {row["label"]: row["roc_auc"] is not None for row in window["classes"]} == {"False": False, "True": True}
-    assert window["metrics"]["roc_auc_ovr"] is not None
+    ones = [{"id": at, "time": START, "truth": at % 3 == 0, "scores": ((at * 37) % 100) / 100} for at in range(200)]
+    single = shown(ones, scores=True)["by_window"]["total"]
+    assert [curve["label"] for curve in single["curves"]["roc"]] == ["True"]
+    assert {row["label"]: row["roc_auc"] is not None for row in single["classes"]} == {"False": False, "True": True}
+    assert single["metrics"]["roc_auc_ovr"] is not None
 
 
 @pytest.mark.quick
