@@ -1,11 +1,13 @@
-"""``stream-metrics run`` on Arrow IPC and ORC, on partitioned folders of tables, and on lists of scores."""
+"""``stream-metrics run`` on Parquet, Arrow IPC and ORC: types, options and folders give the state of the same lists."""
 
 from __future__ import annotations
 
+import math
 import random
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
-from support.command_line import as_json_lines, counted, refusal, run_json, saved
+from support.command_line import as_json_lines, counted, refusal, run_command, run_json, saved, write_parquet
 
 import stream_metrics as sm
 
@@ -14,16 +16,288 @@ pq = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow with Parquet")
 feather = pytest.importorskip("pyarrow.feather", reason="needs pyarrow with Feather")
 orc = pytest.importorskip("pyarrow.orc", reason="needs pyarrow with ORC")
 
-RNG = random.Random(8)
-N = 90
+RNG = random.Random(5)
+N = 60
+TEXT = [RNG.choice(["cat", "dog", "Kuh"]) for _ in range(N)]
+ANSWERS = [RNG.choice(["cat", "dog", "emu", None]) for _ in range(N)]
+WHOLE, WHOLE_ANSWERS = [RNG.randrange(4) for _ in range(N)], [RNG.choice([0, 1, 7, None]) for _ in range(N)]
+LANDS = [RNG.choice(["fi", "de", "fr"]) for _ in range(N)]
+WEIGHTS, PARTS = [RNG.choice([1, 2, 5]) for _ in range(N)], [RNG.choice([0.5, 1.0, 0.25]) for _ in range(N)]
+FLOATS = [float(RNG.randrange(3)) for _ in range(N)]
+START = datetime(2024, 5, 1, tzinfo=UTC)
+TIMES = [START + timedelta(seconds=2 * at + RNG.randrange(9), milliseconds=RNG.randrange(1000)) for at in range(N)]
+SECONDS, NAIVE = [time.timestamp() for time in TIMES], [time.replace(tzinfo=None) for time in TIMES]
+DAYS = [date(2024, 1 + x, 1) for x in WHOLE]
+SCORES = [{"cat": a / 8, "dog": 1 - a / 8} for a in (RNG.randrange(9) for _ in range(N))]
+SPARSE = [{} if at % 7 == 0 else {"cat": 1.0} if at % 5 == 0 else scores for at, scores in enumerate(SCORES)]
+DOG, CAT = [scores["dog"] for scores in SCORES], [scores["cat"] for scores in SCORES]
 TRUE = [RNG.choice(["cat", "dog"]) for _ in range(N)]
-PRED = [RNG.choice(["cat", "dog", "emu", None]) for _ in range(N)]
-LANDS = [RNG.choice(["fi", "de"]) for _ in range(N)]
-WEIGHTS = [RNG.choice([1.0, 0.5]) for _ in range(N)]
-LISTS = [[a / 8, 1 - a / 8] for a in (RNG.randrange(9) for _ in range(N))]
-SCORES = [dict(zip(("cat", "dog"), row, strict=True)) for row in LISTS]
-TABLE = pa.table({"y_true": TRUE, "y_pred": PRED, "land": LANDS, "w": WEIGHTS, "a.b": TRUE, "scores": SCORES})
-NESTED = TABLE.append_column("deep", pa.array([{"c": {"d": label, "e": 1}} for label in PRED]))
+ONES, MARGINS = [int(label == "dog") for label in TRUE], [float(round(9 * p) - 3) for p in DOG]
+
+
+def encoded(values, kind=None):
+    """Return values as a dictionary-encoded array."""
+    return pa.array(values, kind).dictionary_encode()
+
+
+LARGER = [x > 1 for x in WHOLE], [None if x is None else x > 1 for x in WHOLE_ANSWERS]
+LABELS = {
+    "text": (pa.array(TEXT), pa.array(ANSWERS), TEXT, ANSWERS),
+    "large text": (pa.array(TEXT, pa.large_string()), pa.array(ANSWERS, pa.large_string()), TEXT, ANSWERS),
+    "encoded text": (encoded(TEXT), encoded(ANSWERS), TEXT, ANSWERS),
+    "integers": (pa.array(WHOLE), pa.array(WHOLE_ANSWERS), WHOLE, WHOLE_ANSWERS),
+    "small integers": (pa.array(WHOLE, pa.int8()), pa.array(WHOLE_ANSWERS, pa.uint16()), WHOLE, WHOLE_ANSWERS),
+    "encoded integers": (encoded(WHOLE), encoded(WHOLE_ANSWERS), WHOLE, WHOLE_ANSWERS),
+    "true and false": (pa.array(LARGER[0]), pa.array(LARGER[1]), *LARGER),
+    "floats": (pa.array(FLOATS), pa.array(FLOATS[::-1], pa.float32()), FLOATS, FLOATS[::-1]),
+    "bytes": (pa.array([x.encode() for x in TEXT]), pa.array(TEXT), [x.encode() for x in TEXT], TEXT),
+    "integers and text": (pa.array(WHOLE), pa.array(ANSWERS), WHOLE, ANSWERS),
+    "decimals": (pa.array(WHOLE, pa.decimal128(38, 0)), pa.array(WHOLE_ANSWERS), WHOLE, WHOLE_ANSWERS),
+    "dates": (pa.array(DAYS), pa.array([day.isoformat() for day in DAYS]), DAYS, DAYS),
+    "encoded dates": (encoded(DAYS), pa.array(DAYS, pa.date64()), DAYS, DAYS),
+    "abstentions only": (pa.array(TEXT), pa.nulls(N), TEXT, [None] * N),
+    "no rows": (pa.array([], pa.string()), pa.array([], pa.string()), [], []),
+}
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_labels_of_every_type(tmp_path):
+    """Labels keep their type, text is text, and null predictions are abstentions."""
+    failures = []
+    for kind, (y_true, y_pred, truths, answers) in LABELS.items():
+        state = saved(write_parquet(tmp_path / "a.parquet", {"y_true": y_true, "y_pred": y_pred}))
+        failures += [] if state == counted(sm.MetricSet(), truths, answers).to_bytes() else [(kind, state)]
+    assert not failures
+
+
+OTHERS = {"y_true": TEXT, "y_pred": ANSWERS, "land": LANDS, "w": WEIGHTS, "part": PARTS}
+SOFT = {"y_true": TRUE, "w": PARTS, "land": LANDS, "scores": SCORES}
+SET = {"scores": True, "labels": ["cat", "dog"], "pos_label": "dog"}
+FLOAT32 = pa.struct({"cat": pa.float32(), "dog": pa.float32()})
+MAPS = pa.array([list(scores.items()) for scores in SPARSE], pa.map_(pa.string(), pa.float64()))
+HOLES, NAMED = [None, *DOG[1:]], [{}, *({"a": x["dog"], "b": x["cat"]} for x in SCORES[1:])]
+LABEL_OPTIONS = [  # columns, options, an empty state, and what it counts beside truths and answers
+    (OTHERS, "--weight w", sm.MetricSet(), {"w": WEIGHTS}),
+    (OTHERS, "--weight part", sm.MetricSet(), {"w": PARTS}),
+    ({**OTHERS, "w": encoded(PARTS)}, "--weight w", sm.MetricSet(), {"w": PARTS}),
+    ({**OTHERS, "w": pa.array(PARTS, pa.float32())}, "--weight w", sm.MetricSet(), {"w": PARTS}),
+    (OTHERS, "--by land", sm.ByGroup(sm.MetricSet()), {"group": LANDS}),
+    ({**OTHERS, "land": encoded(LANDS)}, "--by land --max-groups 2", sm.ByGroup(sm.MetricSet(), 2), {"group": LANDS}),
+    (OTHERS, "--window 20", sm.Rolling(sm.MetricSet(), 20), {}),
+    (OTHERS, "--labels cat,dog --other else", sm.MetricSet(labels=["cat", "dog"], other="else"), {}),
+    ({"a.b": TEXT, "deep": [{"c": {"d": x, "e": 1}} for x in ANSWERS]}, "--true a.b --pred deep.c.d", sm.MetricSet(),
+     {}),
+    ({"y_true": TEXT, "deep": [None if x is None else {"d": x} for x in ANSWERS]}, "--pred deep.d", sm.MetricSet(), {}),
+    ({"y_true": WHOLE, "y_pred": WHOLE_ANSWERS}, "--labels [0,1,2,3,7]", sm.MetricSet(labels=[0, 1, 2, 3, 7]),
+     {"y_true": WHOLE, "y_pred": WHOLE_ANSWERS}),
+]  # fmt: skip
+SCORE_OPTIONS = [
+    (SOFT, "--scores", sm.MetricSet(scores=True), {"scores": SCORES}),
+    ({**SOFT, "scores": pa.array(SCORES, FLOAT32)}, "--scores", sm.MetricSet(scores=True), {"scores": SCORES}),
+    ({**SOFT, "scores": SPARSE}, "--scores --weight w", sm.MetricSet(scores=True), {"w": PARTS, "scores": SPARSE}),
+    ({**SOFT, "scores": MAPS}, "--scores", sm.MetricSet(scores=True), {"scores": SPARSE}),
+    ({**SOFT, "p_cat": CAT, "p_dog": DOG}, "--scores p_*", sm.MetricSet(scores=True), {"scores": SCORES}),
+    ({**SOFT, "a": pa.array(DOG, pa.float32()), "b": CAT}, "--scores dog=a,cat=b --labels cat,dog --pos-label dog",
+     sm.MetricSet(**SET), {"scores": SCORES}),
+    ({"y_true": ONES, "p_0": CAT, "p_1": DOG}, "--scores p_*", sm.MetricSet(scores=True),
+     {"y_true": ONES, "scores": [{0: 1 - p, 1: p} for p in DOG]}),
+    ({**SOFT, "p_a": HOLES, "p_b": [None, *CAT[1:]]}, "--scores p_*", sm.MetricSet(scores=True), {"scores": NAMED}),
+    ({**SOFT, "score": DOG}, "--scores score --labels cat,dog --pos-label dog", sm.MetricSet(**SET), {"scores": DOG}),
+    ({"y_true": ONES, "score": HOLES, "y_pred": ONES[::-1]}, "--scores score --pred y_pred", sm.MetricSet(scores=True),
+     {"y_true": ONES, "y_pred": ONES[::-1], "scores": HOLES}),
+    ({"y_true": ONES, "score": [int(x) for x in MARGINS]}, "--scores score --margins", sm.MetricSet(scores="any"),
+     {"y_true": ONES, "scores": MARGINS}),
+    (SOFT, "--scores --by land", sm.ByGroup(sm.MetricSet(scores=True)), {"group": LANDS, "scores": SCORES}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pieces", ["small", "whole"])
+def test_options(tmp_path, request, pieces):
+    """Weights, groups, windows, labels, nested fields and scores of every form, in one batch or in many."""
+    if pieces == "small":
+        request.getfixturevalue("small_pieces")
+    failures = []
+    for table, usual in ((LABEL_OPTIONS, {"y_true": TEXT, "y_pred": ANSWERS}), (SCORE_OPTIONS, {"y_true": TRUE})):
+        for at, (columns, options, empty, seen) in enumerate(table):
+            state = saved(write_parquet(tmp_path / "a.parquet", columns), *options.split())
+            failures += [] if state == counted(empty.copy(), **(usual | seen)).to_bytes() else [(at, options, state)]
+    assert not failures
+
+
+MAY = [date(2024, 5, 1 + at % 20) for at in range(N)]
+CLOCKS = {
+    "seconds": (pa.array([int(x) for x in SECONDS]), [int(x) for x in SECONDS]),
+    "float seconds": (pa.array(SECONDS), SECONDS),
+    "us": (pa.array(NAIVE, pa.timestamp("us")), TIMES),
+    "ms, a zone": (pa.array(TIMES, pa.timestamp("ms", "Europe/Helsinki")), TIMES),
+    "ns": (pa.array(NAIVE, pa.timestamp("ns")), TIMES),
+    "s": (pa.array([x.replace(microsecond=0) for x in NAIVE], pa.timestamp("s")), [int(x) for x in SECONDS]),
+    "text": (pa.array([x.isoformat() for x in TIMES]), TIMES),
+    "encoded": (encoded(NAIVE, pa.timestamp("us")), TIMES),
+    "days": (pa.array(MAY), MAY),
+}
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_times(tmp_path):
+    """Timestamps of any unit, dates, seconds and ISO 8601 text place a row in its window."""
+    failures = []
+    for kind, (column, times) in CLOCKS.items():
+        period = "20d" if kind == "days" else "60s"
+        expected = counted(sm.TimeWindow(sm.ByGroup(sm.MetricSet()), period, 20), TEXT, ANSWERS, t=times, group=LANDS)
+        path = write_parquet(tmp_path / "a.parquet", {**OTHERS, "at": column})
+        state = saved(path, "--time-field", "at", "--window", period, "--panes", "20", "--by", "land")
+        failures += [] if state == expected.to_bytes() and 0 < expected.n <= N else [(kind, state)]
+    assert not failures
+
+
+def test_folders_patterns_and_several_files(tmp_path):
+    """A folder stands for its part files, a pattern for what it matches, files add up; first bytes tell the format."""
+    for name in ("a.pq", "a.PARQUET", "no extension"):
+        assert run_json("run", write_parquet(tmp_path / name, {"y_true": TEXT, "y_pred": TEXT}))["n"] == N
+    folder = tmp_path / "predictions"
+    folder.mkdir()
+    for at in range(3):
+        columns = {"y_true": TEXT[at::3], "y_pred": ANSWERS[at::3]}
+        write_parquet(folder / f"part-0000{at}-abc.snappy.parquet", columns)
+    for name in ("_SUCCESS", ".part-00000.parquet.crc", "_metadata.parquet"):
+        (folder / name).write_bytes(b"no data")
+    for paths in ([folder], [folder / "part-*.parquet"], sorted(folder.glob("part-*"))):
+        assert saved(*paths) == counted(sm.MetricSet(), TEXT, ANSWERS).to_bytes()
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_running_values_after_every_n_records(tmp_path):
+    """--every prints after exactly so many records, across row groups, batches and files."""
+    paths = [write_parquet(tmp_path / f"{name}.parquet", {"y_true": TEXT, "y_pred": TEXT[::-1]}) for name in "ab"]
+
+    table = run_command("run", *paths, "--every", "7", "--metrics", "accuracy", "--format", "csv").out.split()
+
+    right = [a == b for a, b in zip(TEXT, TEXT[::-1], strict=True)] * 2
+    assert table == ["n,accuracy", *(f"{n},{sum(right[:n]) / n}" for n in range(7, 2 * N, 7))]
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_bad_rows_are_named_and_skipped(cli, tmp_path):
+    """A row without truth, or of no allowed label, ends the run by file and row; --skip-bad counts the others."""
+    truths = [None if at in (20, 33) else label for at, label in enumerate(TEXT)]
+    answers = ["who" if at == 40 else label for at, label in enumerate(TEXT)]
+    path, state = write_parquet(tmp_path / "a.parquet", {"y_true": truths, "y_pred": answers}), tmp_path / "state"
+    good = [TEXT[at] for at in range(N) if at not in (20, 33, 40)]
+    options = "--labels", "cat,dog,Kuh", "--state", state
+
+    stopped = refusal("run", path, *options)
+    assert stopped.startswith(f"stream-metrics: {path}, row 21: ")
+    assert "None" in stopped or "null" in stopped
+    assert not state.exists()
+
+    skipped = cli("run", path, *options, "--skip-bad")
+    assert counted(sm.MetricSet(labels=["cat", "dog", "Kuh"]), good, good).to_bytes() == state.read_bytes()
+    report = run_json("run", path, *options, "--skip-bad")["skipped"]
+    assert (report["count"], [bad["row"] for bad in report["first"]]) == (3, [21, 34, 41])
+    for part in ("skipped 3 bad records", f"{path}, row 41: ", "'who'"):
+        assert part in skipped.err
+
+
+AT = "--time-field at --window 1h"
+BAD = [
+    ({"w": [1.0, None]}, "--weight w", "expected the weight to be a number, but got null"),
+    ({"w": [1, -2]}, "--weight w", "-2"),
+    ({"land": ["fi", None]}, "--by land", "field 'land' is null, which is no group"),
+    ({"at": [1.0, math.nan]}, AT, "NaN"),
+    ({"at": [START, None]}, AT, "null"),
+    ({"at": pa.array([0, 2**62], pa.timestamp("us"))}, AT, "expected the time to be from 1824 to 2115, but got 1"),
+    ({"at": ["2024-05-01", "May"]}, AT, '"May"'),
+    ({"at": [date(2024, 5, 1), date(2500, 1, 1)]}, AT, "2500-01-01"),
+    ({"y_true": [1.0, math.nan]}, "", "nan"),
+    ({"y_true": pa.array([b"a", b"\xff"]).view(pa.string())}, "", "not UTF-8 text: b'\\xff'"),
+    ({"p_a": [0.5, 0.5], "p_b": [0.5, None]}, "--scores p_*", "column 'p_b'"),
+    ({"scores": [{"a": 0.5}, {"a": 1.5}]}, "--scores", "--margins"),
+    ({"y_true": ["a", "c"], "p": [0.5, 0.5]}, "--scores p --labels a,b --pos-label b",
+     "one number as the scores tells"),
+]  # fmt: skip
+
+
+def test_reasons(cli, tmp_path):
+    """What is wrong with a row is said in the words of the other formats, and the row before it can be counted."""
+    failures = []
+    for columns, options, reason in BAD:
+        path = write_parquet(tmp_path / "a.parquet", {"y_true": ["a", "b"], "y_pred": ["a", "b"], **columns})
+        skipped = run_json("run", path, *options.split(), "--skip-bad")["skipped"]
+        right = (skipped["count"], skipped["first"][-1]["row"]) == (1, 2)
+        failures += [] if right and reason in skipped["first"][-1]["reason"] else [(columns, skipped)]
+    assert not failures
+
+    path = write_parquet(tmp_path / "a.parquet", {"y_true": ["no", "a"], "p": [0.5, 0.5]})
+    result = cli("run", path, "--scores", "p", "--skip-bad")
+    assert (result.status, result.out, result.err.count("both classes named")) == (1, "", 2)
+
+
+SCHEMAS = [
+    ({"label": TEXT}, "", "column 'y_true' is not in the file, which has 'label', 'y_pred'"),
+    ({"y_true": TEXT}, "--pred y_true.x", "column 'y_true.x' is not in the file"),
+    ({"y_true": [[1]] * N}, "", "expected column 'y_true' to hold a label (text, a number, true or false)"),
+    ({"y_true": TIMES}, "", "but its type is timestamp[us, tz=UTC]"),
+    ({"y_true": TEXT, "w": TEXT}, "--weight w", "expected column 'w' to hold a weight"),
+    ({"y_true": TEXT, "at": [True] * N}, AT, "to hold a time"),
+    ({"y_true": TEXT, "scores": [[0.5]] * N}, "--scores", "'scores' holds lists: --classes A,B"),
+    ({"y_true": TEXT, "scores": [{"a": "b"}] * N}, "--scores", "'scores' to hold numbers"),
+    ({"y_true": TEXT}, "--scores p_*", "no column is like 'p_*'"),
+    ({"y_true": WHOLE, "scores": [{"cat": 0.5}] * N}, "--scores",
+     "a number, true or false, as the truth is, 0, but got 'cat'"),
+]  # fmt: skip
+
+
+def test_columns_that_do_not_fit(tmp_path):
+    """A column that is missing, there twice, or of a type that does not fit its use, is refused before counting."""
+    path, state = tmp_path / "a.parquet", tmp_path / "state"
+    for columns, options, reason in SCHEMAS:
+        write_parquet(path, columns | {"y_pred": TEXT})
+        said = refusal("run", path, *options.split(), "--skip-bad", "--state", state)
+        assert said.startswith(f"stream-metrics: {path}: ")
+        assert reason in said
+    assert not state.exists()
+
+    pq.write_table(pa.Table.from_arrays([pa.array(TEXT)] * 3, ["y_true", "y_true", "y_pred"]), path)
+    assert "column 'y_true' is there more than once" in refusal("run", path)
+
+
+def test_files_that_are_no_parquet(tmp_path):
+    """What is missing, empty, cut short, damaged or something else ends with one line that names it."""
+    columns = {"y_true": TEXT * 99, "y_pred": TEXT * 99}
+    whole = write_parquet(tmp_path / "whole.parquet", columns, rows=10**6).read_bytes()
+    holes = whole[:60] + b"\xff" * 340 + whole[400:]
+    (tmp_path / "folder.parquet").mkdir()
+    contents = {"empty": b"", "cut": whole[:-100], "other": b"y_true,y_pred\na,a\n", "holes": holes}
+    for name, content in contents.items():
+        (tmp_path / f"{name}.parquet").write_bytes(content)
+    for name in (*contents, "missing", "folder"):
+        path = tmp_path / f"{name}.parquet"
+        assert refusal("run", path, "--state", tmp_path / "state").startswith(f"stream-metrics: {path}")
+        assert not (tmp_path / "state").exists()
+
+
+def test_what_parquet_does_not_go_with(cli, tmp_path):
+    """Stdin, other formats beside it, and a wrong --input are refused."""
+    path = write_parquet(tmp_path / "a.parquet", {"y_true": TEXT, "y_pred": TEXT})
+    (tmp_path / "b.csv").write_bytes(b"y_true,y_pred\na,a\n")
+    refused = {
+        ("-", path): "not from stdin",
+        ("-", "--input", "parquet"): "not from stdin",
+        (path, tmp_path / "b.csv"): "Parquet and other formats together",
+        (tmp_path / "no-such-*.parquet",): "no file is named so",
+        (path, "--input", "jsonl"): "is Parquet: --input parquet reads it",
+        ("-",): "is Parquet: --input parquet reads it",
+    }
+    for arguments, reason in refused.items():
+        result = cli("run", *arguments, stdin=path.read_bytes())
+        assert result.status in (1, 2)
+        assert reason in result.err
+
+
+LISTS = [list(scores.values()) for scores in SCORES]
+TABLE = pa.table({"y_true": TRUE, "y_pred": ANSWERS, "land": LANDS, "w": PARTS, "a.b": TRUE, "scores": SCORES})
+NESTED = TABLE.append_column("deep", pa.array([{"c": {"d": label, "e": 1}} for label in ANSWERS]))
 
 
 def write_ipc(table, path, **options):
@@ -40,10 +314,10 @@ WRITERS = {
     "a.orc": orc.write_table,
 }
 CASES = {
-    "--by land --weight w": counted(sm.ByGroup(sm.MetricSet()), TRUE, PRED, WEIGHTS, group=LANDS),
+    "--by land --weight w": counted(sm.ByGroup(sm.MetricSet()), TRUE, ANSWERS, PARTS, group=LANDS),
     "--scores": counted(sm.MetricSet(scores=True), TRUE, scores=SCORES),
-    "--true a.b --pred deep.c.d": counted(sm.MetricSet(), TRUE, PRED),
-    "--window 20": counted(sm.Rolling(sm.MetricSet(), 20), TRUE, PRED),
+    "--true a.b --pred deep.c.d": counted(sm.MetricSet(), TRUE, ANSWERS),
+    "--window 20": counted(sm.Rolling(sm.MetricSet(), 20), TRUE, ANSWERS),
 }
 
 
@@ -54,9 +328,9 @@ def test_formats(cli, tmp_path, name):
     WRITERS[name](NESTED, path)
     assert {options for options in CASES if saved(path, *options.split()) != CASES[options].to_bytes()} == set()
 
-    truths = [None if at in (20, 71) else label for at, label in enumerate(TRUE)]
+    truths = [None if at in (20, 51) else label for at, label in enumerate(TRUE)]
     WRITERS[name](TABLE.set_column(0, "y_true", pa.array(truths)), path)
-    assert [bad["row"] for bad in run_json("run", path, "--skip-bad")["skipped"]["first"]] == [21, 72]
+    assert [bad["row"] for bad in run_json("run", path, "--skip-bad")["skipped"]["first"]] == [21, 52]
 
     WRITERS[name](TABLE, path)
     whole = path.read_bytes()
@@ -70,21 +344,21 @@ def test_formats(cli, tmp_path, name):
 def test_folders_of_several_formats_and_jobs(tmp_path):
     """Files of all formats of tables in one folder are counted in one run, by one process or two."""
     for at, name in enumerate(name for name in WRITERS if "." in name):
-        WRITERS[name](TABLE.slice(at * 20, 20), tmp_path / name)
+        WRITERS[name](TABLE.slice(at * 15, 15), tmp_path / name)
     for jobs in "12":
-        assert saved(tmp_path, "--jobs", jobs) == counted(sm.MetricSet(), TRUE[:80], PRED[:80]).to_bytes()
+        assert saved(tmp_path, "--jobs", jobs) == counted(sm.MetricSet(), TRUE, ANSWERS).to_bytes()
 
 
 @pytest.mark.parametrize(("suffix", "jobs"), [("parquet", "2"), ("arrow", "2"), ("orc", "1")])
 def test_partitions_are_columns(tmp_path, suffix, jobs):
     """A partition of the path is a column of text; a column of the file goes before it."""
-    for land in ("fi", "de"):
+    for land in set(LANDS):
         folder = tmp_path / "data" / f"land={land}" / "y_pred=zebra"
         folder.mkdir(parents=True)
         rows = TABLE.filter(pa.array([other == land for other in LANDS])).drop_columns(["land"])
         WRITERS[f"a.{suffix}"](rows, folder / f"a.{suffix}")
 
-    expected = counted(sm.ByGroup(sm.MetricSet()), TRUE, PRED, group=LANDS)
+    expected = counted(sm.ByGroup(sm.MetricSet()), TRUE, ANSWERS, group=LANDS)
     assert saved(tmp_path / "data", "--by", "land", "--jobs", jobs) == expected.to_bytes()
 
 
@@ -126,7 +400,7 @@ def test_lists_of_scores(tmp_path):
         some = [None if nulls and at % 9 == 4 else row for at, row in enumerate(LISTS)]
         scores = [None if row is None else dict(zip(("dog", "cat"), row, strict=True)) for row in some]
         path, expected = tmp_path / f"a.{suffix}", sm.MetricSet(scores=True)
-        for truth, predicted, row in zip(TRUE, PRED, scores, strict=True):
+        for truth, predicted, row in zip(TRUE, ANSWERS, scores, strict=True):
             expected.update(truth, predicted, scores=row)
         WRITERS[path.name](TABLE.set_column(5, "scores", pa.array(some, kind)), path)
         state = saved(path, "--scores", "--pred", "y_pred", "--classes", "dog,cat")
@@ -159,7 +433,7 @@ def test_classes_of_lists_and_lists_that_do_not_fit(tmp_path):
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_damaged_tables_are_skipped(cli, tmp_path, jobs):
     """Row groups before a damaged one are not counted either, and files without the columns are skipped."""
-    table, state = pa.table({"y_true": TRUE * 300, "y_pred": PRED * 300}), tmp_path / "s"
+    table, state = pa.table({"y_true": TRUE * 450, "y_pred": ANSWERS * 450}), tmp_path / "s"
     for name in "acd":
         pq.write_table(table, tmp_path / f"{name}.parquet", row_group_size=3000, use_dictionary=False)
     whole = (tmp_path / "a.parquet").read_bytes()
@@ -170,7 +444,7 @@ def test_damaged_tables_are_skipped(cli, tmp_path, jobs):
 
     data = run_json("run", tmp_path, "--skip-bad-files", "--jobs", jobs, "--state", state)
 
-    assert counted(sm.MetricSet(), TRUE * 900, PRED * 900).to_bytes() == state.read_bytes()
+    assert counted(sm.MetricSet(), TRUE * 1350, ANSWERS * 1350).to_bytes() == state.read_bytes()
     skipped = sorted(item["file"][-9:] for item in data["skipped_files"])
     assert skipped == ["b.parquet", "e.parquet", "f.parquet"]
 
@@ -184,5 +458,5 @@ def test_delta_tables(cli, tmp_path):
 
     state = sm.from_bytes(saved(tmp_path / "t", "--by", "land"))
 
-    assert state == counted(sm.ByGroup(sm.MetricSet()), TRUE, PRED, group=LANDS)
+    assert state == counted(sm.ByGroup(sm.MetricSet()), TRUE, ANSWERS, group=LANDS)
     assert "Delta table" in cli("run", next((tmp_path / "t").rglob("*.parquet"))).err
