@@ -7,8 +7,7 @@ import math
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,35 +18,27 @@ from support.page_views import ANIMALS, empty_view, hostile_view, make_view
 
 LINE = re.compile(r'stream_metrics_(\w+)(?:\{((?:\w+="(?:[^"\\]|\\.)*",?)*)\})? (\S+)')
 HOSTILE = ['a"b', "back\\slash", "new\nline", "", "__other__", "\ud800", r"\ud800", "{}", "\x00", "\N{GRINNING FACE}"]
-Samples = dict[tuple[str, ...], float]
 
 
-@pytest.fixture
-def texts() -> Iterator[Callable[..., str]]:
-    """Return what servers, one for each set of options, export of the views that they are given one after another."""
-    with ExitStack() as stack:
-        servers: dict[str, PageServer] = {}
+class Exports:
+    """Servers, one for each set of options, that are given one view after another."""
 
-        def text(view: dict[str, Any], **options: Any) -> str:
-            if repr(options) not in servers:
-                servers[repr(options)] = stack.enter_context(closing(PageServer(view, **options)))
-            servers[repr(options)].publish(view)
-            return get(servers[repr(options)], "/metrics")[1].decode()
+    def __init__(self) -> None:
+        self.servers: dict[str, PageServer] = {}
 
-        yield text
+    def text(self, view: dict[str, Any], **options: Any) -> str:
+        """Return what a server with these options exports of a view."""
+        server = self.servers.get(repr(options)) or PageServer(view, **options)
+        self.servers[repr(options)] = server
+        server.publish(view)
+        return get(server, "/metrics")[1].decode()
 
-
-@pytest.fixture
-def exported(texts: Callable[..., str]) -> Callable[..., Samples]:
-    """Return samples by name and label values; a series that is there twice is an error."""
-
-    def read(view: dict[str, Any], **options: Any) -> Samples:
-        samples: Samples = {}
-        for line in texts(view, **options).splitlines():
+    def __call__(self, view: dict[str, Any], **options: Any) -> dict[tuple[str, ...], float]:
+        """Return samples by name and label values; a series that is there twice is an error."""
+        samples: dict[tuple[str, ...], float] = {}
+        for line in self.text(view, **options).splitlines():
             if not line.startswith("#"):
-                match = LINE.fullmatch(line)
-                assert match is not None
-                name, labels, value = match.groups()
+                name, labels, value = LINE.fullmatch(line).groups()  # type: ignore[union-attr]
                 values = dict(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels))
                 del values["model"]
                 window = [values.pop("window")] if "window" in values else []
@@ -56,11 +47,21 @@ def exported(texts: Callable[..., str]) -> Callable[..., Samples]:
                 samples[key] = float(value)
         return samples
 
-    return read
+
+@pytest.fixture
+def exported() -> Iterator[Exports]:
+    """Read what servers export, and close them in the end."""
+    exports = Exports()
+    yield exports
+    for server in exports.servers.values():
+        server.close()
 
 
-def test_numbers_are_those_of_the_view(exported) -> None:
-    """Counts of classes are those of the total's matrix, ratios those of their window, the rest as the view has it."""
+def test_numbers_are_those_of_the_view(exported: Exports) -> None:
+    """Counts of classes are those of the total's matrix, ratios those of their window, the rest as the view has it.
+
+    A monitor that counted nothing has counters of 0, ratios that are NaN, and no lag.
+    """
     view = make_view(4, 3)
     total, hour = view["by_window"]["total"], view["by_window"]["1h"]
     hour["intervals"] = {"accuracy": [0.9, 0.95], "matthews_corrcoef": None}
@@ -100,17 +101,13 @@ def test_numbers_are_those_of_the_view(exported) -> None:
     assert samples["label_delay_seconds_count",] == buckets[-1][1]
     assert samples["label_delay_seconds_sum",] == view["delays"]["sum"]
 
-
-def test_what_is_unknown_is_left_out_or_nan(exported) -> None:
-    """A monitor that counted nothing has counters of 0, ratios that are NaN, and no lag."""
-    samples = exported(empty_view())
-
-    assert math.isnan(samples["accuracy_ratio", "1h"])
-    assert samples["labels_joined_total",] == 0
-    assert ("consumer_lag_records",) not in samples
+    empty = exported(empty_view())
+    assert math.isnan(empty["accuracy_ratio", "1h"])
+    assert empty["labels_joined_total",] == 0
+    assert ("consumer_lag_records",) not in empty
 
 
-def test_counts_fall_when_labels_are_corrected(exported) -> None:
+def test_counts_fall_when_labels_are_corrected(exported: Exports) -> None:
     """Counts of classes and groups are those of the view, whatever they were before."""
     view = make_view(3, 2)
     corrected = copy.deepcopy(view)
@@ -126,7 +123,7 @@ def test_counts_fall_when_labels_are_corrected(exported) -> None:
     }
 
 
-def test_classes_are_bounded_and_stay(exported) -> None:
+def test_classes_are_bounded_and_stay(exported: Exports) -> None:
     """The first classes keep their series whatever comes; the others are one, and all together are the total."""
     first, later = make_view(4, 0), make_view(300, 0, labels=["new", *(f"class {i}" for i in range(145)), *ANIMALS[:4]])
     names = {row["label"] for row in first["by_window"]["total"]["classes"]}
@@ -141,7 +138,7 @@ def test_classes_are_bounded_and_stay(exported) -> None:
     assert right == pytest.approx(total["metrics"]["accuracy"] * total["n"], abs=0.51)
 
 
-def test_groups_are_bounded(exported) -> None:
+def test_groups_are_bounded(exported: Exports) -> None:
     """Groups beyond the bound, and those that the monitor folded, are one in counts, and have no ratios."""
     view = make_view(2, 100)
     total, samples = view["by_window"]["total"]["groups"], exported(view, max_groups=5)
@@ -152,7 +149,7 @@ def test_groups_are_bounded(exported) -> None:
     assert len([key for key in samples if key[0] == "group_accuracy_ratio"]) == 5 * len(view["windows"])
 
 
-def test_the_matrix_is_exported_only_if_asked_for(exported) -> None:
+def test_the_matrix_is_exported_only_if_asked_for(exported: Exports) -> None:
     """The whole matrix is there on request, up to 10 classes and one for the rest."""
     small, large = make_view(3, 0), make_view(40, 0)
     cells, folded = (
@@ -172,7 +169,7 @@ def test_the_matrix_is_exported_only_if_asked_for(exported) -> None:
     assert sum(folded.values()) == large["by_window"]["total"]["n"]
 
 
-def test_hostile_names_are_escaped_and_never_twice(exported) -> None:
+def test_hostile_names_are_escaped_and_never_twice(exported: Exports) -> None:
     """Quotes, backslashes and ends of lines are escaped; names that would be written alike share the rest."""
     view = hostile_view(HOSTILE)
     samples = exported(view, matrix=True)
@@ -184,7 +181,7 @@ def test_hostile_names_are_escaped_and_never_twice(exported) -> None:
     assert support == view["by_window"]["total"]["n"]
 
 
-def test_every_metric_has_a_name_of_its_own(exported, texts) -> None:
+def test_every_metric_has_a_name_of_its_own(exported: Exports) -> None:
     """All that can be exported has distinct series, and Prometheus's own checker, where it is installed, takes it."""
     view = make_view(12, 60)
     for part in view["by_window"].values():
@@ -200,6 +197,6 @@ def test_every_metric_has_a_name_of_its_own(exported, texts) -> None:
     if promtool is None:
         pytest.skip("the check of the text needs promtool, of Debian's package prometheus")
     for each in (view, hostile_view(HOSTILE), empty_view()):
-        order, text = [promtool, "check", "metrics"], texts(each, matrix=True).encode()
+        order, text = [promtool, "check", "metrics"], exported.text(each, matrix=True).encode()
         done = subprocess.run(order, input=text, capture_output=True, timeout=60, check=False)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
