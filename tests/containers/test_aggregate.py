@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from support.refusals import all_refused, refused
+from support.state_checks import fed
 
 import stream_metrics as sm
 from stream_metrics import PutResult
@@ -42,8 +43,7 @@ def histories(draw: Any) -> list[Message]:
         for epoch in draw(st.lists(st.integers(-1, 4), unique=True, min_size=1, max_size=3)):
             state = sm.MetricSet()
             for sequence in sorted(draw(st.sets(st.integers(0, 9), min_size=1, max_size=4))):
-                for sample in draw(PAIRS):
-                    state.update(*sample)
+                fed(state, draw(PAIRS))
                 sent.append(Message(worker, state.copy(), sequence, epoch))
     return sent
 
@@ -56,19 +56,9 @@ def received(messages: list[Message], *, as_bytes: bool = False) -> sm.Aggregate
     return total
 
 
-def counted(*pairs: tuple[Any, Any]) -> sm.MetricSet:
-    """Return a set that has counted some pairs."""
-    state = sm.MetricSet()
-    for pair in pairs:
-        state.update(*pair)
-    return state
-
-
 def matrix(n: int) -> sm.ConfusionMatrix:
     """Return a matrix of n samples."""
-    state = sm.ConfusionMatrix()
-    state.update_many(["a"] * n, ["a"] * n)
-    return state
+    return sm.ConfusionMatrix.from_counts(["a"], ["a"], [n])
 
 
 @pytest.fixture
@@ -161,16 +151,16 @@ def test_ages_tell_who_is_silent(clock: list[float]) -> None:
 def test_what_does_not_fit_is_refused() -> None:
     """Another kind or configuration, another state under the same numbers, names, numbers and bytes that are none."""
     total, other = sm.Aggregate(), sm.Aggregate()
-    total.put("w", counted(("x", "x")), 1)
-    other.put("a", counted(), 1)
-    other.put("w", counted(("x", "y")), 1)
+    total.put("w", fed(sm.MetricSet(), ["xx"]), 1)
+    other.put("a", sm.MetricSet(), 1)
+    other.put("w", fed(sm.MetricSet(), ["xy"]), 1)
     before = total.to_bytes()
     put, empty = partial(total.put, "w"), sm.MetricSet()
     all_refused([
         *((partial(put, state, 1), sm.MergeError, about) for state, about in (
             (sm.ConfusionMatrix(), "merge a MetricSet, but got a Confusion"), (sm.MetricSet(labels=["x"]), "labels"),
             *((none, "an accumulator or its bytes") for none in (sm.Aggregate(), 42, sm.BadRows())),
-            (counted(("x", "y")), "worker 'w' under epoch 0 and sequence 1"),
+            (fed(sm.MetricSet(), ["xy"]), "worker 'w' under epoch 0 and sequence 1"),
         )),
         *((partial(put, empty, *numbers), sm.LabelError, about)
           for numbers, about in (((1.5,), "`sequence`"), ((1, "x"), "`epoch`"))),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from support.changed_bytes import content_of, rewritten
 from support.refusals import all_refused, refused
+from support.state_checks import fed
 
 import stream_metrics as sm
 
@@ -28,11 +29,6 @@ MAKES: dict[str, tuple[Callable[[], Any], float]] = {  # with the relative error
 }
 
 
-def nanoseconds(t: float) -> int:
-    """Return a time in nanoseconds since 1970, rounded as documented."""
-    return round(t * 1e9)
-
-
 def sample(rng: random.Random, soft: bool) -> tuple[Any, Any, float]:
     """Return a sample of a stream whose model gets worse, binary with scores or of three classes."""
     weight = rng.choice([1, 1, 1, 2, 0.25])
@@ -45,10 +41,7 @@ def sample(rng: random.Random, soft: bool) -> tuple[Any, Any, float]:
 
 def by_hand(make: Callable[[], Any], stream: list[tuple[float, tuple[Any, Any, float]]], now: float) -> Any:
     """Return a fresh state fed with faded weights; ages in half-lives; times 2^20, so that sketches can hold them."""
-    state = make()
-    for place, (y_true, y_pred, w) in stream:
-        state.update(y_true, y_pred, w * 2.0 ** (place - now + 20))
-    return state
+    return fed(make(), [(y_true, y_pred, w * 2.0 ** (place - now + 20)) for place, (y_true, y_pred, w) in stream])
 
 
 def values(state: Any) -> dict[str, float]:
@@ -101,7 +94,7 @@ def test_states_are_sums_of_scaled_weights(case: str) -> None:
         for i in range(1, 400):
             now += rng.random() * rng.choice([0.1, 1, 1, 50]) * (1 if half_life == "1s" else 1e5)
             t = round(now - rng.choice([0, 0, 0, 45]), 6)
-            place, w = nanoseconds(t) if by_time else i, rng.choice([1, 1, 0, 3, 0.1, 10**5 + 1])
+            place, w = round(t * 1e9) if by_time else i, rng.choice([1, 1, 0, 3, 0.1, 10**5 + 1])
             drawn = draw(rng, "".join(rng.choice("ab")))
             fading.update(*drawn, w, **({"t": t} if by_time else {}))
             latest = max(latest, place)
@@ -157,9 +150,7 @@ def test_by_count_batches_are_updates() -> None:
     """A batch ages what came before by its length, which may be 0, and its own rows by their places, to the byte."""
     rng = random.Random(8)
     stream = [sample(rng, False) for _ in range(500)]
-    single, batch = sm.Fading(sm.MetricSet(), 3), sm.Fading(sm.MetricSet(), 3)
-    for drawn in stream:
-        single.update(*drawn)
+    single, batch = fed(sm.Fading(sm.MetricSet(), 3), stream), sm.Fading(sm.MetricSet(), 3)
     for start, end in ((0, 1), (1, 40), (40, 41), (41, 500)):
         batch.update_many(*(list(column) for column in zip(*stream[start:end], strict=True)))
         batch.update_many([], [])
@@ -170,10 +161,7 @@ def test_by_count_batches_are_updates() -> None:
 @pytest.mark.quick
 def test_by_count_a_merge_lays_shards_side_by_side() -> None:
     """The last samples of both are of the same age, in either order of merging."""
-    a, b = sm.Fading(sm.ConfusionMatrix(), 1), sm.Fading(sm.ConfusionMatrix(), 1)
-    for label in "xxa":
-        a.update(label, label)
-    b.update("b", "b")
+    a, b = (fed(sm.Fading(sm.ConfusionMatrix(), 1), rows) for rows in (["xx", "xx", "aa"], ["bb"]))
     merged = a.copy().merge(b)
 
     assert merged == b.copy().merge(a)

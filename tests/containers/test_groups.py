@@ -22,11 +22,9 @@ COUNTRIES = ["de", "fr", "us", "uk", "it"]
 ALL_KEYS = [*COUNTRIES, 1, 0.5, b"x", ("de", 1), True, 1.0]
 SMALLEST = (True, "uk", b"x")  # the three of these with the smallest hashes
 INNER: dict[str, Any] = {
-    "matrix": sm.ConfusionMatrix,
-    "fixed matrix": lambda: sm.ConfusionMatrix([0, "a", 1.5], other="rest"),
-    "set": sm.MetricSet,
-    "metric": lambda: sm.Accuracy(labels=["a", "b", 1], other="c"),
-}
+    "matrix": sm.ConfusionMatrix, "fixed matrix": lambda: sm.ConfusionMatrix([0, "a", 1.5], other="rest"),
+    "set": sm.MetricSet, "metric": lambda: sm.Accuracy(labels=["a", "b", 1], other="c"),
+}  # fmt: skip
 
 
 def stream(n: int = 400, seed: int = 3) -> list[tuple[str, str, str]]:

@@ -24,11 +24,9 @@ import stream_metrics as sm
 
 SHAPES = [(1, 1, 0), (1, 4, 0), (0.5, 3, 1.25), (2, 2, 3), (0.25, 8, 0.125)]  # pane, panes, lateness
 MAKES: dict[str, Callable[[], Any]] = {
-    "Accuracy": sm.Accuracy,
-    "MetricSet": sm.MetricSet,
-    "scores": lambda: sm.MetricSet(scores=True),
+    "Accuracy": sm.Accuracy, "MetricSet": sm.MetricSet, "scores": lambda: sm.MetricSet(scores=True),
     "ConfusionMatrix": sm.ConfusionMatrix,
-}
+}  # fmt: skip
 
 
 def both(make: Callable[[], Any], shape: tuple[float, int, float]) -> tuple[sm.TimeWindow, PlainWindow]:

@@ -19,13 +19,11 @@ SOFT = [("a", {"a": 0.9, "b": 0.1}), ("b", {"a": 0.4, "b": 0.5}), ("b", None), (
 OLD: dict[str, Any] = {"metrics": ["accuracy"], "labels": ["a", "b"]}
 NEW: dict[str, Any] = {"metrics": ["accuracy", "macro_f1"], "labels": ["b", "a"], "zero_division": 1.0}
 CONTAINERS: dict[str, Callable[[Any], Any]] = {
-    "groups": sm.ByGroup,
-    "few groups": lambda state: sm.ByGroup(state, 2),
-    "window": lambda state: sm.TimeWindow(state, 60, 6),
-    "fading": lambda state: sm.Fading(state, "20s"),
+    "groups": sm.ByGroup, "few groups": lambda state: sm.ByGroup(state, 2),
+    "window": lambda state: sm.TimeWindow(state, 60, 6), "fading": lambda state: sm.Fading(state, "20s"),
     "fading by count in groups": lambda state: sm.ByGroup(sm.Fading(state, 8)),
     "groups of windows": lambda state: sm.ByGroup(sm.TimeWindow(state, 60, 6)),
-}
+}  # fmt: skip
 
 
 def fed(container: Any, rows: Any = tuple(SOFT), first: int = 0) -> Any:

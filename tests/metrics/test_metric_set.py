@@ -231,19 +231,16 @@ def test_labels_are_spelled_as_in_the_data() -> None:
 def test_a_table_takes_the_fixed_labels_in_their_order() -> None:
     """A table or a row without `classes` has a column for each of `labels`, also in windows."""
     table = np.array([[0.75, 0.25], [0.125, 0.875]])
-    for make in (
-        lambda: scored_set(labels=["b", "a"]),
-        lambda: sm.Rolling(scored_set(labels=["b", "a"]), 5),
-    ):
-        named, table_only, rows, single = make(), make(), make(), make()
+    for wrap in (lambda state: state, lambda state: sm.Rolling(state, 5)):
+        named, table_only, rows, single = (wrap(scored_set(labels=["b", "a"])) for _ in range(4))
         named.update_many(["b", "a"], scores=table, classes=["b", "a"])
         table_only.update_many(["b", "a"], scores=table)
         rows.update_many(["b", "a"], scores=table.tolist())
-        for truth, row in zip(["b", "a"], table.tolist(), strict=True):
+        for truth, row in zip("ba", table.tolist(), strict=True):
             single.update(truth, scores=row)
         assert named == table_only == rows == single
         assert named.snapshot()["accuracy"] == 1.0
-        refused(partial(make().update_many, ["b"], scores=[[0.5, 0.25, 0.25]]), sm.ScoreError)
+        refused(partial(named.update_many, ["b"], scores=[[0.5, 0.25, 0.25]]), sm.ScoreError)
 
 
 def test_the_best_threshold_has_its_value_as_a_threshold() -> None:

@@ -19,13 +19,10 @@ OF_LABELS = [cls for cls in ONE_CLASS if cls.requires_labels]
 OF_SCORES = [cls for cls in ONE_CLASS if not cls.requires_labels]
 LOSSES = [cls for cls in dict.fromkeys(CLASSES.values()) if isinstance(cls().state, sm.ProbabilityLosses)]
 CONTAINERS: dict[str, Callable[[Any], Any]] = {
-    "alone": lambda inner: inner,
-    "rolling": lambda inner: sm.Rolling(inner, 3),
-    "time": lambda inner: sm.TimeWindow(inner, 60, clock=lambda: 0.0),
-    "fading": lambda inner: sm.Fading(inner, 10),
-    "groups": sm.ByGroup,
-    "rolling groups": lambda inner: sm.Rolling(sm.ByGroup(inner), 3),
-}
+    "alone": lambda inner: inner, "rolling": lambda inner: sm.Rolling(inner, 3),
+    "time": lambda inner: sm.TimeWindow(inner, 60, clock=lambda: 0.0), "fading": lambda inner: sm.Fading(inner, 10),
+    "groups": sm.ByGroup, "rolling groups": lambda inner: sm.Rolling(sm.ByGroup(inner), 3),
+}  # fmt: skip
 REFUSED = [("spam", "ham"), (1, 2), (b"1", b"0"), ((1,), (0,)), (1.0, 2.0), (True, -1), (0, 10**20)]
 TAKEN = [(1, 0), (True, False), (1.0, 0.0), (1, False)]
 

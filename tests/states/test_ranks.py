@@ -186,15 +186,13 @@ def test_calibration_needs_probabilities_at_any_level() -> None:
 
 N = 9_000
 SHAPES: dict[str, Any] = {
-    "continuous": lambda rng: rng.random(N),
-    "both signs": lambda rng: rng.standard_cauchy(N),
+    "continuous": lambda rng: rng.random(N), "both signs": lambda rng: rng.standard_cauchy(N),
     "mostly 0": lambda rng: np.where(rng.random(N) < 0.9, 0.0, rng.random(N)),
     "an atom": lambda rng: np.where(rng.random(N) < 0.9, 0.3, rng.random(N)),
-    "1300 values": lambda rng: rng.integers(1, 1300, N) / 1300,
+    "1300 values": lambda rng: rng.integers(1, 1300, N) / 1300, "10 values": lambda rng: rng.integers(0, 10, N) / 10,
     "as many values as buckets": lambda rng: rng.integers(1, 257, N) / 256,
-    "10 values": lambda rng: rng.integers(0, 10, N) / 10,
     "huge": lambda rng: np.where(rng.random(N) < 0.5, 1.7e308, 1e308 * rng.random(N)),
-}
+}  # fmt: skip
 
 
 def in_pieces(step: int, y: Any, scores: Any, w: Any, pairs: bool) -> bytes:

@@ -17,11 +17,8 @@ from stream_metrics import OptionError, RankSketch, testing
 POOL = ["a", "b", "c", 0, 1, 2.0, True, b"a", (1, "x")]
 labels = st.sampled_from(POOL)
 distinct = st.lists(labels, unique=True, max_size=5)
-configurations = st.one_of(
-    st.just({}),
-    st.fixed_dictionaries({"labels": distinct}),
-    st.fixed_dictionaries({"labels": distinct, "other": st.sampled_from([*POOL, "rest", -1])}),
-)
+others = st.sampled_from([*POOL, "rest", -1])
+configurations = st.fixed_dictionaries({}) | st.fixed_dictionaries({"labels": distinct}, optional={"other": others})
 streams = st.lists(st.tuples(labels, st.one_of(labels, st.none()), testing.weights()), max_size=12)
 
 
