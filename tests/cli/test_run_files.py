@@ -68,8 +68,6 @@ def test_links(tmp_path):
 
 LOGS = {
     "Iceberg": ("metadata/v1.metadata.json", "pyiceberg"),
-    "Hudi": (".hoodie/hoodie.properties", "hudi"),
-    "Spark Structured Streaming": ("_spark_metadata/0", "pyspark"),
     "Delta": ("_delta_log/00000000000000000000.json", "stream-metrics[delta]"),
 }
 

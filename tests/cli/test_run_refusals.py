@@ -211,9 +211,9 @@ WRONG = [
     (("run", "a.csv", "b.jsonl"), "CSV and JSON Lines together"),
     (("run", "a.csv", "b.parquet"), "Parquet and other formats together"),
     (("run", "-", "--input", "parquet"), "Parquet is read from files, not from stdin"),
-    (("run", "a.csv", "--every", "9", "--jobs", "2"), "--every does not go with --jobs"),
-    (("run", "-", "--jobs", "2"), "stdin is none"),
-    (("run", "a.csv", "--jobs", "2", "--window", "9"), "--jobs does not go with these counts"),
+    (("run", "a.csv", "--every", "9", "--jobs", "2"), "have no order"),
+    (("run", "-", "--input", "csv", "--jobs", "2"), "stdin is none"),
+    (("run", "a.csv", "--jobs", "2", "--window", "9"), "the last N samples of two streams together do not"),
     *((("run", *arguments), reason) for arguments, reason in [
     (("--scores", "a.jsonl"), "'a.jsonl' is a file, not a field"),
     (("--scores", "-"), "'-' is a file, not a field"),
