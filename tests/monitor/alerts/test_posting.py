@@ -33,7 +33,9 @@ def answering(data: bytes, pause: float = 0.0) -> Iterator[str]:
 
     def answer() -> None:
         with suppress(OSError), server.accept()[0] as connection:
-            connection.recv(1 << 16)
+            request = b""
+            while not request.endswith(b"{}"):  # unread bytes would reset the connection when it is closed
+                request += connection.recv(1 << 16)
             for byte in data:
                 connection.sendall(bytes([byte]))
                 if ended.wait(pause):
