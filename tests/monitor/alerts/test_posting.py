@@ -34,8 +34,8 @@ def answering(data: bytes, pause: float = 0.0) -> Iterator[str]:
     def answer() -> None:
         with suppress(OSError), server.accept()[0] as connection:
             request = b""
-            while not request.endswith(b"{}"):  # unread bytes would reset the connection when it is closed
-                request += connection.recv(1 << 16)
+            while not request.endswith(b"{}") and (part := connection.recv(1 << 16)):
+                request += part  # a connection that is closed with unread bytes is reset
             for byte in data:
                 connection.sendall(bytes([byte]))
                 if ended.wait(pause):
