@@ -204,7 +204,7 @@ def fuzz(name: str, state: Any, mutations: int, seed: int) -> Counter[str]:
     """Try so many mutants of a state; return how many were refused and read, or raise with the bytes of a violation."""
     rng = random.Random(f"{name} {seed}")
     mutator = Mutator(state.to_bytes()[9:], rng)
-    outcomes: Counter[str] = Counter()
+    outcomes = Counter[str]()
     for _ in range(mutations):
         body = mutator.mutant()
         if body is None or body == mutator.body:
@@ -250,8 +250,7 @@ def main(arguments: list[str]) -> int:
     chosen = parser.parse_args(arguments)
     names = [name for name in corpus() if chosen.only in name]
     jobs = [(name, chosen.mutations, chosen.seed, chosen.memory << 30) for name in names]
-    total: Counter[str] = Counter()
-    failed = 0
+    total, failed = Counter[str](), 0
     with multiprocessing.get_context("spawn").Pool(chosen.jobs, maxtasksperchild=1) as pool:
         for name, outcomes, violations in pool.imap_unordered(_job, jobs):
             print(f"{name}: {dict(outcomes)}, {len(violations)} violations", flush=True)

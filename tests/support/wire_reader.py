@@ -94,12 +94,10 @@ def _head(n: int, short: int, longest: int, heads: tuple[int | None, ...]) -> by
 def _integer(value: int) -> bytes:
     if -32 <= value < 128:
         return bytes([value % 256])
-    if 0 <= value < 2**64:
-        size = next(size for size in range(4) if value < 1 << (8 << size))
-        return bytes([0xCC + size]) + value.to_bytes(1 << size, "big")
-    if -(2**63) <= value < 0:
-        size = next(size for size in range(4) if value >= -(1 << ((8 << size) - 1)))
-        return bytes([0xD0 + size]) + value.to_bytes(1 << size, "big", signed=True)
+    sign = int(value < 0)
+    for size in range(4):
+        if -(1 << (8 << size)) // 2 * sign <= value < 1 << (8 << size):
+            return bytes([(0xCC, 0xD0)[sign] + size]) + value.to_bytes(1 << size, "big", signed=value < 0)
     data = value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True)
     fixed = {1: 0xD4, 2: 0xD5, 4: 0xD6, 8: 0xD7, 16: 0xD8}.get(len(data))
     head = _head(len(data), 0, -1, (0xC7, 0xC8, 0xC9)) if fixed is None else bytes([fixed])
