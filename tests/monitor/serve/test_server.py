@@ -44,7 +44,10 @@ ROUTES = {
 
 
 def test_routes(serve) -> None:
-    """Each route has its type and its length; HEAD is answered like GET, without the body; the API has the view."""
+    """Each route has its type and its length; HEAD is answered like GET, without the body; the API has the view.
+
+    /healthz and /readyz say 503 while nothing is read, and 200 again when it is over.
+    """
     server = serve()
     for path, (kind, start) in ROUTES.items():
         answer, body = get(server, path)
@@ -54,15 +57,10 @@ def test_routes(serve) -> None:
         assert head.getheader("Content-Length") == answer.getheader("Content-Length") == str(len(body))
         assert nothing == b""
     assert json.loads(get(server, "/api/snapshot")[1]) == VIEW
-
-
-def test_health_tells_when_nothing_is_read(serve) -> None:
-    """/healthz and /readyz say 503, and 200 again when it is over."""
-    server, statuses = serve(), []
-    for server.healthy in (False, True):
-        statuses.append([get(server, path)[0].status for path in ("/healthz", "/readyz")])
-
-    assert statuses == [[503, 503], [200, 200]]
+    server.healthy = False
+    assert [get(server, path)[0].status for path in ("/healthz", "/readyz", "/metrics")] == [503, 503, 200]
+    server.healthy = True
+    assert [get(server, path)[0].status for path in ("/healthz", "/readyz")] == [200, 200]
 
 
 def test_a_view_is_made_once_for_all(serve) -> None:
