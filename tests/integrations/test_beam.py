@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import inspect
-import io
-import textwrap
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -22,6 +18,7 @@ beam = pytest.importorskip("apache_beam", reason="Apache Beam is not installed; 
 
 from apache_beam.testing.util import assert_that, equal_to  # noqa: E402
 from support.beam_samples import BUNDLES, CASES, FN_API, counted, labels, run  # noqa: E402
+from support.examples import run_example  # noqa: E402
 from support.refusals import all_refused, refused  # noqa: E402
 
 from stream_metrics.integrations import beam as adapter  # noqa: E402
@@ -254,8 +251,5 @@ def test_identifiers_one_by_one() -> None:
 def test_the_example(monkeypatch: pytest.MonkeyPatch) -> None:
     """The example of the module runs and prints the accuracy of each key."""
     monkeypatch.setattr(beam, "Pipeline", partial(beam.Pipeline, runner=FN_API))
-    lines = inspect.getdoc(adapter).splitlines()
-    with contextlib.redirect_stdout(io.StringIO()) as out:
-        exec(textwrap.dedent("\n".join(line for line in lines if line.startswith("    "))), {})
 
-    assert sorted(out.getvalue().splitlines()) == ["('de', 1.0)", "('fr', 0.5)", "(None, 'cat')", "1"]
+    assert sorted(run_example(adapter, {})) == ["('de', 1.0)", "('fr', 0.5)", "(None, 'cat')", "1"]

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import inspect
-import io
 import random
-import textwrap
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
@@ -17,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import run_example
 from support.refusals import all_refused, refused
 
 import stream_metrics as sm
@@ -182,21 +179,6 @@ def test_only_columns_that_are_counted_are_read() -> None:
     assert (total.n, asked) == (40, [["label", "guess", "weight"]] * 2)
 
 
-def test_a_class_of_ones_own_merges() -> None:
-    """The class of the prototype is kept, and its method merges."""
-    merged = []
-
-    class Own(sm.MetricSet):
-        def merge(self, other: Any) -> Any:
-            merged.append(other.n)
-            return super().merge(other)
-
-    total = accumulate([[("cat", "cat")] * n for n in range(4)], Own(), fan_in=2).compute(scheduler="sync")
-
-    assert (type(total), total.n) == (Own, 6)
-    assert sorted(merged) == [0, 1, 1, 3, 5]  # the check that it merges, two pairs, an empty one with both
-
-
 def test_what_is_refused() -> None:
     """What cannot be accumulated is refused before anything is computed, and rows when they are."""
     rows, frame = table(4), dd.from_pandas(table(4), npartitions=1)
@@ -232,11 +214,8 @@ def test_the_examples() -> None:
     truth, guess = (da.from_array(table()[name].to_numpy(str), chunks=70) for name in FIELDS.columns())
     scores = da.from_array(np.full((200, 3), 1 / 3), chunks=(50, 2))
     names = {"dask": dask, "truth": truth, "guess": guess, "scores": scores}
-    lines = inspect.getdoc(adapter).splitlines()
-    with contextlib.redirect_stdout(io.StringIO()) as out:
-        exec(textwrap.dedent("\n".join(line for line in lines if line.startswith("    "))), names)
 
-    assert out.getvalue() == "1.0 0.6666666666666666\nNo bad rows\n"
+    assert run_example(adapter, names) == ["1.0 0.6666666666666666", "No bad rows"]
     assert sorted(names["states"].compute(scheduler="sync").country) == ["de", "fr"]
 
 

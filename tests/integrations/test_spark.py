@@ -22,6 +22,7 @@ pa = pytest.importorskip("pyarrow", reason="needs PyArrow")
 from pyspark.errors import PythonException  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402
 from support.engines import frame  # noqa: E402
+from support.examples import run_example  # noqa: E402
 from support.refusals import all_refused  # noqa: E402
 from support.spark_samples import as_columns, by_key  # noqa: E402
 
@@ -329,12 +330,9 @@ def test_what_is_wrong_is_said_before_anything_runs(df: Any) -> None:
     all_refused([(short, PythonException, "scores")])
 
 
-def test_the_example_of_the_adapter_runs(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_of_the_adapter_runs(spark: Any) -> None:
     """The script in the docstring runs as it stands."""
-    lines = str(adapter.__doc__).splitlines()
     names: dict[str, Any] = {}
 
-    exec("\n".join(line[4:] for line in lines if line.startswith("    ")), names)
-
+    assert run_example(adapter, names)[-1] == "0.6666666666666666"
     assert names["day"].groups == ("de", "fr")
-    assert capsys.readouterr().out.splitlines()[-1] == "0.6666666666666666"

@@ -13,6 +13,7 @@ pytest.importorskip("pyarrow", reason="needs PyArrow")
 
 from pyspark.errors import PythonException
 from pyspark.sql import functions as F
+from support.examples import run_example
 from support.refusals import refused
 
 import stream_metrics as sm
@@ -105,10 +106,6 @@ def test_records_of_bad_rows_merge_like_states(spark: Any, states: Any) -> None:
     refused(query.collect, PythonException, "Expected `state` of sm_metric to be the bytes of a state")
 
 
-def test_the_example_runs(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_runs(spark: Any) -> None:
     """The script in the docstring runs as it stands."""
-    lines = [line[4:] for line in str(spark_sql.__doc__).splitlines() if line.startswith("    ")]
-
-    exec("\n".join(lines), {})
-
-    assert capsys.readouterr().out.splitlines()[-1] == "1.0"
+    assert run_example(spark_sql, {})[-1] == "1.0"

@@ -19,6 +19,7 @@ import pyspark  # noqa: E402
 from pyspark.errors import StreamingQueryException  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402
 from support import spark_samples  # noqa: E402
+from support.examples import run_example  # noqa: E402
 from support.refusals import all_refused, refused  # noqa: E402
 from support.spark_samples import Rows, counted  # noqa: E402
 
@@ -28,6 +29,7 @@ from stream_metrics.integrations.spark_streaming import accumulate_stream  # noq
 from stream_metrics.integrations.tables import Fields  # noqa: E402
 
 SCHEMA = "site long, at timestamp, truth string, guess string, p map<string, double>"
+LABELS = Fields("truth", "guess")
 SITES = (2**62 + 1, -1, None)
 FOUR = pyspark.__version__ >= "4"
 TIMES = {"2026-10-25T00:30:00Z": 1_792_888_200, "2026-10-25T01:30:00Z": 1_792_891_800}  # both half past two in Paris
@@ -47,36 +49,61 @@ def expected(rows: Rows, prototype: Any) -> dict[Any, tuple[int, bytes]]:
 
 
 class Stream:
-    """A folder of files that is read as a stream, one file a micro-batch, and what has come out by site and time."""
+    """A folder of files that is read as a stream, one file a micro-batch, and what each micro-batch has written."""
 
-    def __init__(self, spark: Any, folder: Path, operator: Any) -> None:
+    def __init__(self, spark: Any, folder: Path, operator: str | None = None) -> None:
         self.spark, self.folder, self.operator = spark, folder, operator
         (folder / "samples").mkdir()
-        self.latest: dict[Any, tuple[int, bytes]] = {}
-        self.batches: list[int] = []
+        self.files = 0
+        self.numbers: list[int] = []
+        self.sizes: list[list[tuple[Any, int]]] = []  # of each micro-batch: keys, hours of windows, and samples
+        self.latest: dict[Any, tuple[int, bytes]] = {}  # by site and time
+        self.stored: list[int] = []  # groups after each micro-batch of the last query
 
-    def write(self, name: str, rows: Rows) -> None:
-        """Add a file."""
-        lines = "".join(json.dumps(row) + "\n" for row in rows)
-        (self.folder / "samples" / f"{name}.json").write_text(lines)
+    def write(self, *files: Rows) -> None:
+        """Add files, which are read in the order of their times."""
+        for rows in files:
+            path = self.folder / "samples" / f"{self.files}.json"
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+            os.utime(path, (self.files, self.files))
+            self.files += 1
 
-    def run(self, prototype: Any, step: Callable[[Iterator[Any]], Iterator[Any]] | None = None) -> None:
+    def run(
+        self,
+        prototype: Any,
+        keys: Any = ("site", "at"),
+        fields: Fields = FIELDS,
+        step: Callable[[Iterator[Any]], Iterator[Any]] | None = None,
+        delay: str | None = None,
+        no_data: bool = False,
+        **limits: Any,
+    ) -> None:
         """Start a query from the checkpoint, if there is one, and read all files that are new to it."""
         reader = self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
         rows = reader.json(str(self.folder / "samples"))
         rows = rows if step is None else rows.mapInArrow(step, rows.schema)
-        states = accumulate_stream(rows, ["site", "at"], prototype, FIELDS, operator=self.operator)
-        writer = states.writeStream.outputMode("update").option("checkpointLocation", str(self.folder / "checkpoint"))
+        rows = rows if delay is None else rows.withWatermark("at", delay)
+        states = accumulate_stream(rows, keys, prototype, fields, operator=self.operator, **limits)
+        writer = states.writeStream.outputMode(limits.get("output_mode", "update"))
+        writer = writer.option("checkpointLocation", str(self.folder / "checkpoint"))
+        self.spark.conf.set(NO_DATA, str(no_data).lower())
         query = writer.trigger(availableNow=True).foreachBatch(self._take).start()
         try:
             query.awaitTermination()
         finally:
             query.stop()
+            self.spark.conf.unset(NO_DATA)
+        self.stored = [progress["stateOperators"][0]["numRowsTotal"] for progress in query.recentProgress]
 
     def _take(self, batch: Any, number: int) -> None:
-        self.batches.append(number)
-        for row in batch.selectExpr("site", "unix_seconds(at) AS at", "n", "state").collect():
-            self.latest[row.site, row.at] = row.n, bytes(row.state)
+        batch = batch.withColumn("at", F.unix_seconds("at")) if "at" in batch.columns else batch
+        rows = batch.collect()
+        self.numbers.append(number)
+        hours = [row[0].start.astimezone(datetime.UTC).hour if "window" in batch.columns else row[0] for row in rows]
+        self.sizes.append(sorted(((hour, row.n) for hour, row in zip(hours, rows, strict=True)), key=str))
+        assert [row.n for row in rows] == [sm.from_bytes(bytes(row.state)).n for row in rows]
+        if "at" in batch.columns:
+            self.latest |= {(row.site, row.at): (row.n, bytes(row.state)) for row in rows}
 
 
 @pytest.fixture(
@@ -105,15 +132,13 @@ def test_a_query_goes_on_counting_after_a_restart(stream: Stream) -> None:
     """Two queries of one checkpoint count what one process counts; keys are what they were, null is one."""
     prototype = sm.MetricSet(scores=True)
     first, second, third = samples(1), samples(2), samples(3)[:1]
-    stream.write("1", first)
-    stream.write("2", second)
-
+    stream.write(first, second)
     stream.run(prototype)
     middle = dict(stream.latest)
-    stream.write("3", third)
+    stream.write(third)
     stream.run(prototype)
 
-    assert stream.batches == [0, 1, 2]
+    assert stream.numbers == [0, 1, 2]
     assert middle == expected(first + second, prototype)
     assert stream.latest == expected(first + second + third, prototype)
 
@@ -135,11 +160,11 @@ def test_a_micro_batch_that_fails_is_counted_once(stream: Stream, tmp_path: Path
             if 3 <= attempts <= 6:
                 raise RuntimeError("injected")
 
-    stream.write("1", first)
-    stream.run(prototype, step)
-    stream.write("2", second)
-    refused(partial(stream.run, prototype, step), StreamingQueryException, "injected")
-    stream.run(prototype, step)
+    stream.write(first)
+    stream.run(prototype, step=step)
+    stream.write(second)
+    refused(partial(stream.run, prototype, step=step), StreamingQueryException, "injected")
+    stream.run(prototype, step=step)
 
     assert stream.latest == expected(first + second, prototype)
 
@@ -148,38 +173,35 @@ def test_a_micro_batch_that_fails_is_counted_once(stream: Stream, tmp_path: Path
 def test_a_checkpoint_of_the_other_operator_is_refused(stream: Stream, operator: str) -> None:
     """A query whose operator has changed fails instead of starting with empty counts."""
     others = {"applyInPandasWithState": "transformWithState", "transformWithState": "applyInPandasWithState"}
-    stream.write("1", samples(6))
+    stream.write(samples(6))
     stream.run(sm.MetricSet(scores=True))
     before, stream.operator = dict(stream.latest), others[operator]
-    stream.write("2", samples(7))
+    stream.write(samples(7))
 
     changed = partial(stream.run, sm.MetricSet(scores=True))
     refused(changed, StreamingQueryException, "operator name does not match with the operator in state")
     assert stream.latest == before
 
 
-def test_the_example_of_the_adapter_runs(spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_of_the_adapter_runs(spark: Any, tmp_path: Path) -> None:
     """The script in the docstring runs as it stands, but for its paths."""
-    stream = Stream(spark, tmp_path, None)
-    stream.write("1", [{"country": "fr", "truth": "cat", "guess": guess} for guess in ("cat", "dog")])
-    lines = [line[4:] for line in str(spark_streaming.__doc__).splitlines() if line.startswith("    ")]
-    script = "\n".join(lines).replace('"samples/', f'"{stream.folder}/samples/')
+    stream = Stream(spark, tmp_path)
+    stream.write([{"country": "fr", "truth": "cat", "guess": guess} for guess in ("cat", "dog")])
+    paths = {f'"{name}/': f'"{tmp_path}/{name}/' for name in ("samples", "checkpoint")}
 
-    exec(script.replace('"checkpoint/', f'"{stream.folder}/checkpoint/'), {"spark": spark})
-
-    assert capsys.readouterr().out.splitlines()[-1] == "0 fr 2 0.5"
+    assert run_example(spark_streaming, {"spark": spark}, paths)[-1] == "0 fr 2 0.5"
 
 
 def test_a_restart_with_another_prototype(stream: Stream) -> None:
     """States of the checkpoint show what the new prototype shows, and do not mix with those that count differently."""
     first, second, third = samples(8), samples(9), samples(10)
-    stream.write("1", first)
+    stream.write(first)
     stream.run(sm.MetricSet(["accuracy"], scores=True))
-    stream.write("2", second)
+    stream.write(second)
     stream.run(sm.MetricSet(["macro_f1", "accuracy"], scores=True))
     assert stream.latest == expected(first + second, sm.MetricSet(["macro_f1", "accuracy"], scores=True))
 
-    stream.write("3", third)
+    stream.write(third)
     before = dict(stream.latest)
     refused(partial(stream.run, sm.MetricSet(scores=True, buckets=16)), StreamingQueryException, "MergeError")
     assert stream.latest == before
@@ -194,99 +216,42 @@ HOURS = [
 ]
 
 
+def at_hours(hours: list[tuple[int, str]]) -> Rows:
+    """Return right and wrong samples at half past some hours."""
+    return [{"at": f"2026-01-05T{hour:02}:30:00Z", "truth": "cat", "guess": guess} for hour, guess in hours]
+
+
 @pytest.mark.parametrize(("mode", "ttl"), [("append", None), ("update", None), ("update", 3600)])
-def test_windows_of_event_time_end_at_the_watermark(
-    spark: Any, tmp_path: Path, operator: Any, mode: Any, ttl: float | None
-) -> None:
+def test_windows_of_event_time_end_at_the_watermark(stream: Stream, mode: Any, ttl: float | None) -> None:
     """Complete windows are written once, in the mode "append"; late rows are not counted, unless the limit is a ttl."""
-    spark.conf.set(NO_DATA, str(ttl is None).lower())  # with a ttl they would go on for ever
-    (tmp_path / "in").mkdir()
-    out: list[tuple[int, int, int]] = []
-    for number, rows in enumerate(HOURS):
-        lines = [
-            json.dumps({"at": f"2026-01-05T{hour}:30:00Z", "truth": "cat", "guess": guess}) for hour, guess in rows
-        ]
-        (tmp_path / "in" / f"{number}.json").write_text("\n".join(lines))
-        stream = spark.readStream.schema("at timestamp, truth string, guess string").json(str(tmp_path / "in"))
-        stream = stream if ttl else stream.withWatermark("at", "30 minutes")
-        limits = {"output_mode": mode, "ttl": ttl, "operator": operator}
-        states = accumulate_stream(stream, F.window("at", "1 hour"), sm.MetricSet(), Fields("truth", "guess"), **limits)
+    limits = {"output_mode": mode, "ttl": ttl, "delay": None if ttl else "30 minutes"}
+    for hours in HOURS:
+        stream.write(at_hours(hours))  # with a ttl, micro-batches without data would go on for ever
+        stream.run(sm.MetricSet(), F.window("at", "1 hour"), LABELS, no_data=ttl is None, **limits)
 
-        def take(batch: Any, number: int) -> None:
-            for row in batch.selectExpr("extract(hour FROM window.start) - 1 AS hour", "n", "state").collect():
-                out.append((int(row.hour), row.n, sm.from_bytes(bytes(row.state)).n))
-
-        writer = states.writeStream.outputMode(mode).option("checkpointLocation", str(tmp_path / "checkpoint"))
-        writer.trigger(availableNow=True).foreachBatch(take).start().awaitTermination()
-
-    spark.conf.unset(NO_DATA)
-    sizes = {hour: [n for h, n, _ in out if h == hour] for hour in (10, 11, 12, 14, 16)}
-    assert all(n == counted for _, n, counted in out)
-    if mode == "append":
-        assert sizes == {10: [2], 11: [1], 12: [1], 14: [1], 16: []}
-    elif ttl:
-        assert sizes == {10: [2, 3, 4], 11: [1], 12: [1], 14: [1], 16: [1]}
-    else:
-        assert sizes == {10: [2], 11: [1], 12: [1], 14: [1], 16: [1]}
+    expected = {10: [2, 3, 4] if ttl else [2], 11: [1], 12: [1], 14: [1], 16: [] if mode == "append" else [1]}
+    assert {hour: [n for rows in stream.sizes for at, n in rows if at == hour] for hour in expected} == expected
 
 
-def test_stored_groups_go_with_their_limit(spark: Any, tmp_path: Path, operator: Any) -> None:
+def test_stored_groups_go_with_their_limit(stream: Stream) -> None:
     """A group is dropped after its time to live, and starts empty with its next row."""
-    days = [["a", "b"], ["c"], ["a"]]
-    rows = [[{"key": key, "y_true": "cat", "y_pred": "cat"} for key in day] for day in days]
+    stream.write(*([{"site": site, "truth": "cat", "guess": "cat"} for site in day] for day in ([1, 2], [3], [1])))
+    stream.run(sm.MetricSet(), "site", LABELS, ttl=0.001)
 
-    batches = micro_batches(spark, tmp_path, rows, "key", ttl=0.001, operator=operator)
-
-    assert batches == [([("a", 1), ("b", 1)], 2), ([("c", 1)], 1), ([("a", 1)], 1)]
+    assert (stream.sizes, stream.stored) == ([[(1, 1), (2, 1)], [(3, 1)], [(1, 1)]], [2, 1, 1])
 
 
 @pytest.mark.parametrize("mode", ["append", "update"])
-def test_windows_between_two_watermarks(spark: Any, tmp_path: Path, operator: Any, mode: Any) -> None:
+def test_windows_between_two_watermarks(stream: Stream, mode: Any) -> None:
     """A row that is late by the watermark of its micro-batch, but not by the previous one, is counted."""
-    hours = [[12], [10], [10], [9, 14], [15]]
-    rows = [
-        [{"at": f"2026-01-05T{hour:02}:30:00Z", "y_true": "cat", "y_pred": "cat"} for hour in batch] for batch in hours
-    ]
-
-    batches = micro_batches(spark, tmp_path, rows, F.window("at", "1 hour"), output_mode=mode, operator=operator)
+    stream.write(*(at_hours([(hour, "cat") for hour in hours]) for hours in ([12], [10], [10], [9, 14], [15])))
+    stream.run(sm.MetricSet(), F.window("at", "1 hour"), LABELS, delay="10 minutes", output_mode=mode)
 
     shown = {
         "append": [[], [(10, 1)], [], [], [(12, 1)]],
         "update": [[(12, 1)], [(10, 1)], [], [(14, 1)], [(15, 1)]],
     }
-    stored = [1, 1, 1, 2, 2]
-    assert batches == list(zip(shown[mode], stored, strict=True))
-
-
-def micro_batches(spark: Any, folder: Path, batches: list[Rows], key: Any, **limits: Any) -> list[tuple[Any, int]]:
-    """Return for each micro-batch of one query what it writes, and how many groups are stored after it."""
-    (folder / "in").mkdir()
-    for number, rows in enumerate(batches):
-        path = folder / "in" / f"{number}.json"
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        os.utime(path, (number, number))  # files are read in the order of their times
-    reader = spark.readStream.schema("key string, at timestamp, y_true string, y_pred string")
-    stream = reader.option("maxFilesPerTrigger", 1).json(str(folder / "in"))
-    if not isinstance(key, str):
-        stream = stream.withWatermark("at", "10 minutes")
-    out: list[Any] = []
-
-    def take(batch: Any, number: int) -> None:
-        rows = batch.collect()
-        out.append(
-            sorted(
-                (row[0] if isinstance(key, str) else row[0].start.astimezone(datetime.UTC).hour, row.n) for row in rows
-            )
-        )
-
-    spark.conf.set(NO_DATA, "false")
-    states = accumulate_stream(stream, key, sm.MetricSet(), **limits)
-    writer = states.writeStream.outputMode(limits.get("output_mode", "update"))
-    writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
-    query = writer.trigger(availableNow=True).foreachBatch(take).start()
-    query.awaitTermination()
-    spark.conf.unset(NO_DATA)
-    return list(zip(out, [p["stateOperators"][0]["numRowsTotal"] for p in query.recentProgress], strict=True))
+    assert (stream.sizes, stream.stored) == (shown[mode], [1, 1, 1, 2, 2])
 
 
 def test_what_is_wrong_is_said_before_anything_runs(spark: Any) -> None:
