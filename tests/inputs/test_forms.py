@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.input_forms import FLOATS, NUMBERS, OTHERS, Form, needing
+from support.input_forms import COLUMNS, FLOATS, NUMBERS, OTHERS, Form, needing
 from support.input_states import LABELS, SCORED, SETS, alone, outcome, together
-from support.refusals import refused
 
 import stream_metrics as sm
 
@@ -49,7 +48,7 @@ def labels(form: Form) -> Compared:
         yield f"{name}, y_true", together(make, 8, **batch), alone(make, **rows)
         batch, rows = given("y_pred", form, WHOLE[::-1], y_true=WHOLE)
         yield f"{name}, y_pred", together(make, 8, **batch), alone(make, **rows)
-        batch, rows = given("y_true y_pred", form, WHOLE)
+        batch, rows = given("y_true y_pred", form, WHOLE, w=[2, 0.5, 0, 1, 2**55, 1, 1, 1])
         yield f"{name}, both", together(make, 8, **batch), alone(make, **rows)
     batch, rows = given("y_true", form, WHOLE, y_pred=[x > 0.5 for x in EDGES])
     yield "set with scores", together(SETS["set"], 8, **batch), alone(SETS["set"], **rows)
@@ -128,13 +127,15 @@ ENTRIES: dict[str, tuple[Callable[[Form], Compared], dict[str, Form]]] = {  # wi
 }
 
 
-@pytest.mark.parametrize("library", ["numpy", "ml_dtypes", "torch"])
-@pytest.mark.parametrize("entry", ENTRIES)
+LIBRARIES = [*product(ENTRIES, ("numpy", "ml_dtypes", "torch")), ("labels", "pyarrow"), ("labels", "polars")]
+
+
+@pytest.mark.parametrize(("entry", "library"), LIBRARIES)
 def test_every_form_counts_alike(entry: str, library: str) -> None:
     """A column in any form is read as its rows are, wherever it is given, and numbers are taken where they may be."""
     compared, taken = ENTRIES[entry]
     failures = []
-    tried = FLOATS | NUMBERS | (OTHERS if entry != "times" else {})
+    tried = FLOATS | NUMBERS | (OTHERS if entry != "times" else {}) | (COLUMNS if entry == "labels" else {})
     for name, form in needing(library, tried).items():
         for state, batch, single in compared(form):
             if batch != single:
@@ -159,30 +160,3 @@ def test_predictions_beside_scores() -> None:
             failures.append((name, columns))
 
     assert not failures
-
-
-@pytest.mark.quick
-def test_a_float_label_beside_a_missing_score() -> None:
-    """Where the score of a row is missing, a float prediction is the score, whether the row comes alone or not."""
-    for feed in (
-        lambda state: state.update(1, 1.5, scores=None),
-        lambda state: state.update_many([1, 0], [1.5, 1.0], scores=[None, 0.2]),
-        lambda state: state.update_many(np.array([1, 0]), np.array([1.5, 1.0]), scores=[None, 0.2]),
-    ):
-        state = sm.MetricSet(scores=True)
-        assert refused(lambda: feed(state), sm.ScoreError).got == 1.5  # type: ignore[attr-defined]  # noqa: B023
-        assert state == sm.MetricSet(scores=True)
-
-
-@pytest.mark.quick
-def test_one_time_for_a_batch() -> None:
-    """A time without dimensions is that of every row."""
-    for t in (np.array(1.7e9), np.float32(17.0), np.int64(17), np.array("2020-01-01", "M8[ns]")):
-        many, one = (sm.TimeWindow(sm.MetricSet(), 60) for _ in range(2))
-        many.update_many([1, 2], [1, 1], t=t)
-        one.update(1, 1, t=t)
-        one.update(2, 1, t=t)
-        assert many == one
-        groups = sm.ByGroup(sm.TimeWindow(sm.MetricSet(), 60))
-        groups.update_many([1, 2], [1, 1], t=t, group=[1, 2])
-        assert groups.state(1).latest == many.latest

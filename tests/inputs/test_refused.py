@@ -45,6 +45,10 @@ REFUSED: list[tuple[Callable[[], Any], dict[str, Any], type[Exception], Any]] = 
      ("y_true", 2, 3)),
     (lambda: sm.Comparison(labels=AB), {"y_true": AB, "pred_a": ["a", "z"], "pred_b": AB}, sm.LabelError,
      ("pred_a", 1, "z")),
+    (lambda: sm.MetricSet(scores=True), {"y_true": [1, 0], "y_pred": [1.5, 1.0], "scores": [None, 0.2]}, sm.ScoreError,
+     ("scores", 0, 1.5)),
+    *((lambda kind=kind: sm.MetricSet(scores=kind), {"y_true": ["spam", "ham"], "y_pred": [0.9, 0.1]}, sm.LabelError,
+       ("y_true", 0, "spam")) for kind in (True, "any")),
     (sm.ConfusionMatrix, {"y_true": [[10**5000]], "y_pred": ["a"]}, sm.LabelError, "`y_true` at position 0"),
 ]  # fmt: skip
 

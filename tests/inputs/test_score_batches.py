@@ -93,21 +93,14 @@ def test_every_form_of_a_batch_counts_alike(name: str) -> None:
 ROW = {"a": 0.9, "b": 0.1}
 MIXED = [0.75, {True: 0.25, False: 0.75}, "a", None, {"a": 0.5, "b": 0.5}, {}, False, np.float32(0.25), {"b": 1.0}, 1]
 SAMPLES: list[tuple[dict[str, list[Any]], list[Any] | None, tuple[int, int, int]]] = [  # columns, `classes`, counts
-    (
-        {
-            "y_true": [True, False, "a", "a", "b", False, True, 0, "a", 1],
-            "y_pred": MIXED,
-            "w": [1, 2, 0.5, 1, 1, 3, 1, 1, 0.1, 1],
-        },
-        None,
-        (8, 5, 2),
-    ),
+    ({"y_true": [True, False, "a", "a", "b", False, True, 0, "a", 1], "y_pred": MIXED,
+      "w": [1, 2, 0.5, 1, 1, 3, 1, 1, 0.1, 1]}, None, (8, 5, 2)),
     ({"y_true": list("abab"), "y_pred": [{"a": 0.5}, "a", None, {"b": 0.25, "a": 0.5}]}, None, (3, 2, 1)),
     ({"y_true": ["b", "b"], "y_pred": ["b", None], "scores": [ROW, ROW]}, None, (2, 2, 0)),
     ({"y_true": ["b", "b"], "y_pred": ["b", None], "scores": [[0.9, 0.1]] * 2}, ["a", "b"], (2, 2, 0)),
     ({"y_true": list("bba"), "y_pred": ["a", None, None], "scores": [None, {}, {"a": 0.5}]}, None, (2, 1, 1)),
     ({"y_true": [1, 1, 0, 0], "scores": [[0.25, 0.75], {1: 0.5, 0: 0.5}, 0.125, None]}, [0, 1], (3, 3, 1)),
-]
+]  # fmt: skip
 
 
 def objects(rows: list[Any]) -> Any:
@@ -142,11 +135,9 @@ def test_columns_may_have_every_sort_of_prediction(configuration: dict[str, Any]
 
 
 @pytest.mark.quick
-def test_masked_scores_and_a_table_beside_labels() -> None:
-    """Scores that are masked are missing; a label beside a row of a table counts, None leaves it to the scores."""
-    masked, single, table = (sm.MetricSet(scores=True) for _ in "abc")
-    masked.update_many([True, False], np.ma.array([0.25, 0.75], mask=[False, True]))
-    assert (masked.n, masked.abstained, masked.snapshot().scored) == (1, 1, 1)
+def test_a_table_beside_labels() -> None:
+    """A label beside a row of a table counts, None leaves it to the scores."""
+    single, table = (sm.MetricSet(scores=True) for _ in "ab")
     single.update("b", "b", scores=ROW)
     single.update("b", None, scores=ROW)
     table.update_many(["b", "b"], np.array(["b", None], object), scores=np.array([[0.9, 0.1]] * 2), classes=["a", "b"])
@@ -164,18 +155,6 @@ def test_batches_may_be_empty() -> None:
     state.update_many([], scores=[], classes=list("abc"))
 
     assert state == sm.MetricSet(scores=True)
-
-
-@pytest.mark.quick
-def test_a_single_score_needs_a_truth_of_its_type() -> None:
-    """A truth that can never equal `pos_label` is refused, alone and in a batch."""
-    for scores in (True, "any"):
-        state = sm.MetricSet(scores=scores)  # type: ignore[arg-type]
-        one: Any = refused(lambda: state.update("spam", 0.9), sm.LabelError, "to be 0 or 1")  # noqa: B023
-        many: Any = refused(lambda: state.update_many(["spam", "ham"], [0.9, 0.1]), sm.LabelError)  # noqa: B023
-
-        assert (one.argument, one.got) == (many.argument, many.got) == ("y_true", "spam")
-        assert many.position == 0
 
 
 @pytest.mark.quick

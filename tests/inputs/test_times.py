@@ -95,6 +95,9 @@ def test_instants() -> None:
         assert one == timed(expected), t
         assert one.latest == pytest.approx(expected / SECOND, rel=1e-15), t
         assert many == whole == timed(expected, expected), t
+        groups = sm.ByGroup(window())
+        groups.update_many([1, 1], [1, 1], t=t, group=[1, 2])
+        assert groups.state(1).latest == groups.state(2).latest == one.latest
 
 
 @pytest.mark.quick

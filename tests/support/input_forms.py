@@ -212,3 +212,14 @@ OTHERS: dict[str, Form] = {
     "nan": of_rows(lambda x: float("nan")),
     "infinite": of_column(lambda values: np.array([np.inf for _ in values], np.float32)),
 }
+
+# Other columns of labels.
+COLUMNS: dict[str, Form] = {
+    "codes": lambda values: (sm.Categorical(list(range(len(values))), values), values),
+    "category": of_column(lambda values: pd.Series(values, dtype="category")),
+    "array of int": of_column(lambda values: array.array("q", map(round, values))),
+    "slice of int16": of_column(lambda values: np.array([9, *map(round, values)], "i2")[1:]),
+    "every third int32": of_column(lambda values: np.repeat(np.array([*map(round, values)], ">i4"), 3)[::3]),
+    "Arrow": lambda values: (import_module("pyarrow").array([*map(round, values)]), [*map(round, values)]),
+    "polars": of_column(lambda values: import_module("polars").Series([*map(round, values)])),
+}
