@@ -85,35 +85,35 @@ def test_parts_fit_together() -> None:
         assert (FOLDER / path).exists(), path
 
 
-@pytest.mark.parametrize(
-    ("program", "flags"),
-    [
-        ("kubernetes-validate", ["-k", "1.30", "--strict", "kubernetes.yaml"]),
-        ("kubernetes-validate", ["-k", "1.33", "--strict", "kubernetes.yaml"]),
-        ("check-jsonschema", ["--builtin-schema", "vendor.compose-spec", "compose.yaml"]),
-    ],
-)
-def test_the_schemas_of_others_take_the_files(program: str, flags: list[str]) -> None:
+SCHEMAS = [
+    ("kubernetes-validate", "-k 1.30 --strict", "kubernetes.yaml"),
+    ("kubernetes-validate", "-k 1.33 --strict", "kubernetes.yaml"),
+    ("check-jsonschema", "--builtin-schema vendor.compose-spec", "compose.yaml"),
+]
+
+
+@pytest.mark.parametrize(("program", "flags", "name"), SCHEMAS)
+def test_the_schemas_of_others_take_the_files(program: str, flags: str, name: str) -> None:
     """Those of Kubernetes, and of the Compose Specification, with no field that there is not."""
     pytest.importorskip(program.replace("-", "_"), reason=f"needs {program}")
-    checked([str(Path(sys.executable).parent / program), *flags[:-1], str(FOLDER / flags[-1])])
+    checked([str(Path(sys.executable).parent / program), *flags.split(), str(FOLDER / name)])
 
 
-def test_systemd_takes_the_unit(tmp_path: Path) -> None:
-    """With another program, which exists here."""
-    if shutil.which("systemd-analyze") is None:
-        pytest.skip("needs systemd-analyze")
-    unit = tmp_path / "stream-metrics-monitor.service"
-    text = (FOLDER / unit.name).read_text()
-    unit.write_text(re.sub(r"ExecStart=\S+", f"ExecStart={sys.executable}", text))
-    checked(["systemd-analyze", "verify", str(unit)])
+PROGRAMS = {  # a check by a program of others, and what replaces what is not here
+    "systemd-analyze": ("stream-metrics-monitor.service", {r"(ExecStart=)\S+": rf"\1{sys.executable}"}, ["verify"]),
+    "promtool": ("prometheus.yml", {"/run/secrets": "{}", "/dashboards": "{}"}, ["check", "config"]),
+}
 
 
-def test_prometheus_takes_its_configuration(tmp_path: Path) -> None:
-    """With a token and rules that exist here."""
-    if shutil.which("promtool") is None:
-        pytest.skip("needs promtool, of Debian's package prometheus")
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_programs_of_others_take_the_files(program: str, tmp_path: Path) -> None:
+    """With another program, which exists here, in the unit; with a token and rules that exist here for Prometheus."""
+    if shutil.which(program) is None:
+        pytest.skip(f"needs {program}, of the package systemd or prometheus")
+    name, changes, command = PROGRAMS[program]
     (tmp_path / "token").write_text("secret")
-    text = (FOLDER / "prometheus.yml").read_text().replace("/run/secrets", str(tmp_path))
-    (tmp_path / "prometheus.yml").write_text(text.replace("/dashboards", str(tmp_path)))
-    checked(["promtool", "check", "config", str(tmp_path / "prometheus.yml")])
+    text = (FOLDER / name).read_text()
+    for old, new in changes.items():
+        text = re.sub(old, new.format(tmp_path), text)
+    (tmp_path / name).write_text(text)
+    checked([program, *command, str(tmp_path / name)])
