@@ -78,27 +78,17 @@ def place_atoms(
 
 
 def _with_atom(s: CellDistribution, place: float) -> CellDistribution:
-    assert s.atom is not None
-    places, mass, unresolved = np.append(s.places, place), np.append(s.mass, s.atom[2]), np.append(s.unresolved, False)
-    return s._replace(places=places, mass=mass, unresolved=unresolved)
+    places, mass = np.append(s.places, place), np.append(s.mass, s.atom[2] if s.atom else 0)
+    return s._replace(places=places, mass=mass, unresolved=np.append(s.unresolved, False))
 
 
-class Comparison(NamedTuple):
-    """How often own is above rest within a cell, ties half."""
-
-    share: float
-    se: float
-    """The standard error of the share, for deciding whether it differs from another guess."""
-    std_error: float
-    """How far the share may be off, everything considered that the sample cannot show."""
-
-
-def compare(rest: CellDistribution, own: CellDistribution) -> Comparison:
-    """Return the share of pairs in which own is above, with its errors."""
+def compare(rest: CellDistribution, own: CellDistribution) -> tuple[float, float, float]:
+    """Return how often own is above rest within a cell, ties half; its standard error, for deciding whether it differs
+    from another guess; and how far it may be off, everything considered that the sample cannot show.
+    """
     above_rest = _mass_below(own.places, rest)
-    below_own = 1.0 - _mass_below(rest.places, own)
+    both = (rest, 1.0 - _mass_below(rest.places, own)), (own, above_rest)
     share = float(own.mass.dot(above_rest))
-    both = (rest, below_own), (own, above_rest)
     atoms = sum((MISSED * s.unseen) ** 2 for s, _ in both if s.atom)
     se = math.sqrt(sum(_variance(s, v, s.calibrated) for s, v in both) + atoms)
     std_error = sum(_variance(s, v, False) for s, v in both) + atoms
@@ -106,7 +96,7 @@ def compare(rest: CellDistribution, own: CellDistribution) -> Comparison:
         hidden = UNIFORM * s.unseen if s.atom else abs(share - 0.5) * max(0.0, s.unseen - 2 * s.noise)
         std_error += hidden**2
     few = UNIFORM * sum(1 / (len(s.places) - (s.atom is not None)) for s, _ in both)
-    return Comparison(share, se, min(UNIFORM, math.sqrt(std_error + few**2)))
+    return share, se, min(UNIFORM, math.sqrt(std_error + few**2))
 
 
 def _mass_below(places: Floats, other: CellDistribution) -> Floats:
@@ -155,29 +145,23 @@ def roc_auc(column: Any) -> Area:
             inside.append(own * rest)
             cells.append(i)
     every = below * int(column.totals[1])
-    means = np.array([_share_of_means(*column.offsets[i]) for i in cells])
+    rest_places, own_places = column.offsets[cells].T
+    means = np.clip(np.nan_to_num(0.5 + own_places - rest_places, nan=0.5), 0, 1)
     shares, errors, kinds = means.copy(), np.full(len(cells), UNIFORM), set()
-    seen_inside = [min(len(_sampled(column, i, c)[0]) for c in (0, 1)) if column.level else 0 for i in cells]
-    dense = [at for at, codes in enumerate(seen_inside) if codes >= DENSE]
     weights = np.array(inside, float) / every
-    seen = {at: _inspected(column, cells[at], kinds) for at in dense}
-    left, noise = 0.0, 0.0
-    for at, cell in seen.items():
-        errors[at] = cell.std_error
-        if abs(cell.share - means[at]) <= SINGLE * cell.se:
-            left, noise = left + weights[at] * (cell.share - means[at]), noise + (weights[at] * cell.se) ** 2
+    left, noise, seen = 0.0, 0.0, {}
+    for at, cell in enumerate(cells if column.level else []):
+        if min(len(_sampled(column, cell, c)[0]) for c in (0, 1)) >= DENSE:
+            share, se, errors[at] = _inspected(column, cell, kinds)
+            seen[at] = share, abs(share - means[at]) > SINGLE * se
+            if not seen[at][1]:
+                left, noise = left + weights[at] * (share - means[at]), noise + (weights[at] * se) ** 2
     together = abs(left) > OVERALL * math.sqrt(noise)
-    for at, cell in seen.items():
-        if together or abs(cell.share - means[at]) > SINGLE * cell.se:
-            shares[at] = cell.share
+    for at, (share, contradicts) in seen.items():
+        shares[at] = share if together or contradicts else shares[at]
     low, high = Fraction(sure, 2 * every), Fraction(sure + 2 * sum(inside), 2 * every)
     value, se = float(low) + float(shares @ weights), float(np.hypot.reduce(errors * weights))
     return Area(value, float(low), float(high), se, kinds)
-
-
-def _share_of_means(rest: float, own: float) -> float:
-    share = 0.5 + own - rest
-    return 0.5 if math.isnan(share) else min(max(share, 0.0), 1.0)
 
 
 def _sampled(column: Any, cell: int, c: int) -> tuple[np.ndarray, Floats]:
@@ -185,7 +169,7 @@ def _sampled(column: Any, cell: int, c: int) -> tuple[np.ndarray, Floats]:
     return column.sample_codes[c][inside], column.sample_weights[c][inside].astype(np.float64) / column.units
 
 
-def _inspected(column: Any, cell: int, kinds: set[tuple[bool, bool]]) -> Comparison:
+def _inspected(column: Any, cell: int, kinds: set[tuple[bool, bool]]) -> tuple[float, float, float]:
     """Return what the samples of both classes show of a cell."""
     counts, sides = (column.counts[cell].astype(np.float64) / column.units).tolist(), []
     for c in (0, 1):

@@ -258,24 +258,26 @@ class Oracle:
         array.flags.writeable = False
         return array
 
-    def cells(self) -> tuple[Any, Any, Any]:
-        """Return rows, columns and values of the non-zero cells in row-major order."""
+    def _entries(self) -> list[tuple[Any, ...]]:
+        """Return rows, columns and exact values of the non-zero cells in row-major order."""
         place = {label: i for i, label in enumerate(self._classes)}
         entries = sorted((place[true], place[predicted], w) for (true, predicted), w in self.table.items())
-        rows, columns, values = zip(*entries, strict=True) if entries else ((), (), ())
+        return list(zip(*entries, strict=True)) or [(), (), ()]
+
+    def cells(self) -> tuple[Any, Any, Any]:
+        """Return the non-zero cells and their values."""
+        rows, columns, values = self._entries()
         return np.array(rows, np.int64), np.array(columns, np.int64), self._array(list(values))
+
+    def unit_cells(self) -> tuple[Any, Any, list[int]]:
+        """Return the non-zero cells, their values as whole numbers of 1 / `unit`."""
+        rows, columns, values = self._entries()
+        return np.array(rows, np.int64), np.array(columns, np.int64), [int(w * self.unit) for w in values]
 
     def unit_totals(self) -> tuple[list[int], list[int], list[int]]:
         """Return true totals, predicted totals and diagonal as whole numbers of 1 / `unit`."""
         rows = [(true, predicted, right) for right, true, predicted in self._totals()]
         return tuple([int(row[at] * self.unit) for row in rows] for at in range(3))  # type: ignore[return-value]
-
-    def unit_cells(self) -> tuple[Any, Any, list[int]]:
-        """Return the non-zero cells, their values as whole numbers of 1 / `unit`."""
-        place, cells = {label: i for i, label in enumerate(self._classes)}, self.table.items()
-        entries = sorted((place[true], place[predicted], int(w * self.unit)) for (true, predicted), w in cells)
-        rows, columns, values = zip(*entries, strict=True) if entries else ((), (), ())
-        return np.array(rows, np.int64), np.array(columns, np.int64), list(values)
 
     @property
     def matrix(self) -> np.ndarray[Any, Any]:
@@ -288,14 +290,11 @@ class Oracle:
         return square
 
     def _ratios(self, numerator: Any, denominator: Any) -> list[Fraction | None]:
-        total, out = self.total, []
-        for row in self._totals():
-            above, below = (
-                sum(Fraction(factor) * part for factor, part in zip(form, (*row, total), strict=True))
-                for form in (numerator, denominator)
-            )
-            out.append(Fraction(above) / below if below else None)
-        return out
+        def form(factors: Any, row: Any) -> Fraction:
+            return sum((Fraction(f) * part for f, part in zip(factors, (*row, self.total), strict=True)), Fraction())
+
+        return [form(numerator, row) / form(denominator, row) if form(denominator, row) else None
+                for row in self._totals()]  # fmt: skip
 
     def ratios(self, numerator: Any, denominator: Any) -> np.ndarray[Any, Any]:
         """Return the ratio of two linear forms for every class, nan where the denominator is 0."""
@@ -305,11 +304,12 @@ class Oracle:
         """Return the mean of these ratios, a 0/0 counted as `undefined` or, if that is nan, left out."""
         ratios = self._ratios(numerator, denominator)
         weights = [t if by_support else 1 for _, t, _ in self._totals()]
-        instead = None if math.isnan(undefined) else Fraction(undefined)
-        pairs = [(instead if x is None else x, w) for x, w in zip(ratios, weights, strict=True)]
-        defined = [(x, w) for x, w in pairs if x is not None]
-        below = sum(w for _, w in defined)
-        return float(sum(x * w for x, w in defined) / Fraction(below)) if below else math.nan
+        instead = [] if math.isnan(undefined) else [Fraction(undefined)]
+        pairs = [
+            (x, w) for ratio, w in zip(ratios, weights, strict=True) for x in (instead if ratio is None else [ratio])
+        ]
+        below = sum(w for _, w in pairs)
+        return float(sum(x * w for x, w in pairs) / Fraction(below)) if below else math.nan
 
     def one_vs_rest(self, label: Any) -> Oracle:
         """Return the counts of `label`, class 0, against the rest, class 1."""

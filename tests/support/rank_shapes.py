@@ -14,10 +14,6 @@ def _beta(g: np.random.Generator, n: int, own: np.ndarray) -> np.ndarray:
     return np.where(own, g.beta(4, 2, n), g.beta(2, 4, n))
 
 
-def _logit(g: np.random.Generator, n: int, own: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-(3 * g.normal(size=n) + 2 * own - 1)))
-
-
 def _isotonic(g: np.random.Generator, n: int, own: np.ndarray) -> np.ndarray:
     steps = np.sort(g.uniform(size=3000))
     return steps[np.minimum((_beta(g, n, own) * 3000).astype(int), 2999)]
@@ -53,14 +49,10 @@ def _mixture(*shapes: Shape) -> Shape:
     return shape
 
 
-def _atom_in_cluster(g: np.random.Generator, n: int, own: np.ndarray) -> np.ndarray:
-    return np.where(g.uniform(size=n) < 0.3, 0.5005, _cluster(0.5, 1e-3, 0.02)(g, n, own))
-
-
 ORDINARY: dict[str, Shape] = {
     "uniform": lambda g, n, own: np.where(own, np.sqrt(g.uniform(size=n)), g.uniform(size=n)),
     "beta": _beta,
-    "logit": _logit,
+    "logit": lambda g, n, own: 1 / (1 + np.exp(-(3 * g.normal(size=n) + 2 * own - 1))),
     "rare": _beta,
     "saturated": lambda g, n, own: (1 / (1 + np.exp(-(8 * g.normal(size=n) + 8 * own)))).astype(np.float32) * 1.0,
     "clicks": lambda g, n, own: np.where(own, g.beta(2, 60, n), g.beta(1, 80, n)),
@@ -89,7 +81,7 @@ HARD: dict[str, Shape] = {
     "cluster 1e-5, 20% tail": _cluster(0.5, 1e-5, 0.2),
     "cluster 1e-9": _cluster(0.3, 1e-9, 0.1),
     "cluster, 1% own": _cluster(0.5, 1e-4, 0.05, 300),
-    "atom in a cluster": _atom_in_cluster,
+    "atom in a cluster": _atom(0.3, 0.5005, _cluster(0.5, 1e-3, 0.02)),
     "three scales": _mixture(_cluster(0.5, 1e-2, 0), _cluster(0.5, 1e-5, 0), _cluster(0.5, 1e-8, 0.1)),
 }
 SHARES = {"rare": 1e-3, "clicks": 0.03, "cluster, 1% own": 0.01}  # of own; 1/3 for all others
