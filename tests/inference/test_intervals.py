@@ -45,26 +45,18 @@ def each(actual: Any) -> list[sm.Interval]:
 def test_every_metric_has_an_interval_or_a_reason() -> None:
     """Around its value and within its range, no point, by every method that it has; otherwise an error says why not."""
     taken, failures, kinds = scored(150), [], set()
-    for key, info in METRICS.items():
+    for key, method in itertools.product(METRICS, (None, *METHODS)):
+        reason = f"{key!r} has none: " if method is None else "`method`"
         try:
-            actual = [taken.interval(key)]
+            intervals = each(taken.interval(key, method=method, draws=10))
         except ValueError as error:
-            if f"{key!r} has none: " not in str(error):
-                failures.append((key, str(error)))
+            failures += [] if reason in str(error) or f"{key!r} has none: " in str(error) else [(key, str(error))]
             continue
-        for method in METHODS:
-            try:
-                actual.append(taken.interval(key, method=method, draws=10))
-            except ValueError as error:
-                if "`method`" not in str(error):
-                    failures.append((key, str(error)))
-                continue
-            failures += [(key, method, one) for one in each(actual[-1]) if one.method != method]
-        kinds |= {one.method for one in each(actual[0])}
-        low, high = info.range
-        for one in (one for part in actual for one in each(part)):
-            if not (low <= one.low <= one.value <= one.high <= high and one.low < one.high):
-                failures.append((key, one))
+        kinds |= {one.method for one in intervals} if method is None else set()
+        low, high = METRICS[key].range
+        for one in intervals:
+            inside = low <= one.low <= one.value <= one.high <= high and one.low < one.high
+            failures += [] if inside and one.method == (method or one.method) else [(key, method, one)]
 
     assert not failures
     assert {"wilson", "delta", "delong", "influence", "student", "band", "noncentral", "posterior"} <= kinds
@@ -157,20 +149,18 @@ def test_a_function_of_counts() -> None:
 
 def test_options_and_labels() -> None:
     """F-beta with beta 1 draws what F1 draws; another beta has another value; a label picks a class."""
-    taken = snapshot(MATRIX, ABC)
+    taken: Any = snapshot(MATRIX, ABC)
     plain = taken.interval("f1", method="bootstrap", draws=50)
-    same = taken.interval("fbeta", method="bootstrap", draws=50, beta=1.0)
-
-    for label in ABC:
-        assert (same[label].value, *same[label]) == pytest.approx((plain[label].value, *plain[label]))
-    assert taken.interval("macro_fbeta", beta=2.0, draws=50).value == taken.value("macro_fbeta", beta=2.0)
-    assert taken.interval("fbeta", label="c", beta=2.0, draws=50).value == taken.value("fbeta", label="c", beta=2.0)
-    for key in WITH_INTERVAL:
-        for options in ({}, {"valid": "anytime"}):
-            if METRICS[key].kind == "per_class":
-                actual = taken.interval(key, **options)  # type: ignore[arg-type]
-                assert list(actual) == ABC
-                assert taken.interval(key, label="b", **options) == actual["b"]  # type: ignore[arg-type]
+    for label, one in taken.interval("fbeta", method="bootstrap", draws=50, beta=1.0).items():
+        assert (one.value, *one) == pytest.approx((plain[label].value, *plain[label]))
+    for key, label in (("macro_fbeta", None), ("fbeta", "c")):
+        actual = taken.interval(key, label=label, beta=2.0, draws=50)
+        assert actual.value == taken.value(key, label=label, beta=2.0)
+    classes = [key for key in WITH_INTERVAL if METRICS[key].kind == "per_class"]
+    for key, options in itertools.product(classes, ({}, {"valid": "anytime"})):
+        actual = taken.interval(key, **options)
+        assert list(actual) == ABC
+        assert taken.interval(key, label="b", **options) == actual["b"]
 
 
 def test_questions_without_an_answer_are_refused() -> None:
@@ -220,10 +210,9 @@ def test_anytime_holds_one_look() -> None:
             continue
         seen += 1
         for wide, narrow in zip(always, once, strict=True):
-            if wide.method == "asymptotic":
-                assert wide.high - wide.low > 1.2 * (narrow.high - narrow.low), key
-            else:
-                assert wide.low <= narrow.low <= narrow.high <= wide.high, key
+            inside = wide.low <= narrow.low <= narrow.high <= wide.high
+            wider = wide.high - wide.low > 1.2 * (narrow.high - narrow.low)
+            assert wider if wide.method == "asymptotic" else inside, key
     assert seen > 60
 
 
