@@ -47,10 +47,11 @@ def test_programs_post_annotations_and_the_reference() -> None:
             posted(url, "/api/annotations", b"deployed"),
             posted(url, "/api/reference", {"window": "7d"}),
             posted(url, "/api/annotations", {"text": "by a page"}, **elsewhere),
+            posted(url, "/api/annotations", {"text": "x" * 20_000}),
         ]
 
     view = monitor.view()
-    assert [status for status, _ in answers] == [200, 200, 200, 400, 400, 400, 400, 403]
+    assert [status for status, _ in answers] == [200, 200, 200, 400, 400, 400, 400, 403, 413]
     assert "a text of 1 to 500 characters" in answers[3][1]
     assert "one of the windows that have samples, ['1h'], but got '7d'" in answers[6][1]
     assert [(note.at, note.text) for note in view.annotations] == [(START - 60, "before"), (START, "deployed 2.1")]
