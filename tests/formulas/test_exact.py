@@ -1,9 +1,10 @@
-"""Every metric of counts against its definition in fractions, for weights from 2^-60 to 2^50, whole and fractional."""
+"""Metrics of counts against definitions in fractions, for weights from 2^-60 to 2^50, and identities of options."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.exact_metrics import REFERENCES, Bound, Exact
 from support.oracle import exact_weight
-from support.values import OF_LABELS, plain
+from support.refusals import refused
+from support.values import DEFAULT, OF_LABELS, plain, same, snapshot
 
 import stream_metrics as sm
 
@@ -86,15 +88,14 @@ def test_every_metric_is_its_definition(matrix: list[list[Any]], zero: float) ->
     exact = Exact([[Fraction(exact_weight(w)) for w in row] for row in matrix], zero)
     whole = all(x.denominator == 1 for row in exact.cells for x in row)
     counts = sm.ConfusionMatrix.from_matrix(np.array(matrix, object))
-    snapshot = sm.Snapshot(counts, keys=OF_LABELS, zero_division=zero)
-    undefined = set(snapshot.undefined)
-    assert snapshot.omitted.keys() == (set() if whole else {*OF_SAMPLES, "pair_fowlkes_mallows"})
+    taken = sm.Snapshot(counts, keys=OF_LABELS, zero_division=zero)
+    undefined = set(taken.undefined)
+    assert taken.omitted.keys() == (set() if whole else {*OF_SAMPLES, "pair_fowlkes_mallows"})
     for key in OF_LABELS:
         if key in OF_SAMPLES and whole and exact.total > LARGEST_SUM:
             continue
-        if key in snapshot.omitted:
-            with pytest.raises(ValueError, match=f"for '{key}'"):
-                snapshot.value(key)
+        if key in taken.omitted:
+            refused(partial(taken.value, key), ValueError, f"for '{key}'")
             continue
         read, bound = REFERENCES[key]
         reference = read(exact)
@@ -106,7 +107,7 @@ def test_every_metric_is_its_definition(matrix: list[list[Any]], zero: float) ->
                 *lost,
                 *[key] * (reference is None),
             }, key
-        value = plain(snapshot.value(key))
+        value = plain(taken.value(key))
         if key == "majority_class" and reference is None:
             assert value is None
         else:
@@ -120,3 +121,50 @@ def test_any_beta_keeps_the_range(beta: float, diagonal: list[Any]) -> None:
     values = sm.Snapshot(counts, zero_division=1.0).value("fbeta", beta=beta).values()
 
     assert 1 - 1e-15 <= min(values) <= max(values) <= 1
+
+
+COUNTS = st.one_of(st.just(0), st.integers(0, 9), st.integers(0, 10**6))
+EXPONENTS = (-math.inf, -2.0, -1.0, -1e-9, 0.0, 1e-9, 0.5, 1.0, 2.0, math.inf)
+
+
+def square() -> st.SearchStrategy[list[list[int]]]:
+    """Matrices of counts that are not empty."""
+    rows = st.integers(1, 5).flatmap(
+        lambda k: st.lists(st.lists(COUNTS, min_size=k, max_size=k), min_size=k, max_size=k)
+    )
+    return rows.filter(lambda matrix: any(map(any, matrix)))
+
+
+@given(square(), st.sampled_from([0.0, 1.0, math.nan]))
+def test_power_means(matrix: list[list[int]], zero: float) -> None:
+    """F1, Fowlkes-Mallows and P4 are power means, which grow with p, whatever 0/0 is; and so of 2K rates."""
+    taken = snapshot(matrix, zero_division=zero)
+    means = np.array([[*taken.value("power_mean_precision_recall", p=p).values()] for p in EXPONENTS])
+    rates = [taken.value("power_mean_all_precision_recall", p=p) for p in (-1.0, 0.0)]
+
+    assert same(means[EXPONENTS.index(-1.0)].tolist(), list(taken["f1"].values()))
+    assert same(means[EXPONENTS.index(0.0)].tolist(), list(taken["fowlkes_mallows"].values()))
+    assert not (np.diff(means, axis=0) < -1e-12).any()
+    assert same(rates, [taken["general_f1_harmonic"], taken["general_fowlkes_mallows_geometric"]])
+    assert same(list(taken.value("power_mean_four_rates", p=-1.0).values()), list(taken["p4"].values()))
+    if zero == 0:
+        assert taken["macro_f1_of_means"] >= taken["macro_f1"] - 1e-15
+
+
+@given(square())
+def test_weights_of_classes(matrix: list[list[int]]) -> None:
+    """Weighted by the true totals, balanced accuracy is the accuracy; equal weights change nothing."""
+    taken, support = snapshot(matrix), [sum(row) for row in matrix]
+
+    assert same(taken.value("weighted_balanced_accuracy", weights=support), taken["accuracy"])
+    assert same(taken.value("weighted_balanced_accuracy", weights=[3] * len(matrix)), taken["balanced_accuracy"])
+
+
+@given(square(), st.randoms(use_true_random=False))
+def test_names_do_not_matter(matrix: list[list[int]], random: Any) -> None:
+    """Renaming classes changes what depends on their order only."""
+    order = random.sample(range(len(matrix)), len(matrix))
+    taken, renamed = snapshot(matrix), snapshot([[matrix[i][j] for j in order] for i in order])
+
+    for key in set(DEFAULT) - {"f1_ovo_first_positive", "majority_class", "majority_p_value"}:
+        assert same(taken[key], renamed[key], 1e-9), key
