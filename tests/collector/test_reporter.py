@@ -87,15 +87,21 @@ def test_a_thread_reports(serve: Callable[..., Service], caplog: pytest.LogCaptu
 
 
 def test_reports_by_hand(serve: Callable[..., Service]) -> None:
-    """Without a thread nothing is sent but what `report` and `close` send."""
+    """Without a thread nothing is sent but what `report` and `close` send; what goes on from it replaces it."""
     service, state = serve(), counted()
-    reporter = sm.Reporter(service.url, state, every=None)
+    reporter = sm.Reporter(service.url, state, every=None, worker="w")
     assert {reporter.report() for _ in range(2)} == {sm.PutResult.ACCEPTED}
     state.update("a", "b")
     assert service.total().n == 1
     reporter.close()
     assert service.total() == state
     assert view_of(service)["workers"]["retired"] == 1
+    again = sm.from_bytes(state.to_bytes())
+    for n in (3, 4):
+        again.update("a", "b")
+        with sm.Reporter(service.url, again, None, worker="w", resumes=True) as other:
+            other.report()
+        assert (service.total(), again.n) == (again, n)
 
 
 def test_it_survives_restarts_of_the_collector(serve: Callable[..., Service]) -> None:
@@ -116,16 +122,20 @@ def test_it_survives_restarts_of_the_collector(serve: Callable[..., Service]) ->
 
 
 def test_a_failure_is_tried_again(answering: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the collector refuses for good is not, nor is an answer that breaks off taken for one."""
+    """What the collector refuses for good is not, nor is an answer that breaks off taken for one.
+
+    The token goes nowhere else: redirects and proxies are not followed.
+    """
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     Answering.statuses = [503, 200, 500, 429, 502, 200]
-    reporter = sm.Reporter(answering, counted(), every=None)
+    reporter = sm.Reporter(answering, counted(), every=None, token="secret")
     assert reporter.report()
     paths = [path.partition("?")[0] for path, _ in Answering.asked]
     assert paths == ["/api/register"] * 2 + ["/api/report"] * 4
     sequences = [path.partition("sequence=")[2].partition("&")[0] for path, _ in Answering.asked[2:]]
     assert sequences == ["1", "2", "3", "4"]
-    for status in (400, 401, 403, 404, 413, 422):
+    for status in (302, 400, 401, 403, 404, 413, 422):
         Answering.statuses = [status]
         before = len(Answering.asked)
         assert refused_status(reporter.report) == status
@@ -134,6 +144,7 @@ def test_a_failure_is_tried_again(answering: str, monkeypatch: pytest.MonkeyPatc
     assert reporter.report()
     assert len(Answering.asked) == before + 3
     reporter.close()
+    assert {headers["Authorization"] for _, headers in Answering.asked} == {"Bearer secret"}
 
 
 def test_pauses_grow_and_differ(answering: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,15 +159,6 @@ def test_pauses_grow_and_differ(answering: str, monkeypatch: pytest.MonkeyPatch)
         longest, some = min(0.5 * 2**failures, 60), pauses[failures::12]
         assert longest / 2 <= min(some) < longest * 0.65
         assert longest * 0.85 < max(some) <= longest
-    reporter.close()
-
-
-def test_the_time_is_up() -> None:
-    """A report raises when no attempt was answered in time."""
-    reporter = sm.Reporter("http://127.0.0.1:9", counted(), every=None)
-    for call in (reporter.report, reporter.close):
-        error: Any = refused(lambda: call(timeout=0.3), sm.ReportError, "127.0.0.1:9")  # noqa: B023
-        assert error.status is None
     reporter.close()
 
 
@@ -193,16 +195,6 @@ def test_the_token_comes_from(
     assert service.total() == counted()
 
 
-def test_a_token_goes_nowhere_else(answering: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Redirects and proxies are not followed."""
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    Answering.statuses = [302]
-    reporter = sm.Reporter(answering, counted(), every=None, token="secret")
-    refused(reporter.report, sm.ReportError)
-    reporter.close()
-    assert {headers["Authorization"] for _, headers in Answering.asked} == {"Bearer secret"}
-
-
 def test_two_workers_of_one_name(serve: Callable[..., Service], caplog: pytest.LogCaptureFixture) -> None:
     """The later one counts, and the other one gets an error; what it had reported stays."""
     service, first, second = serve(), counted(3), counted(4)
@@ -216,20 +208,12 @@ def test_two_workers_of_one_name(serve: Callable[..., Service], caplog: pytest.L
     assert "another process reports under this name" in caplog.text
 
 
-def test_a_checkpoint(serve: Callable[..., Service]) -> None:
-    """A state that contains what an earlier life counted replaces it."""
-    service, state = serve(), counted(3)
-    with sm.Reporter(service.url, state, None, worker="w", resumes=True) as reporter:
-        reporter.report()
-    again = sm.from_bytes(state.to_bytes())
-    again.update("a", "b")
-    with sm.Reporter(service.url, again, None, worker="w", resumes=True):
-        pass
-    assert service.total() == again
-
-
-def test_an_error_inside_is_not_hidden(caplog: pytest.LogCaptureFixture) -> None:
-    """The error of a `with` block is the one that is raised, if the last report fails as well."""
+def test_the_time_is_up(caplog: pytest.LogCaptureFixture) -> None:
+    """A report raises when no attempt was answered in time, but does not hide the error of a `with` block."""
+    reporter = sm.Reporter("http://127.0.0.1:9", counted(), every=None)
+    for call in (reporter.report, reporter.close):
+        error: Any = refused(lambda: call(timeout=0.3), sm.ReportError, "127.0.0.1:9")  # noqa: B023
+        assert error.status is None
     with pytest.raises(ZeroDivisionError), sm.Reporter("http://127.0.0.1:9", counted(), None):
         raise ZeroDivisionError
     assert "the last report of" in caplog.text

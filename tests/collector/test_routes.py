@@ -26,7 +26,7 @@ import stream_metrics as sm
 
 def epoch_of(service: Service, worker: str) -> int:
     """Register a worker."""
-    status, text = ask(service, "POST", f"/api/register?worker={worker}", b"")
+    status, text = ask(service, "POST", f"/api/register?{urlencode({'worker': worker})}", b"")
     assert status == 200
     return int(json.loads(text)["epoch"])
 
@@ -43,9 +43,9 @@ def send(service: Service, worker: str, state: Any) -> None:
 
 
 def test_a_report_is_answered(serve: Callable[..., Service]) -> None:
-    """With its outcome; a worker that is fenced learns so by the status."""
-    service = serve()
-    epoch, body = epoch_of(service, "w"), counted(2).to_bytes()
+    """With its outcome; a worker that is fenced learns so by the status; its name is any text, shown as it is."""
+    service, name = serve(), "Zoë/\u202e & 'x' %41"
+    epoch, body = epoch_of(service, name), counted(2).to_bytes()
     answers = [
         (epoch, 1, 200, "accepted"),
         (epoch, 1, 200, "duplicate"),
@@ -54,16 +54,9 @@ def test_a_report_is_answered(serve: Callable[..., Service]) -> None:
     ]
     for of_worker, sequence, status, outcome in answers:
         expected = status, f'{{"outcome":"{outcome}"}}'
-        assert report(service, body, worker="w", epoch=of_worker, sequence=sequence) == expected
+        assert report(service, body, worker=name, epoch=of_worker, sequence=sequence) == expected
     with urllib.request.urlopen(f"{service.url}api/state") as answer:
         assert sm.from_bytes(answer.read()) == counted(2)
-
-
-def test_names_are_any_text(serve: Callable[..., Service]) -> None:
-    """They come percent-encoded, and are shown as they are."""
-    service, name = serve(), "Zoë/\u202e & 'x' %41"
-    epoch = json.loads(ask(service, "POST", f"/api/register?{urlencode({'worker': name})}", b"")[1])["epoch"]
-    assert report(service, counted().to_bytes(), worker=name, epoch=epoch, sequence=1)[0] == 200
     assert [row["worker"] for row in view_of(service)["workers"]["rows"]] == [name]
 
 
@@ -132,8 +125,10 @@ def test_the_length_of_a_body(serve: Callable[..., Service]) -> None:
     connection.close()
 
 
-def test_the_token(serve: Callable[..., Service]) -> None:
-    """Nothing is taken or shown without it; the cookie of the page is not enough to report."""
+def test_the_token(serve: Callable[..., Service], tmp_path: Path) -> None:
+    """Nothing is taken or shown without it, nor served to others; the cookie of the page is not enough to report."""
+    refused(lambda: serve("never.sqlite", host="0.0.0.0"), ValueError, "token")
+    assert not list(tmp_path.glob("never*"))
     service = serve(token="secret")
     path = "/api/register?worker=w"
     cookie = urllib.request.urlopen(f"{service.url}?token=secret").headers["Set-Cookie"].partition(";")[0]
@@ -156,12 +151,6 @@ def test_pages_cannot_report(serve: Callable[..., Service]) -> None:
     assert ask(service, "POST", path, b"", Sec_Fetch_Site="same-origin")[0] == 403
     assert ask(service, "POST", path, b"", Host="example.org")[0] == 403
     assert ask(service, "POST", path, b"")[0] == 200
-
-
-def test_others_are_not_let_in_without_a_token(serve: Callable[..., Service], tmp_path: Any) -> None:
-    """And no file is made then."""
-    refused(lambda: serve("never.sqlite", host="0.0.0.0"), ValueError, "token")
-    assert not list(tmp_path.glob("never*"))
 
 
 def test_the_view(serve: Callable[..., Service], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,19 +190,14 @@ def test_the_view(serve: Callable[..., Service], monkeypatch: pytest.MonkeyPatch
     assert ask(service, "GET", "/healthz")[0] == ask(service, "GET", "/readyz")[0] == 200
 
 
-TIMED = {"t": 1_700_000_000}
+TIMED, GROUPED, SOFT = {"t": 1_700_000_000}, {"group": "x"}, {"y_pred": 0.75}
 KINDS: list[tuple[Callable[[], Any], dict[str, Any]]] = [  # with arguments beside a sample
-    (sm.MetricSet, {}),
-    (sm.MacroF1, {}),
-    (sm.ConfusionMatrix, {}),
-    (lambda: sm.ByGroup(sm.MetricSet()), {"group": "x"}),
+    *((make, {}) for make in (sm.MetricSet, sm.MacroF1, sm.ConfusionMatrix)),
+    (lambda: sm.ByGroup(sm.MetricSet()), GROUPED),
     (lambda: sm.TimeWindow(sm.MetricSet(), "1h", 6), TIMED),
-    (lambda: sm.ByGroup(sm.TimeWindow(sm.MetricSet(), "1h", 6)), TIMED | {"group": "x"}),
+    (lambda: sm.ByGroup(sm.TimeWindow(sm.MetricSet(), "1h", 6)), TIMED | GROUPED),
     (lambda: sm.Fading(sm.MetricSet(), "1h"), TIMED),
-    (lambda: sm.MetricSet(scores=True), {"y_pred": 0.75}),
-    (sm.ROCAUC, {"y_pred": 0.75}),
-    (sm.RankSketch, {"y_pred": 0.75}),
-    (sm.ProbabilityLosses, {"y_pred": 0.75}),
+    *((make, SOFT) for make in (lambda: sm.MetricSet(scores=True), sm.ROCAUC, sm.RankSketch, sm.ProbabilityLosses)),
     (sm.Comparison, {"pred_a": True, "pred_b": False}),
 ]
 
