@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from support.changed_bytes import bytes_of, content_of, listed, rewritten
 from support.refusals import refused
+from support.state_checks import with_batch
 
 import stream_metrics as sm
 
@@ -18,16 +19,12 @@ MOST = 2**63 - 3  # samples that a state can count
 
 def rolling() -> sm.Rolling:
     """Return a window of three samples."""
-    state = sm.Rolling(sm.MCC(), 5)
-    state.update_many(["a", "b", "c"], ["a", None, "b"])
-    return state
+    return with_batch(sm.Rolling(sm.MCC(), 5), ["a", "b", "c"], ["a", None, "b"])
 
 
 def timed() -> sm.TimeWindow:
     """Return a window of three panes, one of which got a sample late."""
-    state = sm.TimeWindow(sm.Accuracy(), 30, 3, 5)
-    state.update_many(["a"] * 4, ["b"] * 4, t=[1, 12, 25, 3])
-    return state
+    return with_batch(sm.TimeWindow(sm.Accuracy(), 30, 3, 5), ["a"] * 4, ["b"] * 4, t=[1, 12, 25, 3])
 
 
 def groups() -> sm.ByGroup:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.state_checks import with_batch
 
 import stream_metrics as sm
 from stream_metrics.containers.group_tables import GroupTable, GroupWriter, holds_samples_like
@@ -73,11 +74,9 @@ def test_one_group_of_a_sum_is_read_alone() -> None:
 
 def test_many_rows_are_united_on_the_way() -> None:
     """More than half a million rows of a few groups have the bytes of merged states."""
-    chance, states = np.random.default_rng(0), []
-    for _ in range(12):
-        state = sm.ByGroup(sm.ConfusionMatrix())
-        state.update_many(*chance.integers(0, 30, (2, 150_000)), group=chance.integers(0, 60, 150_000))
-        states.append(state)
+    n, chance = 150_000, np.random.default_rng(0)
+    columns = [(*chance.integers(0, 30, (2, n)), chance.integers(0, 60, n)) for _ in range(12)]
+    states = [with_batch(sm.ByGroup(MATRIX), truth, predicted, group=group) for truth, predicted, group in columns]
     assert summed(states) == sm.merge(states).to_bytes()
 
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 from support.rank_streams import binary, scores, several
 from support.refusals import all_refused, refused
-from support.state_checks import fed
+from support.state_checks import fed, with_batch
 
 import stream_metrics as sm
 from stream_metrics import Rolling, testing
@@ -156,8 +156,7 @@ def test_a_sketch_inside_has_room_for_the_whole_window() -> None:
     stream = [(rng.random() < 0.5, rng.random()) for _ in range(1_000)]
     rolling = fed(Rolling(sm.MetricSet(scores=True, buckets=4), 300), stream)
     grouped = fed(Rolling(sm.ByGroup(sm.MetricSet(scores=True, buckets=4)), 300), stream, group="g")
-    fresh = sm.MetricSet(scores=True)
-    fresh.update_many(*columns(stream[-300:]))
+    fresh = with_batch(sm.MetricSet(scores=True), *columns(stream[-300:]))
 
     assert rolling.inner.buckets == grouped.inner.inner.buckets == 300
     for snapshot, key in itertools.product(
@@ -198,8 +197,7 @@ def test_what_is_refused_changes_nothing() -> None:
 @pytest.mark.quick
 def test_the_oldest_sample_leaves_before_the_new_one_is_counted() -> None:
     """A window of one takes what a fresh state takes; a batch too heavy for what stays is refused and undone."""
-    one = fed(Rolling(sm.Accuracy(), 1), [("a", "a", 2**62)] * 3)
-    one.update_many(["a"], ["a"], [2**62])
+    one = with_batch(fed(Rolling(sm.Accuracy(), 1), [("a", "a", 2**62)] * 3), ["a"], ["a"], [2**62])
     assert one.snapshot().weight == 2**62
 
     rolling = fed(Rolling(sm.Accuracy(), 3), [(label, label, 2**61) for label in "abc"])
@@ -334,8 +332,7 @@ def test_the_last_samples_by_group() -> None:
                 many.update_many(*given_, group=groups)
                 assert_same(many, rolling)
                 assert sm.from_bytes(many.to_bytes()) == rolling.copy() == rolling
-    one_group = Rolling(sm.ByGroup(sm.MCC()), 3)
-    one_group.update_many(["a", "b"], ["a", "a"], group="north")
+    one_group = with_batch(Rolling(sm.ByGroup(sm.MCC()), 3), ["a", "b"], ["a", "a"], group="north")
     assert one_group == fed(Rolling(sm.ByGroup(sm.MCC()), 3), [("a", "a"), ("b", "a")], group="north")
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.refusals import all_refused, refused
+from support.state_checks import with_batch
 
 import stream_metrics as sm
 
@@ -107,8 +108,7 @@ def test_a_rolling_window_counts_its_samples_again() -> None:
         (lambda: narrow.reconfigured(window=7), sm.OptionError, "window"),
         (lambda: narrow.reconfigured(scores=True), sm.OptionError, "inner"),
     ])  # fmt: skip
-    area = sm.Rolling(sm.ROCAUC(), 5)
-    area.update_many([1, 0, 1], [0.4, 0.2, 0.1])
+    area = with_batch(sm.Rolling(sm.ROCAUC(), 5), [1, 0, 1], [0.4, 0.2, 0.1])
     assert area.reconfigured(zero_division=0.0).get() == area.get() == 0.5
 
 
@@ -225,9 +225,8 @@ def test_removed_samples_stay_removed(shards: list[Any], after: dict[str, float]
 @pytest.mark.quick
 def test_what_was_lost_is_named() -> None:
     """Metrics that need more are left out with the reason; what is counted later does not bring them back."""
-    old, new = sm.MetricSet(["roc_auc_ovr"]), sm.MetricSet(["roc_auc_ovr", "roc_auc_ovo", "log_loss"])
-    for state in (old, new):
-        state.update_many(["a", "b", "c"], list(SCORES))
+    metrics = ["roc_auc_ovr"], ["roc_auc_ovr", "roc_auc_ovo", "log_loss"]
+    old, new = (with_batch(sm.MetricSet(keys), ["a", "b", "c"], list(SCORES)) for keys in metrics)
     merged = new + old
     merged.update("a", SCORES[0])
     snapshot = merged.snapshot()

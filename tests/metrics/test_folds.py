@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from support.cases import every_case
 from support.refusals import refused
+from support.state_checks import with_batch
 from support.timed_streams import Named
 from support.wire_reader import fold_of_int, framed, packed, read
 
@@ -122,10 +123,8 @@ def test_what_cannot_be_counted_or_reverted_changes_nothing() -> None:
 @pytest.mark.quick
 def test_a_unit_of_any_type_is_one_unit_by_value() -> None:
     """Equal numbers are one unit; a column, an array and a single value for all rows agree."""
-    single, column, array = sm.MetricSet(), sm.MetricSet(), sm.MetricSet()
-    single.update_many([1, 2, 1], [1, 1, 1], unit=7)
-    column.update_many([1, 2, 1], [1, 1, 1], unit=[7.0, 7, np.int8(7)])
-    array.update_many([1, 2, 1], [1, 1, 1], unit=np.full(3, 7, np.uint8))
+    units = 7, [7.0, 7, np.int8(7)], np.full(3, 7, np.uint8)
+    single, column, array = (with_batch(sm.MetricSet(), [1, 2, 1], [1, 1, 1], unit=unit) for unit in units)
     assert single == column == array == fed(sm.MetricSet(), [(1, 1, 1, 7), (2, 1, 1, 7.0), (1, 1, 1, np.int64(7))])
     refused(lambda: single.update_many([1, 2], [1, 2], unit=[1, None]), sm.LabelError, "unit")
 

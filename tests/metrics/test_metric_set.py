@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support.cases import every_case
 from support.refusals import all_refused, refused
+from support.state_checks import with_batch
 
 import stream_metrics as sm
 from stream_metrics.labels.pos_label import counted_before
@@ -222,8 +223,7 @@ def test_labels_are_spelled_as_in_the_data() -> None:
                     others = {"True", "False", "1.0", "0.0"} - {repr(label) for label in names}
                     shown = f"{snapshot} ", snapshot.to_json()
                     assert not [x for x in others if f" {x} " in shown[0] or f'"{x}"' in shown[1]]
-    zeros = sm.ROCAUC()
-    zeros.update_many([0, 0], [0.25, 0.5])
+    zeros = with_batch(sm.ROCAUC(), [0, 0], [0.25, 0.5])
     assert repr(zeros.snapshot().labels) == "(0, 1)"
     assert sm.from_bytes(zeros.to_bytes()) == zeros
 
@@ -232,13 +232,12 @@ def test_a_table_takes_the_fixed_labels_in_their_order() -> None:
     """A table or a row without `classes` has a column for each of `labels`, also in windows."""
     table = np.array([[0.75, 0.25], [0.125, 0.875]])
     for wrap in (lambda state: state, lambda state: sm.Rolling(state, 5)):
-        named, table_only, rows, single = (wrap(scored_set(labels=["b", "a"])) for _ in range(4))
-        named.update_many(["b", "a"], scores=table, classes=["b", "a"])
-        table_only.update_many(["b", "a"], scores=table)
-        rows.update_many(["b", "a"], scores=table.tolist())
+        single = wrap(scored_set(labels=["b", "a"]))
+        named = with_batch(single.copy(), ["b", "a"], scores=table, classes=["b", "a"])
+        others = [with_batch(single.copy(), ["b", "a"], scores=scores) for scores in (table, table.tolist())]
         for truth, row in zip("ba", table.tolist(), strict=True):
             single.update(truth, scores=row)
-        assert named == table_only == rows == single
+        assert [named, *others] == [single] * 3
         assert named.snapshot()["accuracy"] == 1.0
         refused(partial(named.update_many, ["b"], scores=[[0.5, 0.25, 0.25]]), sm.ScoreError)
 
@@ -254,13 +253,12 @@ def test_the_best_threshold_has_its_value_as_a_threshold() -> None:
             own, w = g.uniform(size=n) < scores, None if trial // 16 % 2 else g.integers(1, 9, n)
             own[:2] = True, False
             with case((trial, key, buckets, scores.dtype)):
-                first = scored_set(buckets=buckets, sample=4)
-                first.update_many(own, scores=scores, w=w)
+                first = with_batch(scored_set(buckets=buckets, sample=4), own, scores=scores, w=w)
                 best = first.snapshot().best_threshold(metric=key)
                 if best.threshold == INF:  # no score is above it, which is no option
                     continue
-                again, single = (scored_set(threshold=best.threshold) for _ in range(2))
-                again.update_many(own, scores=scores.astype(float), w=w)
+                single = scored_set(threshold=best.threshold)
+                again = with_batch(single.copy(), own, scores=scores.astype(float), w=w)
                 for row in range(n):
                     single.update(bool(own[row]), scores=scores[row], w=1 if w is None else int(w[row]))
                 snapshot = again.snapshot()
@@ -273,13 +271,11 @@ def test_thresholds_of_a_curve_repeat_its_points() -> None:
     """Every finite one has the rates of its point, also where scores share the largest code; infinity comes first."""
     g = np.random.default_rng(3)
     scores, own = g.uniform(size=50).round(1), np.arange(50) % 3 == 0
-    curves = scored_set()
-    curves.update_many(own, scores=scores)
+    curves = with_batch(scored_set(), own, scores=scores)
     curve = curves.snapshot().roc_curve()
     assert (curve.x[0], curve.y[0], curve.thresholds[0]) == (0.0, 0.0, np.inf)
     for x, y, threshold in zip(curve.x[1:], curve.y[1:], curve.thresholds[1:], strict=True):
-        state = scored_set(threshold=float(threshold))
-        state.update_many(own, scores=scores)
+        state = with_batch(scored_set(threshold=float(threshold)), own, scores=scores)
         per_class = state.snapshot().per_class
         assert (1 - per_class["specificity"][True], per_class["recall"][True]) == pytest.approx((x, y), abs=1e-15)
     for _ in range(5):

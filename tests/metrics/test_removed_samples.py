@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from support.cases import every_case
 from support.rank_streams import several
 from support.refusals import refused
+from support.state_checks import fed
 from support.wire_reader import framed, packed, read
 
 import stream_metrics as sm
@@ -26,10 +27,7 @@ EXACT += ["log_loss", "brier_score", "spherical_score", "top_k_accuracy"]
 
 def counted(rows: Any, **options: Any) -> sm.MetricSet:
     """Return a set that has counted samples."""
-    metrics = sm.MetricSet(**COARSE | options)
-    for row in rows:
-        metrics.update(*row)
-    return metrics
+    return fed(sm.MetricSet(**COARSE | options), rows)
 
 
 def assert_values_of(metrics: sm.MetricSet, rows: Any) -> None:
@@ -105,8 +103,7 @@ def test_nothing_is_left_behind() -> None:
     exact = counted(CORRECTED, buckets=64)
     exact.remove(*CORRECTED[4])
     assert exact == counted([*CORRECTED[:4], *CORRECTED[5:]], buckets=64)
-    labels = sm.MetricSet()
-    labels.update_many(["a", "b"], ["a", "a"])
+    labels = fed(sm.MetricSet(), ["aa", "ba"])
     labels.remove("b", "a")
     assert (labels.n, labels.get()["accuracy"]) == (1, 1.0)
     mixed = counted([*CORRECTED, ("b", "a", 1)])

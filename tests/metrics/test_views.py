@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.cases import every_case
 from support.metric_classes import CLASSES
 from support.refusals import refused
-from support.state_checks import fed
+from support.state_checks import fed, with_batch
 from support.wire_reader import framed, packed, read
 
 import stream_metrics as sm
@@ -229,9 +229,8 @@ def test_labels_that_only_scores_name_cannot_go() -> None:
     """The error names the label; with another order of labels, or without scores, nothing is lost."""
     rows = [{"a": 0.5, "b": 0.25, "x": 0.25}, {"a": 0.25, "b": 0.5, "x": 0.25}]
     for fixed in (None, ["a", "b", "x"]):
-        one, two = sm.MetricSet(scores=True, labels=fixed), sm.Comparison(labels=fixed, scores=True)
-        one.update_many(["a", "b"], rows)
-        two.update_many(["a", "b"], rows, rows)
+        one = with_batch(sm.MetricSet(scores=True, labels=fixed), ["a", "b"], rows)
+        two = with_batch(sm.Comparison(labels=fixed, scores=True), ["a", "b"], rows, rows)
         for state in (one, two):
             says(refused(partial(state.reconfigured, labels=["a", "b"]), sm.OptionError, "labels"), "'x' was counted")
             assert state.reconfigured(labels=["x", "b", "a"]).n == 2
@@ -241,13 +240,11 @@ def test_labels_that_only_scores_name_cannot_go() -> None:
 @pytest.mark.quick
 def test_options_may_be_iterators_and_those_of_a_subclass_stay() -> None:
     """They are read for the set and for each fold; what a constructor does not take cannot change."""
-    mine = sm.MetricSet()
-    mine.update_many(["a", "b"], ["a", "b"], unit=[1, 2])
+    mine = with_batch(sm.MetricSet(), ["a", "b"], ["a", "b"], unit=[1, 2])
     again = mine.reconfigured(metrics=(key for key in ["accuracy"]), labels=iter("bca"))
     assert again == mine.reconfigured(metrics=["accuracy"], labels=["b", "c", "a"])
     assert (again.metrics, again.labels) == (("accuracy",), ("b", "c", "a"))
-    groups = sm.ByGroup(mine)
-    groups.update_many(["a", "b"], ["a", "b"], group=["x", "y"])
+    groups = with_batch(sm.ByGroup(mine), ["a", "b"], ["a", "b"], group=["x", "y"])
     assert groups.reconfigured(metrics=iter(["accuracy"])) == groups.reconfigured(metrics=["accuracy"])
 
     class Fixed(sm.MetricSet):

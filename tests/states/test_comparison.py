@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.refusals import all_refused, refused
-from support.state_checks import check_refused, fed
+from support.state_checks import check_refused, fed, with_batch
 
 import stream_metrics as sm
 from stream_metrics import Comparison
@@ -53,13 +53,11 @@ def test_scores_are_those_of_the_models() -> None:
     """Areas and losses are those of a set of metrics for each model, regardless of the fold."""
     random = np.random.default_rng(4)
     truth, *scores = random.random(300) < 0.4, random.random(300), random.random(300)
-    comparison = Comparison(scores=True)
-    comparison.update_many(truth, *scores, unit=np.arange(300))
+    comparison = with_batch(Comparison(scores=True), truth, *scores, unit=np.arange(300))
     snapshot = comparison.snapshot()
 
     for column, name in zip(scores, "ab", strict=True):
-        alone = sm.MetricSet(scores=True)
-        alone.update_many(truth, scores=column)
+        alone = with_batch(sm.MetricSet(scores=True), truth, scores=column)
         for key in ("roc_auc", "average_precision", "log_loss", "brier_score", "accuracy"):
             assert getattr(snapshot.difference(key), name) == pytest.approx(alone.snapshot()[key], abs=1e-9)
 
@@ -70,8 +68,7 @@ def test_units_of_equal_value_are_one_unit() -> None:
     states = [Comparison(folds=1000) for _ in range(7)]
     for state, unit in zip(states, (1, True, 1.0, np.int8(1), "1", b"1", (1,)), strict=True):
         state.update("x", "x", "y", unit=unit)
-    batch = Comparison(folds=1000)
-    batch.update_many(["x"], ["x"], ["y"], unit=np.array([1], np.uint16))
+    batch = with_batch(Comparison(folds=1000), ["x"], ["x"], ["y"], unit=np.array([1], np.uint16))
 
     assert all(state == batch for state in states[:4])
     assert len({state.to_bytes() for state in states}) == 4
@@ -156,11 +153,10 @@ def mappings(table: np.ndarray) -> list[dict[str, float]]:
 
 def check_forms(*forms: Callable[[np.ndarray], Any], **more: Any) -> None:
     """Assert that tables of two models in these forms count as mappings do, with weights and units."""
+    w, unit = np.arange(60) / 7, np.arange(60) % 9
     for scores, form in product((True, "any"), forms):
-        expected, state = Comparison(scores=scores), Comparison(scores=scores)
-        expected.update_many(TRUTH, *map(mappings, TABLES), np.arange(60) / 7, unit=np.arange(60) % 9)
-        state.update_many(TRUTH, *map(form, TABLES), np.arange(60) / 7, unit=np.arange(60) % 9, **more)
-        assert state == expected
+        expected = with_batch(Comparison(scores=scores), TRUTH, *map(mappings, TABLES), w, unit=unit)
+        assert with_batch(Comparison(scores=scores), TRUTH, *map(form, TABLES), w, unit=unit, **more) == expected
 
 
 @pytest.mark.quick
@@ -169,11 +165,10 @@ def test_tables_count_as_mappings() -> None:
     check_forms(lambda table: table, lambda table: table.tolist(), classes=CLASSES)
     frame = lambda table: pd.DataFrame(table, columns=CLASSES)  # noqa: E731
     check_forms(frame, lambda table: frame(table)[["fox", "cat", "dog"]])
-    state, alone = Comparison(scores=True), Comparison(scores=True)
-    state.update_many(TRUTH, frame(TABLES[0]), mappings(TABLES[1]))
+    alone = Comparison(scores=True)
     for truth, a, b in zip(TRUTH, *TABLES, strict=True):
         alone.update(truth, a, b.tolist(), classes=CLASSES)
-    assert state == alone
+    assert alone == with_batch(Comparison(scores=True), TRUTH, frame(TABLES[0]), mappings(TABLES[1]))
 
 
 def test_arrow_tables_count_as_mappings() -> None:

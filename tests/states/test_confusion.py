@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.refusals import refused
-from support.state_checks import check_refused, counted
+from support.state_checks import check_refused, counted, with_batch
 
 import stream_metrics as sm
 
@@ -234,8 +234,7 @@ def test_runs_of_small_integers() -> None:
         for at, column in product((None, *{0, n // 2, n - 1}), (t, p)):
             if at is not None:
                 before, column[at] = int(column[at]), 16 if at else -1
-            state = sm.ConfusionMatrix()
-            state.update_many(t, p)
+            state = with_batch(sm.ConfusionMatrix(), t, p)
             counts = {(state.labels[i], state.labels[j]): w for i, j, w in zip(*state.cells(), strict=True)}
             assert counts == dict(Counter(zip(t.tolist(), p.tolist(), strict=True)))
             if at is not None:
@@ -266,8 +265,7 @@ def test_a_batch_of_integers_has_the_bytes_of_its_samples(data: st.DataObject) -
     fractions = st.one_of(st.floats(0, 4, allow_subnormal=True), st.sampled_from([0, 2.0**-70, 1e-320, 2.0**-11]))
     weights = data.draw(st.sampled_from([st.integers(0, 3), fractions]))
     w = np.array(data.draw(st.lists(weights, min_size=n, max_size=n)))
-    together = sm.ConfusionMatrix()
-    together.update_many(truth, predicted, w)
+    together = with_batch(sm.ConfusionMatrix(), truth, predicted, w)
 
     assert together.to_bytes() == counted(*zip(truth.tolist(), labels, w.tolist(), strict=True)).to_bytes()
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.kernels import run_writer
 from support.refusals import refused
-from support.state_checks import check_refused, counted, fed
+from support.state_checks import check_refused, counted, fed, with_batch
 
 import stream_metrics as sm
 from stream_metrics import testing
@@ -189,14 +189,12 @@ def test_large_tables_of_scores() -> None:
     table = rng.integers(0, 20, (300, 3)) / 20
     truth, n = rng.integers(0, 3, 300), rng.integers(0, 4, 300)
     for size in SIZES:
-        expected = sm.RankSketch(**size)
-        expected.update_many(np.repeat(truth, n), np.repeat(table, n, axis=0), classes=[0, 1, 2])
+        expected = with_batch(sm.RankSketch(**size), truth.repeat(n), table.repeat(n, axis=0), classes=[0, 1, 2])
         assert sm.RankSketch.from_counts(table, truth, n, classes=[0, 1, 2], **size) == expected
         assert sm.RankSketch.from_counts(pd.DataFrame(table, columns=[0, 1, 2]), truth, n, **size) == expected
 
     scores, own, n = rng.random(20_000), rng.random(20_000) < 0.3, rng.integers(1, 4, 20_000)
-    many = sm.RankSketch()
-    many.update_many(np.repeat(own, n), np.repeat(scores, n))
+    many = with_batch(sm.RankSketch(), own.repeat(n), scores.repeat(n))
     assert sm.RankSketch.from_counts(scores, own, n) == many
     assert sm.RankSketch.from_counts(scores, own, n.astype(float)) == many
     assert many.n == n.sum()

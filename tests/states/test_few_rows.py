@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from support.state_checks import check_refused
+from support.state_checks import check_refused, with_batch
 
 import stream_metrics as sm
 
@@ -137,9 +137,8 @@ def test_one_bad_row_refuses_the_batch() -> None:
     """Nothing is counted in any group, and the error names column and row of the batch."""
     for name, column, value, error in REFUSED:
         rng = np.random.default_rng(3)
-        groups = sm.ByGroup(CASES[name].make())
         columns = CASES[name].draw(rng) | {"w": rng.random(ROWS), "group": rng.integers(0, GROUPS, ROWS)}
-        groups.update_many(**columns)
+        groups = with_batch(sm.ByGroup(CASES[name].make()), **columns)
         columns[column] = [*columns[column]] if isinstance(columns[column], list) else columns[column].copy()
         columns[column][ROWS - 2] = value
         check_refused(groups, "update_many", [(columns, error, column, ROWS - 2)])

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from support import state_checks
 from support.changed_bytes import bytes_of, content_of
 from support.refusals import refused
-from support.state_checks import check_refused
+from support.state_checks import check_refused, with_batch
 
 import stream_metrics as sm
 from stream_metrics import ProbabilityLosses
@@ -75,14 +75,12 @@ def test_terms_by_hand() -> None:
     assert values["brier_score"] == 1.5
     assert values["spherical_score"] == 0.0
     assert [units >> 64 for units in missing.rank_units[:5]] == [0, 0, 0, 1, 0]
-    batch = ProbabilityLosses(classes=["b", "c", "d"])
-    batch.update_many(["a"], [[0.5, 0.5, 0.0]])
+    batch = with_batch(ProbabilityLosses(classes=["b", "c", "d"]), ["a"], [[0.5, 0.5, 0.0]])
     assert batch == fed(("a", [0.5, 0.5, 0.0]), classes=["b", "c", "d"])
     assert batch.numbers() == missing.numbers()
     full, sparse = fed(("a", {"a": 0.5, "b": 0.5, "c": 0.0})), fed(("a", HALF))
     assert (full.brier_units, full.spherical_units) == (sparse.brier_units, sparse.spherical_units)
-    named = ProbabilityLosses("spam")
-    named.update_many(["spam", "ham", "eggs"], [0.9, 0.2, 0.3])
+    named = with_batch(ProbabilityLosses("spam"), ["spam", "ham", "eggs"], [0.9, 0.2, 0.3])
     assert named.snapshot()["brier_score"] == pytest.approx((0.01 + 0.04 + 0.09) / 3, rel=1e-15)
 
 
@@ -119,13 +117,13 @@ def test_batches_have_the_bytes_of_samples() -> None:
     """Whatever type the true classes of a table have; squares of single scores are those of a table."""
     truth, table = drawn(200, 5)
     for dtype in (np.int8, np.uint64, object, float, str):
-        column, state = truth.astype(dtype), ProbabilityLosses()
+        column = truth.astype(dtype)
         names = sorted(set(column.tolist()))
-        state.update_many(column, table, classes=names)
         mappings = [dict(zip(names, row, strict=True)) for row in table.tolist()]
+        state = with_batch(ProbabilityLosses(), column, table, classes=names)
         assert state == fed(*zip(column.tolist(), mappings, strict=True)), dtype
-    own, single = table[:, 1] > 0.3, ProbabilityLosses()
-    single.update_many(own, table[:, 0])
+    own = table[:, 1] > 0.3
+    single = with_batch(ProbabilityLosses(), own, table[:, 0])
     assert single == fed(*zip(own.tolist(), table[:, 0].tolist(), strict=True))
     assert single.squares()[:2] == [0, 0]
 
@@ -146,8 +144,7 @@ def test_weights_and_sizes() -> None:
     assert state.merge(state) == twice
 
     many = np.random.default_rng(3).random((3, 3000))
-    state = ProbabilityLosses(classes=range(3000))
-    state.update_many([0, 1, 2999], many)
+    state = with_batch(ProbabilityLosses(classes=range(3000)), [0, 1, 2999], many)
     exact = sum(Fraction(round(p * 2**52), 2**52) ** 2 for p in many.ravel().tolist())
     exact += sum(1 - 2 * Fraction(round(p * 2**52), 2**52) for p in (many[0, 0], many[1, 1], many[2, 2999]))
     assert Fraction(state.brier_units, 2**104) == exact

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.oracle import Oracle, narrow
-from support.state_checks import assert_same_readings, check_refused, counted, fed
+from support.state_checks import assert_same_readings, check_refused, counted, fed, with_batch
 
 import stream_metrics as sm
 
@@ -46,9 +46,7 @@ def in_plain_python(samples: list[tuple[Any, Any, Any]]) -> Oracle:
 
 def batch_of(samples: list[Any]) -> sm.ConfusionMatrix:
     """Return a state that counted the samples in one batch."""
-    state = sm.ConfusionMatrix()
-    state.update_many(*(list(column) for column in zip(*samples, strict=True)))
-    return state
+    return with_batch(sm.ConfusionMatrix(), *(list(column) for column in zip(*samples, strict=True)))
 
 
 def reverted(state: sm.ConfusionMatrix, samples: Any) -> sm.ConfusionMatrix:
@@ -120,8 +118,7 @@ def test_on_both_sides_of_the_limit() -> None:
             batch.update_many(labels, labels[::-1], weights)
             one = counted(*zip(labels, labels[::-1], weights, strict=True))
             for half in (slice(None, classes // 2), slice(classes // 2, None)):
-                shard = sm.ConfusionMatrix()
-                shard.update_many(labels[half], labels[::-1][half], weights[half])
+                shard = with_batch(sm.ConfusionMatrix(), labels[half], labels[::-1][half], weights[half])
                 halves.merge(shard)
             assert batch.to_bytes() == one.to_bytes() == halves.to_bytes()
             assert np.array_equal(batch.matrix, w * np.eye(classes)[::-1])
@@ -140,8 +137,7 @@ def test_on_both_sides_of_the_limit() -> None:
 def test_many_classes_need_memory_for_occupied_cells_only() -> None:
     """A hundred thousand classes are read and written, but not shown as a square; fixed ones may be absent."""
     k = 100_000
-    state = sm.ConfusionMatrix()
-    state.update_many(np.arange(k), (np.arange(k) * 7) % k)
+    state = with_batch(sm.ConfusionMatrix(), np.arange(k), (np.arange(k) * 7) % k)
     assert (state.k, state.n, state.correct, state.true_dot_predicted) == (k, k, 2, k)
     assert len(state.to_bytes()) < 20 * k
     assert state.labels == tuple(range(k))

@@ -17,7 +17,7 @@ from support.kernels import codes
 from support.rank_oracle import RankOracle
 from support.rank_oracle import code as code_of
 from support.refusals import refused
-from support.state_checks import assert_same_column, check_refused, fed
+from support.state_checks import assert_same_column, check_refused, fed, with_batch
 
 import stream_metrics as sm
 from stream_metrics import RankSketch
@@ -29,9 +29,7 @@ NAN = float("nan")
 def filled(n: int = 3000, **options: Any) -> RankSketch:
     """Return a sketch of n random binary samples."""
     rng = np.random.default_rng(n)
-    sketch = RankSketch(**options)
-    sketch.update_many(rng.random(n) < 0.3, rng.normal(size=n))
-    return sketch
+    return with_batch(RankSketch(**options), rng.random(n) < 0.3, rng.normal(size=n))
 
 
 @pytest.mark.quick
@@ -122,10 +120,9 @@ def test_equal_weights_give_the_values_of_none() -> None:
     """Sample weights that sum to 1, and any others that are all the same; where scores share cells, up to rounding."""
     own, scores, _ = weighted_stream(20_000)
     for buckets, weight in product((64, 1024), (1 / 3_000_000, 1e-15, 0.1, 2.0**-64, 1.5)):
-        plain, weighted = (sm.MetricSet(scores=True, buckets=buckets) for _ in range(2))
-        plain.update_many(own, scores=scores)
-        weighted.update_many(own, scores=scores, w=np.full(len(own), weight))
-        a, b = plain.snapshot(), weighted.snapshot()
+        weights = None, np.full(len(own), weight)
+        states = [with_batch(sm.MetricSet(scores=True, buckets=buckets), own, scores=scores, w=w) for w in weights]
+        a, b = (state.snapshot() for state in states)
         for key in ("roc_auc", "average_precision", "ks_statistic", "accuracy"):
             one, other = (x.per_class[key][True] if key in x.per_class else x[key] for x in (a, b))
             assert one == (other if buckets == 1024 else pytest.approx(other)), key
@@ -144,18 +141,15 @@ def test_rounded_weights_are_counted_and_none_vanishes() -> None:
         shards[0].merge(sm.from_bytes(shards[1].to_bytes()))
         assert shards[2].merge(shards[3]).merge(shards[0]).to_bytes() == whole.to_bytes()
         assert whole.rounded == sum(x < 2.0**-11 and x * 2.0**64 % 1 != 0 for x in w.tolist()) > 0
-    window, last = sm.Rolling(sm.ROCAUC(), 40), sm.ROCAUC()
-    fed(window, samples)
-    last.update_many(own[-40:], scores[-40:], w[-40:])
+    window, last = fed(sm.Rolling(sm.ROCAUC(), 40), samples), with_batch(sm.ROCAUC(), own[-40:], scores[-40:], w[-40:])
     assert window.get() == last.get()
     assert window.snapshot().estimate("roc_auc") == last.snapshot().estimate("roc_auc")
 
     for tiny in (2.0**-64 - 2.0**-117, 2.0**-65, 1e-300, 5e-324):
         pair = [(True, 0.5, tiny), (False, 0.25, tiny)]
-        single, several, array = fed(RankSketch(), pair), RankSketch(), RankSketch()
-        several.update_many([True, False], [0.5, 0.25], [tiny, tiny])
-        array.update_many([True, False], np.array([0.5, 0.25]), np.array([tiny, tiny]))
-        assert single == several == array
+        single = fed(RankSketch(), pair)
+        for form in (list, np.array):
+            assert single == with_batch(RankSketch(), [True, False], form([0.5, 0.25]), form([tiny, tiny]))
         assert (single.weight, single.rounded) == (2.0**-63, 2)
         estimate = single.snapshot().estimate("roc_auc")
         assert (estimate.low, estimate.value, estimate.high) == (0.0, 1.0, 1.0)
@@ -173,11 +167,9 @@ def test_calibration_needs_probabilities_at_any_level() -> None:
         if beyond is not None:
             scores[order[0]] = beyond
         own, scores = (np.arange(n) % 2 == 0)[order], scores[order]
-        whole, merged = RankSketch(buckets, 16), RankSketch(buckets, 16)
-        whole.update_many(own, scores)
+        whole = with_batch(RankSketch(buckets, 16), own, scores)
         single = fed(RankSketch(buckets, 16), zip(own.tolist(), scores.tolist(), strict=True))
-        merged.update_many(own[n // 2 :], scores[n // 2 :])
-        merged.merge(sm.from_bytes(whole.to_bytes()))
+        merged = with_batch(RankSketch(buckets, 16), own[n // 2 :], scores[n // 2 :]).merge(whole.copy())
         for sketch in (whole, single, merged):
             value = sm.from_bytes(sketch.to_bytes()).snapshot().estimate("expected_calibration_error").value
             assert (value != value) == (beyond is not None), (buckets, beyond, n)
@@ -226,10 +218,8 @@ def test_labels_that_a_single_score_cannot_be_about() -> None:
     for late in (1, 40):
         names = [0, 1, *(f"label {i}" for i in range(late))]
         codes, scores = np.array([0, 1, 1, 0]), [0.25, 0.5, 0.75, 1.0]
-        state, plain = RankSketch(), RankSketch()
-        state.update_many(sm.Categorical(codes, names), scores)
-        plain.update_many(codes, scores)
-        assert state == plain
+        state = with_batch(RankSketch(), sm.Categorical(codes, names), scores)
+        assert state == with_batch(RankSketch(), codes, scores)
         codes[2:] = 1 + late
         batch = (sm.Categorical(codes, names), scores)
         check_refused(state, "update_many", [(batch, sm.LabelError, "y_true", 2, names[-1])])
@@ -263,8 +253,7 @@ def test_means_are_known_while_their_moment_fits() -> None:
     own = np.array([True, True, True, False, False])
     for weight in (2**21 - 1, 2**21 - 2.0**-20, 2**21, 2**21 + 2.0**-20, 2**40 + 0.5):
         w = np.array([1, weight - 1, 2.0**-20, 1, 1])
-        sketch = RankSketch(2, 1)
-        sketch.update_many(own, x, w)
+        sketch = with_batch(RankSketch(2, 1), own, x, w)
         column = sketch.column(True)
         assert column.level == 63
         assert (column.counts[0] / column.units).tolist() == [1, weight]
@@ -326,14 +315,12 @@ def test_memory_is_flat() -> None:
     """A default column has at most 64 kB of data; two million samples take no more than a hundred thousand."""
     g, n = np.random.default_rng(0), 100_000
     for shape, weights in product(ADVERSARIAL, ("of one", "large")):
-        sketch = RankSketch()
-        sketch.update_many(g.random(n) < 0.5, shape(g, (n, 1)).ravel(), WEIGHTS[weights](g, n))
+        sketch = with_batch(RankSketch(), g.random(n) < 0.5, shape(g, (n, 1)).ravel(), WEIGHTS[weights](g, n))
         assert sketch.column(True).level > 0
         assert len(sketch.to_bytes()) <= 2**16
         assert sketch.memory() <= sketch.memory_bound() <= 165_000
     own, scores = g.random(n) < 0.3, g.normal(size=n)
-    sketch = RankSketch()
-    sketch.update_many(own, scores)
+    sketch = with_batch(RankSketch(), own, scores)
     before = sketch.memory()
     tracemalloc.start()
     try:

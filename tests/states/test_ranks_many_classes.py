@@ -10,7 +10,7 @@ import pytest
 from hypothesis import strategies as st
 from support.changed_bytes import bytes_of, content_of
 from support.refusals import refused
-from support.state_checks import check_refused, fed
+from support.state_checks import check_refused, fed, with_batch
 
 import stream_metrics as sm
 from stream_metrics import RankSketch, testing
@@ -139,8 +139,7 @@ def test_a_set_reads_everything_but_pairs() -> None:
 @pytest.mark.quick
 def test_a_metric_of_pairs_takes_up_to_64_classes() -> None:
     """One more, or many more, are refused before anything has counted them, and so are bytes with more."""
-    metric = sm.HandTillAUC()
-    metric.update_many(range(64), [{label: 0.5, (label + 1) % 64: 0.25} for label in range(64)])
+    metric = with_batch(sm.HandTillAUC(), range(64), [{label: 0.5, (label + 1) % 64: 0.25} for label in range(64)])
     for more in (range(64, 65), range(64, 140)):
         row = dict.fromkeys(more, 0.5)
         check_refused(metric, "update", [((64, row), sm.ScoreError)])
@@ -192,8 +191,7 @@ def test_a_rolling_window_has_its_pairs_again(batch: int) -> None:
         else:
             window.update_many(truth[start : start + batch], every[start : start + batch])
         last = slice(max(start + batch - 80, 0), start + batch)
-        expected = RankSketch()
-        expected.update_many(truth[last], every[last])
+        expected = with_batch(RankSketch(), truth[last], every[last])
         assert window.state.to_bytes() == expected.to_bytes()
         paired.add(expected.paired)
     assert paired == {True, False}

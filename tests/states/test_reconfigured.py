@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.refusals import refused
-from support.state_checks import counted, fed
+from support.state_checks import counted, fed, with_batch
 
 import stream_metrics as sm
 from stream_metrics import OptionError, RankSketch, testing
@@ -87,9 +87,8 @@ def test_many_labels_are_folded() -> None:
     """From a sparse matrix of 2,000 classes into a dense one of 50, with and without fractions of weights."""
     truth, predicted = np.arange(6000) % 2000, np.arange(6000) * 7 % 2000
     for w in (None, np.full(6000, 0.25)):
-        state, direct = sm.ConfusionMatrix(), sm.ConfusionMatrix(range(50), other="rest")
-        for each in (state, direct):
-            each.update_many(truth, predicted, w)
+        empty = sm.ConfusionMatrix(), sm.ConfusionMatrix(range(50), other="rest")
+        state, direct = (with_batch(each, truth, predicted, w) for each in empty)
         folded = state.reconfigured(labels=range(50), other="rest")
         assert folded.to_bytes() == direct.to_bytes()
         assert (folded.correct, folded.snapshot()["macro_f1"]) == (direct.correct, direct.snapshot()["macro_f1"])
@@ -124,9 +123,8 @@ def test_sketches_shrink_in_one_step_or_in_two() -> None:
     rng = np.random.default_rng(5)
     classes = [f"c{i}" for i in range(70)]
     truth, weights = [classes[i] for i in rng.integers(0, 70, 300)], rng.choice([1, 0.5, 3], 300)
-    table, state, direct = rng.random((300, 70)) ** 8, RankSketch(256, 64), RankSketch(16, 8, pairs=False)
-    for each in (state, direct):
-        each.update_many(truth, table, weights, classes=classes)
+    table, empty = rng.random((300, 70)) ** 8, (RankSketch(256, 64), RankSketch(16, 8, pairs=False))
+    state, direct = (with_batch(each, truth, table, weights, classes=classes) for each in empty)
     half = state.reconfigured(buckets=64, sample=32)
     assert state.reconfigured(buckets=16, sample=8, pairs=False) == direct
     assert half.reconfigured(buckets=16, sample=8, pairs=False) == direct

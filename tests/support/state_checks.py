@@ -25,6 +25,12 @@ def fed(state: State, samples: Iterable[Any], **named: Any) -> State:
     return state
 
 
+def with_batch(state: State, *columns: Any, **named: Any) -> State:
+    """Return the state after it has counted a batch."""
+    state.update_many(*columns, **named)  # type: ignore[attr-defined]
+    return state
+
+
 def counted(*samples: Any, **configuration: Any) -> sm.ConfusionMatrix:
     """Return a matrix that has counted the samples one by one."""
     return fed(sm.ConfusionMatrix(**configuration), samples)
