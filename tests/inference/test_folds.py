@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.inner_inference import fold_of
 from support.refusals import all_refused, refused
 from support.values import html
 
 import stream_metrics as sm
+from stream_metrics.states.folds import fold_of
 
 METRICS = sm.metrics()
 FOLDS = sm.Comparison().folds

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.inner_inference import ManyMatrices, class_bounds
 from support.values import OF_LABELS
 
 import stream_metrics as sm
+from stream_metrics.inference.intervals.dispatch import class_bounds
+from stream_metrics.inference.intervals.many_matrices import ManyMatrices
 
 WHOLE = [key for key in OF_LABELS if sm.metrics()[key].kind == "whole"]
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from support.inner_inference import area_bounds, class_label_bounds, label_bounds, mean_bounds
 from support.rank_shapes import exact_auc
 from support.values import snapshot
 
 from stream_metrics import ConfusionMatrix, Snapshot
+from stream_metrics.inference.missing_labels import area_bounds, class_label_bounds, label_bounds, mean_bounds
 
 pytestmark = pytest.mark.quick
 
