@@ -48,23 +48,19 @@ def plain(view: TypedView) -> View:
 
 
 def make_view(
-    classes: int = 4,
-    groups: int = 6,
-    *,
-    drift: float = 0.0,
-    step: int = 0,
-    labels: list[str] | None = None,
-    scores: bool = True,
+    classes: int = 4, groups: int = 6, *, drift: float = 0.0, step: int = 0, labels: list[str] | None = None
 ) -> View:
     """Return a view after `step` seconds of a model over `classes` classes, worse the nearer `drift` is to 1."""
     labels = labels or (ANIMALS[:classes] if classes <= 8 else [f"class {i:03}" for i in range(classes)])
     now = NOW + step
     parts = {
-        name: _part(labels, groups, share, 0.1 * drift if name == "total" else drift, step, scores)
+        name: _part(labels, groups, share, 0.1 * drift if name == "total" else drift, step)
         for name, share in WINDOWS.items()
     }
     for name, part in parts.items():
         part["comparisons"] = _comparisons(part["metrics"], drift, now, WINDOWS[name])
+    read, rejected = 2_412_345 + 1_200 * step, {"decode": 41, "no id": 3}
+    flows = {"records_read": read, "labels_joined": parts["total"]["n"]}
     view = {
         "version": 1,
         "title": "animals",
@@ -79,12 +75,8 @@ def make_view(
         "reference": {"window": "1d", "start": NOW - 180_000, "at": NOW - 93_600, "n": 180_000},
         "join": JOIN | {"joined": parts["total"]["n"]},
         "delays": DELAYS,
-        "records": {"read": 2_412_345 + 1_200 * step, "rejected": {"decode": 41, "no id": 3}, "per_second": 1_204.0},
-        "flows": {
-            "counts": {"records_read": 2_412_345 + 1_200 * step, "labels_joined": parts["total"]["n"]},
-            "rejected": {"decode": 41, "no id": 3},
-            "delays": DELAYS,
-        },
+        "records": {"read": read, "rejected": rejected, "per_second": 1_204.0},
+        "flows": {"counts": flows, "rejected": rejected, "delays": DELAYS},
         "lag": {"records": 240, "seconds": 0.2},
         "source": {"state": "live", "problem": None, "silence": 0.2, "idle": 300.0, "time": now - 0.4},
         "checkpoint": {"age": 0.8, "duration": 0.0042, "bytes": 1_234_560, "error": None},
@@ -172,10 +164,10 @@ def _alerts(recent: float, now: float) -> list[View]:
     ]
 
 
-def _part(labels: list[str], groups: int, share: float, drift: float, step: int, scores: bool) -> View:
+def _part(labels: list[str], groups: int, share: float, drift: float, step: int) -> View:
     """What is shown of one window."""
     matrix = _matrix(len(labels), share, drift, step)
-    metrics, rows = _metrics(matrix, labels, scores)
+    metrics, rows = _metrics(matrix, labels)
     n = int(matrix.sum())
     shown = sorted(np.argsort(-matrix.sum(1), kind="stable")[:50].tolist())
     areas = [key for key in metrics if key in ("roc_auc_ovr", "average_precision_ovr")]
@@ -193,7 +185,7 @@ def _part(labels: list[str], groups: int, share: float, drift: float, step: int,
         "classes": rows[:200],
         "classes_omitted": max(0, len(rows) - 200),
         "matrix": {"labels": [labels[i] for i in shown], "counts": cells, "omitted": len(labels) - len(shown)},
-        "curves": _curves(rows[:10], drift) if scores else {"roc": [], "pr": [], "reliability": []},
+        "curves": _curves(rows[:10], drift),
         "groups": _groups(groups, metrics, n, step),
         "coverage": {"ratio": 0.962, "labelled": n, "due": round(n / 0.962)},
         "delay": {"p50": 41.0, "p90": 190.0, "p99": 1_130.0},
@@ -211,22 +203,21 @@ def _matrix(classes: int, share: float, drift: float, step: int) -> np.ndarray:
     return rng.poisson(cells * (1 + 0.001 * step))
 
 
-def _metrics(matrix: np.ndarray, labels: list[str], scores: bool) -> tuple[dict[str, Any], list[View]]:
+def _metrics(matrix: np.ndarray, labels: list[str]) -> tuple[dict[str, Any], list[View]]:
     state = sm.ConfusionMatrix(labels=labels)
     cells = true, said = matrix.nonzero()
     state.update_counts([labels[i] for i in true], [labels[i] for i in said], matrix[cells])
     snapshot = state.snapshot()
     metrics: dict[str, Any] = {key: snapshot[key] for key in (*HEADLINE, "cohen_kappa")} | {"fowlkes_mallows": None}
-    if scores:
-        accuracy = metrics["accuracy"]
-        metrics |= {"roc_auc_ovr": 0.49 + accuracy / 2, "average_precision_ovr": accuracy - 0.02}
-        metrics |= {"log_loss": 3 * (1 - accuracy)}
+    accuracy = metrics["accuracy"]
+    metrics |= {"roc_auc_ovr": 0.49 + accuracy / 2, "average_precision_ovr": accuracy - 0.02}
+    metrics |= {"log_loss": 3 * (1 - accuracy)}
     columns = {"support": "support", "predicted": "predicted_count", "true_positives": "tp"}
     columns |= {key: key for key in ("precision", "recall", "f1")}
     rows, each, lost = list[View](), snapshot.per_class, set(snapshot.undefined)
     for label in labels:
         row = {name: None if (key, label) in lost else each[key][label] for name, key in columns.items()}
-        area = 0.55 + 0.44 * row["recall"] if scores and row["recall"] is not None else None
+        area = 0.55 + 0.44 * row["recall"] if row["recall"] is not None else None
         rows.append({"label": label, **row, "roc_auc": area})
     return metrics, rows
 

@@ -25,10 +25,9 @@ WINDOWS = ["total", "4s", "10s"]
 HEADLINE = ["accuracy", "balanced_accuracy", "macro_f1", "matthews_corrcoef"]
 
 
-def shown(events: Sequence[Any], join: Any = None, **counting: Any) -> dict[str, Any]:
+def shown(events: Sequence[Any], **counting: Any) -> dict[str, Any]:
     """Return the view of events that have ended, as it is sent."""
-    monitor = read(events, counting={**COUNTING, **counting}, join={"votes": 1, **(join or {})})
-    return ended(monitor)
+    return ended(read(events, counting={**COUNTING, **counting}, join={"votes": 1}))
 
 
 def ended(monitor: Monitor) -> dict[str, Any]:
@@ -265,8 +264,8 @@ def test_intervals_are_those_of_the_snapshot() -> None:
     for name, valid in (("total", "anytime"), ("4s", "fixed"), ("10s", "fixed")):
         part = windows[name]
         looks = "all looks together" if name == "total" else "one look at one moment"
-        assert (part["interval"]["level"], part["interval"]["valid"]) == (0.95, valid)
         said = f"for {looks}, if samples are independent and no label comes late, is missing"
+        assert (part["interval"]["level"], part["interval"]["valid"]) == (0.95, valid)
         assert part["interval"]["assumption"].startswith(said)
         assert part["intervals"].keys() & {"no_information_rate", "expected_calibration_error_top"} == set()
         for key in ("accuracy", "balanced_accuracy", "matthews_corrcoef"):

@@ -1,42 +1,14 @@
-"""The terminal view and the summary of a command: their content, that they fit, and that hostile names stay text."""
+"""The summary at the end of a command: its content, that it fits, and that hostile names stay text."""
 
 from __future__ import annotations
 
-import io
 from itertools import product
-from typing import Any
 
-import pytest
 from support.inner_views import facts, summary
 from support.page_views import empty_view, hostile_view, make_view, typed
 
 HOSTILE = ["[red]x[/red]", "\x1b[31mred", "a\nb", "", "日本語の長い名前はここで切られる", "x" * 300, "[/]"]
 VIEWS = [make_view(3, 2, drift=0.5), make_view(200, 100), empty_view(), hostile_view(HOSTILE)]
-
-
-def drawn(view: dict[str, Any], width: int, height: int) -> list[str]:
-    """Return the lines that the terminal view draws."""
-    pytest.importorskip("rich", reason="the terminal view needs rich")
-    from rich.console import Console
-
-    from stream_metrics.monitor.view.terminal import render
-
-    console = Console(width=width, height=height, file=io.StringIO(), force_terminal=True, color_system=None)
-    console.print(render(typed(view), width, height, ("\x1b[2J said",)), end="")
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue().removesuffix("\n").split("\n")
-
-
-def test_the_terminal_view() -> None:
-    """It fits any screen, and begins with the state; names appear as they are written, or escaped."""
-    for view, (width, height) in product(VIEWS[:3], [(80, 24), (80, 60), (200, 70), (60, 20)]):
-        lines = drawn(view, width, height)
-        assert max(map(len, lines)) <= width
-        assert len(lines) <= height
-    assert drawn(empty_view(), 80, 24)[0].startswith(" WAITING ")
-    hostile = "\n".join(drawn(VIEWS[3], 140, 60))
-    assert all(text in hostile for text in (" ALERT ", "balanced_accuracy[1h] < 0.8", "[red]x[/red]", "a\\nb"))
-    assert not any(escape in hostile for escape in ("\x1b[31m", "\x1b[2J"))
 
 
 def test_the_summary() -> None:
