@@ -9,10 +9,10 @@ from support.monitor_runs import Alerts, config, feed, pair, started
 
 from stream_metrics.monitor.events.recent import RecentRejects
 
-REASONS = ("decode", "weight", "label", "other")
 GOOD = [pair(at, at % 2, at % 2) for at in range(400)]
 BAD: list[Any] = [b"no JSON", pair(1, 1, 1, weight=-1)]
 WRONG = [pair(at, 1, "1") for at in range(5)]
+REASONS = tuple(f"rejected_{reason} > 5" for reason in ("decode", "weight", "label", "other"))
 DEFAULTS = ("rejected_share > 0.01", "mismatched_labels > 0")
 
 
@@ -37,12 +37,13 @@ def test_a_share_of_what_is_recent() -> None:
 
 
 def test_defaults_fire_without_a_rule() -> None:
-    """Over one rejected record of a hundred, or labels of two types, are alerts; what is well is shown if asked for."""
+    """Over one rejected record of a hundred, and labels of two types, alert; each reason can have a rule of its own."""
     for events, settings, fired, shown in (
         (GOOD + BAD, {}, [], []),
         (GOOD + 10 * BAD, {}, [(DEFAULTS[0], "firing", 20 / 420)], [DEFAULTS[0]]),
         (GOOD + 10 * BAD, {"defaults": False}, [], []),
         (GOOD, {"rules": [DEFAULTS[0]]}, [], [DEFAULTS[0]]),
+        (GOOD + 10 * BAD, {"rules": REASONS, "defaults": False}, [(r, "firing", 10) for r in REASONS[:2]], [*REASONS]),
         (WRONG, {}, [(DEFAULTS[1], "firing", 1)], [DEFAULTS[1]]),
         (GOOD, {}, [], []),
     ):
@@ -53,14 +54,3 @@ def test_defaults_fire_without_a_rule() -> None:
         assert [(each.rule, each.state, each.value) for each in alerts.see(view)] == fired
         assert [alert.rule for alert in view.alerts] == shown
         assert ("'1'" in view.by_window["1h"].mismatch) == (events is WRONG)
-
-
-def test_reasons_are_values_of_rules() -> None:
-    """Each reason can have a rule of its own."""
-    how = config(alerts={"rules": [f"rejected_{reason} > 5" for reason in REASONS], "log": False})
-    monitor = started(how)
-    alerts = Alerts(how, monitor, {})
-    alerts.see(feed(monitor, GOOD + 10 * BAD).view())
-
-    assert [alert.value for alert in monitor.view().alerts[:4]] == [10, 10, 0, 0]
-    assert monitor.view().records.rejected == {"decode": 10, "weight": 10}

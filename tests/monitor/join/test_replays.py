@@ -107,9 +107,7 @@ FATES = st.tuples(st.sampled_from("cck"), st.just(0), st.just(0.0))
 
 
 @given(st.lists(ACTS | FATES, max_size=80), st.sampled_from([1, 10, 40]))
-def test_the_memory_is_a_dict_with_ages(
-    tmp_path_factory: pytest.TempPathFactory, acts: list[Any], most: int
-) -> None:
+def test_the_memory_is_a_dict_with_ages(tmp_path_factory: pytest.TempPathFactory, acts: list[Any], most: int) -> None:
     """Ids are remembered until they are too old or too many, over checkpoints and kills."""
     path, time, there = tmp_path_factory.mktemp("ids") / "state", 0.0, dict[int, float]()
     how = remembering(ttl="1s", keep_joined="0s", keep_ids="64s", max_ids=most, votes=1)
@@ -162,8 +160,7 @@ def test_lengths_of_time_are_those_of_now(tmp_path: Path, later: str) -> None:
     assert too_old - 1 <= now.predictions_expired <= too_old
     assert end.predictions_expired == (0 if later == "1000h" else hours + 1)
 
-    pairs = [event for each in waiting for event in (each, {**each, "prediction": None, "truth": "a"})]
-    pairs = [{name: value for name, value in event.items() if value is not None} for event in pairs]
+    pairs = [event for at, each in enumerate(waiting) for event in (each, said(at, HOUR * at, truth="a"))]
     short: dict[str, Any] = {"votes": 1, "ttl": "1h", "keep_joined": "1m"}
     path = tmp_path / "ids"
     ended(run(path, pairs, keep_ids="48h", **short))
