@@ -2,56 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from contextlib import closing
 from typing import Any
 
 import pytest
 from msgspec import structs
+from support.alert_receiver import receiving
 from support.command_line import until
 from support.inner_monitor import StaleOwner
 from support.monitor_events import NOW, events, offline, records
 from support.monitor_worker import Processes, alerting
+from support.refusals import refused
 from support.stores import execute
 
 from stream_metrics.monitor import Alerts, Config, Monitor, Record, config, open_store
 
 STREAMS = [records(events(300, seed=part), part) for part in range(3)]
-
-
-class Webhook(HTTPServer):
-    """A receiver of alerts, which refuses them while it is not `open`."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Receiver)
-        self.open = True
-        self.received: list[Any] = []
-        self.refused: list[Any] = []
-        self.address = f"http://127.0.0.1:{self.server_port}/alerts"
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    @property
-    def states(self) -> list[str]:
-        """The states that were received."""
-        return [alert["state"] for alert in self.received]
-
-
-class Receiver(BaseHTTPRequestHandler):
-    """The answers of a webhook."""
-
-    def do_POST(self) -> None:
-        server: Any = self.server
-        alert = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        (server.received if server.open else server.refused).append(alert)
-        self.send_response(200 if server.open else 503)
-        self.end_headers()
-
-    def log_message(self, *arguments: Any) -> None:
-        pass
 
 
 class Worker:
@@ -86,50 +55,18 @@ class Worker:
         self.monitor.close()
 
 
-@pytest.fixture(scope="module")
-def processes() -> Iterator[Processes]:
-    """The process that forks workers."""
-    started = Processes()
-    yield started
-    started.close()
-
-
 @pytest.fixture
-def webhook() -> Iterator[Webhook]:
-    """What receives the alerts of all workers."""
-    started = Webhook()
-    yield started
-    started.shutdown()
-    started.server_close()
-
-
-@pytest.fixture
-def worker(store_path: str, webhook: Webhook) -> Iterator[Callable[..., Worker]]:
+def worker(store_path: str) -> Iterator[Callable[..., Worker]]:
     """Make a worker, which is closed at the end."""
     workers: list[Worker] = []
 
-    def made(posts: bool = False, **told: Any) -> Worker:
-        workers.append(Worker(store_path, structs.replace(alerting(webhook.address if posts else ""), **told)))
+    def made(webhook: str = "", **told: Any) -> Worker:
+        workers.append(Worker(store_path, structs.replace(alerting(webhook), **told)))
         return workers[-1]
 
     yield made
     for each in workers:
         each.close()
-
-
-@pytest.fixture
-def other(processes: Processes, store_path: str, webhook: Webhook) -> Iterator[int]:
-    """The process of another worker, which has partition 0, and has begun to count; it is killed at the end."""
-    process = processes.start(state=store_path, webhook=webhook.address)
-    until(lambda: webhook.received or webhook.refused)
-    yield process
-    os.kill(process, signal.SIGKILL)
-    processes.wait(process)
-
-
-def waits(path: str, alert: Any) -> bool:
-    """Whether an alert is stored as one that was not delivered."""
-    return any(alert["id"].encode() in bytes(body) for (body,) in execute(path, "select body from notes"))
 
 
 def counted(view: Any) -> tuple[Any, ...]:
@@ -139,18 +76,20 @@ def counted(view: Any) -> tuple[Any, ...]:
 
 
 def test_each_worker_shows_the_whole_model(worker: Callable[..., Worker]) -> None:
-    """Two have a partition each and one none: all three show what one that reads both would, and whose is what."""
-    one, two, idle = worker(), worker(), worker()
-    one.monitor.assign([0])
-    two.monitor.assign([1])
-    one.take(STREAMS[0])
-    two.take(STREAMS[1])
-    alone = offline(STREAMS[0] + STREAMS[1]).view()
-    views = [each.whole(*STREAMS[:2]) for each in (one, two, idle)]
+    """Two have a partition each and one none: all three show what one that reads both would, and whose is what.
+
+    They draw the same lines of the stored counts; only the last point is that of the look.
+    """
+    one, two, idle = workers = [worker(store=config.Store(retention=("10s",))) for _ in range(3)]
+    for number, each in enumerate((one, two)):
+        each.monitor.assign([number])
+        each.take(STREAMS[number])
+    alone = offline(STREAMS[0] + STREAMS[1], one.monitor.config).view()
+    views = [each.whole(*STREAMS[:2]) for each in workers]
 
     assert all(counted(view) == counted(alone) for view in views)
     assert all(len(view.dead_letters) == min(sum(alone.records.rejected.values()), 100) for view in views)
-    names = [each.monitor.store.worker for each in (one, two, idle)]  # type: ignore[union-attr]
+    names = [each.monitor.store.worker for each in workers]  # type: ignore[union-attr]
     owners = [{row.partition: row.owner for row in view.partitions} for view in views]
     assert owners == [{0: None, 1: names[1]}, {0: names[0], 1: None}, {0: names[0], 1: names[1]}]
     assert all((row.age is None) == (row.owner is None) and (row.age or 0) < 60 for row in views[0].partitions)
@@ -162,21 +101,8 @@ def test_each_worker_shows_the_whole_model(worker: Callable[..., Worker]) -> Non
         names[2]: (True, []),
     }
     assert [row.worker for row in shown if row.alerts] == [names[0]]
-
-
-def test_all_workers_draw_the_same_lines(worker: Callable[..., Worker]) -> None:
-    """Those of the stored counts of both partitions; only the last point is that of the look."""
-    workers = [worker(store=config.Store(retention=("10s",))) for _ in range(3)]
-    for number, each in enumerate(workers[:2]):
-        each.monitor.assign([number])
-        each.take(STREAMS[number])
-    for each in workers:
-        each.whole(*STREAMS[:2])
-    lines = [
-        [line[:-1] for name in ("1h", "4h") for line in each.look(whole=True).history[name].values()]
-        for each in workers
-    ]
-
+    histories = [each.look(whole=True).history for each in workers]
+    lines = [[line[:-1] for name in ("1h", "4h") for line in each[name].values()] for each in histories]
     assert all(len(line) > 5 for line in lines[0])
     assert lines[0] == lines[1] == lines[2]
 
@@ -200,58 +126,48 @@ def test_nothing_is_missing_or_twice_while_a_partition_moves(worker: Callable[..
     assert counted(third.whole(STREAMS[0])) == counted(one.whole(STREAMS[0])) == counted(offline(STREAMS[0]).view())
 
 
-def test_another_worker_goes_on_after_one_that_was_killed(
-    worker: Callable[..., Worker], other: int, webhook: Webhook, store_path: str
+def test_another_worker_goes_on_for_one_that_is_stopped_or_killed(
+    worker: Callable[..., Worker], store_path: str
 ) -> None:
-    """Its partition is shown as of its last checkpoint, with a growing age; its alert goes on and is not sent again."""
-    two = worker(posts=True)
-    two.whole(STREAMS[0])
-    until(lambda: two.look().alerts[0].state == "firing")
-    until(lambda: not waits(store_path, webhook.received[0]))
-    since = two.look().alerts[0].since
-    assert since == webhook.received[0]["at"]
-    assert not two.monitor.leads()
-    os.kill(other, signal.SIGKILL)
-    until(lambda: two.look() and two.monitor.leads())
-    age = two.look().partitions[0].age
-    until(lambda: two.look().partitions[0].age > age + 0.1)
+    """An alert that was not delivered is delivered with its id; one that wakes up evaluates and delivers nothing.
 
-    assert two.look().records.read == len(STREAMS[0])
-    assert (two.look().alerts[0].state, two.look().alerts[0].since) == ("firing", since)
-    assert webhook.states == ["firing"]
+    The partition is shown as of the last checkpoint, with a growing age, until another worker takes it.
+    """
+
+    def waits() -> bool:
+        bodies = execute(store_path, "select body from notes")
+        return any(webhook.got[0][1]["id"].encode() in bytes(body) for (body,) in bodies)
+
+    with closing(Processes()) as processes, receiving() as webhook:
+        webhook.statuses = [503] * 10**5
+        process = processes.start(state=store_path, webhook=webhook.url)
+        try:
+            until(lambda: webhook.got and waits())
+            two = worker(webhook.url)
+            two.whole(STREAMS[0])
+            assert not two.monitor.leads()
+            os.kill(process, signal.SIGSTOP)
+            webhook.statuses = []
+            until(lambda: two.look() and two.monitor.leads() and (two.take([]) or not waits()))
+            first, told = webhook.got[0][1], len(webhook.got)
+            os.kill(process, signal.SIGCONT)
+            until(lambda: [row.state for row in two.look().replicas if not row.this and row.age < 1] == ["live"])
+            two.take([])
+            assert two.monitor.leads()
+            assert [row.alerts for row in two.look().replicas] == [True, False]
+        finally:
+            os.kill(process, signal.SIGKILL)
+            processes.wait(process)
+        age = two.look().partitions[0].age
+        until(lambda: two.look().partitions[0].age > age + 0.1)
+
+    view = two.look()
+    assert (view.records.read, view.alerts[0].state, view.alerts[0].since) == (len(STREAMS[0]), "firing", first["at"])
+    assert len(webhook.got) == told
+    assert {(body["id"], body["state"]) for _, body, _ in webhook.got} == {(first["id"], "firing")}
     assert two.monitor.assign([0]) == {("t", 0): len(STREAMS[0])}
     assert two.look().partitions[0].owner is None
     assert counted(two.look()) == counted(offline(STREAMS[0]).view())
-
-
-@pytest.fixture
-def closed(webhook: Webhook) -> None:
-    """Have the webhook refuse alerts at first."""
-    webhook.open = False
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-def test_an_alert_that_was_not_delivered_is_delivered_once(
-    closed: None, worker: Callable[..., Worker], other: int, webhook: Webhook, store_path: str, number: int
-) -> None:
-    """A worker is killed or stopped before it could: the one that is elected does, with the id that the alert had.
-
-    A worker that wakes up evaluates and delivers nothing.
-    """
-    until(lambda: waits(store_path, webhook.refused[0]))
-    os.kill(other, number)
-    webhook.open = True
-    two = worker(posts=True)
-    until(lambda: two.look() and webhook.received)
-    if number == signal.SIGSTOP:
-        os.kill(other, signal.SIGCONT)
-        until(lambda: [row.state for row in two.look().replicas if not row.this and row.age < 1] == ["live"])
-        two.take([])
-        assert two.monitor.leads()
-        assert [row.alerts for row in two.look().replicas] == [True, False]
-
-    assert webhook.states == ["firing"]
-    assert webhook.received[0]["id"] == webhook.refused[0]["id"]
 
 
 def test_counts_that_cannot_be_read_are_reported(worker: Callable[..., Worker], store_path: str) -> None:
@@ -268,17 +184,6 @@ def test_counts_that_cannot_be_read_are_reported(worker: Callable[..., Worker], 
 
     until(lambda: not two.look().incomplete)
     assert two.monitor.counts().to_bytes() == offline(STREAMS[0]).counts().to_bytes()
-
-
-def test_a_worker_that_evaluates_nothing_leaves_alerts_to_another(
-    worker: Callable[..., Worker], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its process lives and reports itself, but its views hang: another one evaluates the rules."""
-    one, two = worker(), worker()
-    until(one.monitor.leads)
-    monkeypatch.setattr("stream_metrics.monitor.replicas.HUNG", 0.3)
-
-    until(lambda: two.look() and two.monitor.leads())
 
 
 def test_a_reference_that_one_worker_takes_is_that_of_all(worker: Callable[..., Worker]) -> None:
@@ -319,7 +224,5 @@ def test_a_worker_that_lost_a_partition_shows_what_the_new_owner_counts(worker: 
     two.monitor.assign([0])
     two.take(STREAMS[0][100:])
     one.monitor.step(STREAMS[0][100:150])
-    with pytest.raises(StaleOwner):
-        one.monitor.checkpoint()
-
+    refused(one.monitor.checkpoint, StaleOwner)
     assert counted(one.whole(STREAMS[0])) == counted(offline(STREAMS[0]).view())

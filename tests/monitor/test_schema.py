@@ -36,22 +36,20 @@ def test_the_schema_of_the_configuration_has_every_key() -> None:
 
 
 def undescribed(value: Any, schema: dict[str, Any], where: str) -> list[str]:
-    """The keys of an object that the schema does not name, below it, too."""
-    if "$ref" in schema:
-        schema = DEFINITIONS[schema["$ref"].rpartition("/")[2]]
-    for each in schema.get("anyOf", [schema]):
-        target = DEFINITIONS[each["$ref"].rpartition("/")[2]] if "$ref" in each else each
-        if isinstance(value, dict) and target.get("type") == "object":
-            names = target.get("properties")
-            if names is None:
-                return [
-                    k for n, v in value.items() for k in undescribed(v, target["additionalProperties"], f"{where}.{n}")
-                ]
-            lost = [f"{where}.{name}" for name in value if name not in names]
-            return lost + [k for n, v in value.items() if n in names for k in undescribed(v, names[n], f"{where}.{n}")]
-        if isinstance(value, list) and target.get("type") == "array" and isinstance(target.get("items"), dict):
-            return [key for each in value for key in undescribed(each, target["items"], f"{where}[]")]
-    return []
+    """Return the keys of an object, or of an object in it, that the schema does not name."""
+    lost = []
+    for reference in schema.get("anyOf", [schema]):
+        each = DEFINITIONS[reference["$ref"].rpartition("/")[2]] if "$ref" in reference else reference
+        if isinstance(value, dict) and each.get("type") == "object":
+            for name, inner in value.items():
+                described, place = (
+                    each.get("properties", {}).get(name, each.get("additionalProperties")),
+                    f"{where}.{name}",
+                )
+                lost += [place] if described is None else undescribed(inner, described, place)
+        if isinstance(value, list) and each.get("type") == "array" and isinstance(each.get("items"), dict):
+            lost += [key for inner in value for key in undescribed(inner, each["items"], f"{where}[]")]
+    return lost
 
 
 VIEWS = {

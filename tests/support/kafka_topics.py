@@ -12,7 +12,9 @@ from msgspec import structs
 
 from stream_metrics.monitor import Config, Monitor, Record, config, make_source, open_store
 from support.command_line import run_command, until
+from support.inner_monitor import SourceError
 from support.monitor_events import CONFIG, NOW, START, counted, events, offline, records
+from support.refusals import refused
 
 __all__ = [
     "JOINED",
@@ -21,6 +23,7 @@ __all__ = [
     "at",
     "check",
     "ends",
+    "ends_with",
     "halves",
     "messy",
     "placed",
@@ -116,6 +119,16 @@ def reading(state: str, told: Config = KEPT, shared: bool = False, **source: Any
     finally:
         kafka_source.close()
         monitor.close()
+
+
+def ends_with(state: str, **source: Any) -> str:
+    """Return why a source ends, at the start or while it reads."""
+
+    def run() -> None:
+        with reading(state, **source) as (monitor, reader):
+            read(monitor, reader, lambda: False)
+
+    return str(refused(run, SourceError))
 
 
 def read(monitor: Monitor, source: Any, wanted: Callable[[], Any]) -> Any:

@@ -17,6 +17,7 @@ from support.kafka_topics import (  # noqa: E402
     at,
     check,
     ends,
+    ends_with,
     messy,
     placed,
     produce,
@@ -35,16 +36,6 @@ from stream_metrics.monitor import Record  # noqa: E402
 MESSY = messy(300, 3)
 ONE = [record for record in MESSY if record.partition == 0][:300]
 ROLLING = {"segment.bytes": "1048576", "segment.ms": "100"}
-
-
-def ends_with(state: str, **source: Any) -> str:
-    """Return why a source ends, at the start or while it reads."""
-
-    def run() -> None:
-        with reading(state, **source) as (monitor, reader):
-            read(monitor, reader, lambda: False)
-
-    return str(refused(run, SourceError))
 
 
 def transaction(broker: Broker, topic: str, values: list[bytes | None], commit: bool, name: str = "a") -> None:

@@ -10,7 +10,7 @@ import pytest
 confluent_kafka = pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
 
 from support.command_line import until  # noqa: E402
-from support.inner_monitor import SourceError, StaleOwner  # noqa: E402
+from support.inner_monitor import StaleOwner  # noqa: E402
 from support.kafka_mock import COMMIT, ILLEGAL_GENERATION, Cluster  # noqa: E402
 from support.kafka_topics import (  # noqa: E402
     JOINED,
@@ -19,6 +19,7 @@ from support.kafka_topics import (  # noqa: E402
     at,
     check,
     ends,
+    ends_with,
     halves,
     messy,
     placed,
@@ -28,7 +29,6 @@ from support.kafka_topics import (  # noqa: E402
     renamed,
 )
 from support.monitor_events import NOW, START, lines, offline  # noqa: E402
-from support.refusals import refused  # noqa: E402
 
 from stream_metrics.monitor import Record  # noqa: E402
 
@@ -37,16 +37,6 @@ KAFKA = "stream_metrics.monitor.sources.kafka"
 MESSY = messy(300, 3)
 ONE = [record for record in MESSY if record.partition == 0]
 PAIR = {"id": 1, "time": START, "prediction": "cat", "truth": "cat"}
-
-
-def ends_with(state: str, **source: Any) -> str:
-    """Return why a source ends, at the start or while it reads."""
-
-    def run() -> None:
-        with reading(state, **source) as (monitor, reader):
-            read(monitor, reader, lambda: False)
-
-    return str(refused(run, SourceError))
 
 
 def test_corrupted_and_oversized_records(cluster: Cluster, topic: str, state: str) -> None:
