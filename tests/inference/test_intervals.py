@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.refusals import all_refused, refused
-from support.values import OF_LABELS, html, snapshot
+from support.values import html, snapshot, with_interval
 
 import stream_metrics as sm
 
@@ -62,15 +62,7 @@ def test_every_metric_has_an_interval_or_a_reason() -> None:
     assert {"wilson", "delta", "delong", "influence", "student", "band", "noncentral", "posterior"} <= kinds
 
 
-def has_counts(key: str) -> bool:
-    """Tell whether a metric of labels has an interval."""
-    try:
-        return bool(snapshot([[9, 4], [3, 8]]).interval(key, draws=2))
-    except ValueError:
-        return False
-
-
-WITH_INTERVAL = [key for key in OF_LABELS if has_counts(key)]
+WITH_INTERVAL = with_interval()
 
 
 def assert_inside(matrix: Any, options: list[dict[str, Any]]) -> None:

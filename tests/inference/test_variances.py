@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.values import OF_LABELS, snapshot
+from support.values import plain, snapshot, with_interval
 
 import stream_metrics as sm
 
@@ -18,24 +18,7 @@ METRICS = sm.metrics()
 MATRIX = [[24, 2, 1], [3, 30, 4], [0, 5, 31]]
 
 
-def with_method(method: str) -> list[str]:
-    """Return the keys of labels that have an interval by a method."""
-    keys = []
-    for key in OF_LABELS:
-        try:
-            snapshot([[30, 10], [12, 40]]).interval(key, method=method, draws=2)
-        except ValueError:
-            continue
-        keys.append(key)
-    return keys
-
-
-DELTA = [key for key in with_method("delta") if key != "pair_fowlkes_mallows"]  # which needs whole weights
-
-
-def flat(values: Any) -> np.ndarray[Any, Any]:
-    """Return one value, or those of all classes."""
-    return np.array(list(values.values()) if isinstance(values, dict) else [values], float)
+DELTA = [key for key in with_interval("delta") if key != "pair_fowlkes_mallows"]  # which needs whole weights
 
 
 def standard_errors(matrix: Any, keys: list[str], zero: float | None = None) -> dict[str, np.ndarray[Any, Any]]:
@@ -47,8 +30,8 @@ def standard_errors(matrix: Any, keys: list[str], zero: float | None = None) -> 
     ends = [[snapshot(cells + sign * one, zero_division=zero) for sign in (1, -1)] for one in moved]
     errors = {}
     for key in keys:
-        g = np.array([flat(up.value(key)) - flat(down.value(key)) for up, down in ends]) * n / (2 * step)
-        errors[key] = np.sqrt(np.maximum((shares @ (g * g) - (shares @ g) ** 2) / n, 0))
+        g = np.array([np.subtract(plain(up.value(key)), plain(down.value(key))) for up, down in ends]) * n / (2 * step)
+        errors[key] = np.atleast_1d(np.sqrt(np.maximum((shares @ (g * g) - (shares @ g) ** 2) / n, 0)))
     return errors
 
 
@@ -95,7 +78,7 @@ def test_an_interval_by_draws_is_that_of_the_formula_on_each_draw(method: str) -
     failures = []
     keys = [
         key
-        for key in with_method(method)
+        for key in with_interval(method)
         if METRICS[key].kind == "whole" and key not in ("cramers_v", "pair_fowlkes_mallows")
     ]
     for matrix in ([[5, 1, 0], [1, 2, 0], [0, 1, 1]], [[6, 1], [2, 3]]):

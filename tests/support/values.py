@@ -18,6 +18,18 @@ def snapshot(matrix: Any, labels: Any = None, zero_division: float | None = None
     return sm.Snapshot(sm.ConfusionMatrix.from_matrix(matrix, labels), zero_division=zero_division, **options)
 
 
+def with_interval(method: str | None = None) -> list[str]:
+    """Return the keys of labels that have an interval, by a method if one is named."""
+    keys = []
+    for key in OF_LABELS:
+        try:
+            snapshot([[30, 10], [12, 40]]).interval(key, method=method, draws=2)
+        except ValueError:
+            continue
+        keys.append(key)
+    return keys
+
+
 def plain(value: Any) -> Any:
     """Return a value as a number, or as lists of numbers."""
     if isinstance(value, dict):
