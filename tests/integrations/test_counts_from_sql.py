@@ -50,29 +50,22 @@ def columns(*names: str) -> list[list[Any]]:
     return [[row[NAMES.index(name)] for row in ROWS] for name in names]
 
 
-def expected(*names: str) -> bytes:
-    """Return the bytes of a matrix that counted the rows."""
-    state = sm.ConfusionMatrix()
-    state.update_many(*columns(*names))
-    return state.to_bytes()
-
-
 def check(query: Any) -> None:
     """Compare states of grouped rows with states of the rows; `query` returns columns by name in some form."""
-    labels, again = query(BY_LABEL), query(AGAIN)
-    assert sm.ConfusionMatrix.from_counts(labels["y_true"], labels["y_pred"], labels["n"]).to_bytes() == expected(
-        "y_true", "y_pred"
-    )
-    metrics = sm.MetricSet()
-    metrics.update_counts(again["y_true"], again["y_pred"], again["n"])
-    assert metrics.state.to_bytes() == expected("y_true", "y_pred")
-    weighted = query(BY_WEIGHT)
-    state = sm.ConfusionMatrix.from_counts(*(weighted[name] for name in ("y_true", "y_pred", "n", "w")))
-    assert state.to_bytes() == expected("y_true", "y_pred", "w")
-    assert 0 < state.weighted < state.n
-    grouped, groups, by_rows = query(BY_COUNTRY), sm.ByGroup(sm.MetricSet()), sm.ByGroup(sm.MetricSet())
-    groups.update_counts(grouped["y_true"], grouped["y_pred"], grouped["n"], group=grouped["country"])
+    labels, again, weighted, grouped = map(query, (BY_LABEL, AGAIN, BY_WEIGHT, BY_COUNTRY))
+    pairs, by_rows, with_weights = sm.MetricSet(), sm.ByGroup(sm.MetricSet()), sm.MetricSet()
+    pairs.update_many(*columns("y_true", "y_pred"))
+    with_weights.update_many(*columns("y_true", "y_pred", "w"))
     by_rows.update_many(*columns("y_true", "y_pred"), group=columns("country")[0])
+
+    whole = sm.ConfusionMatrix.from_counts(labels["y_true"], labels["y_pred"], labels["n"])
+    state = sm.ConfusionMatrix.from_counts(*(weighted[name] for name in ("y_true", "y_pred", "n", "w")))
+    metrics, groups = sm.MetricSet(), sm.ByGroup(sm.MetricSet())
+    metrics.update_counts(again["y_true"], again["y_pred"], again["n"])
+    groups.update_counts(grouped["y_true"], grouped["y_pred"], grouped["n"], group=grouped["country"])
+    assert whole.to_bytes() == metrics.state.to_bytes() == pairs.state.to_bytes()
+    assert state.to_bytes() == with_weights.state.to_bytes()
+    assert 0 < state.weighted < state.n
     assert groups.to_bytes() == by_rows.to_bytes()
 
 

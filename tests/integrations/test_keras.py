@@ -76,25 +76,20 @@ def test_every_epoch_has_the_values_of_all_rows() -> None:
     assert evaluate.counts.n == 50
 
 
-@pytest.mark.parametrize("form", ["weights", "dataset", "generator of batches", "one-hot", "named"])
-def test_forms_of_data(form: str) -> None:
+def test_forms_of_data() -> None:
     """Weights, data sets, rows of one 1 among zeros, and names of classes."""
-    hot = np.eye(3)[Y].astype("float32")
-    data: dict[str, Any] = {
-        "weights": (X, Y, W),
-        "dataset": Batches(),
-        "generator of batches": [(X[:20], Y[:20]), (X[20:], keras.ops.convert_to_tensor(Y[20:]))],
-        "one-hot": (X, hot),
-        "named": (X, Y),
-    }
-    metrics: Any = sm.MetricSet(KEYS) if form == "named" else KEYS
-    classes = ["a", "b", "c"] if form == "named" else None
-    net = model()
-    evaluate = EvaluateAtEpochEnd(metrics, data[form], classes=classes, prefix="test_")
-    history = net.fit(X, Y, verbose=0, callbacks=[evaluate])
-
-    weighted = W if form in ("weights", "dataset") else None
-    assert values(history, "test_") == pytest.approx(expected(net, weighted), rel=1e-5)
+    batches = [(X[:20], Y[:20]), (X[20:], keras.ops.convert_to_tensor(Y[20:]))]
+    for data, w, options in [
+        ((X, Y, W), W, {}),
+        (Batches(), W, {}),
+        (batches, None, {}),
+        ((X, np.eye(3)[Y].astype("float32")), None, {}),
+        ((X, Y), None, {"metrics": sm.MetricSet(KEYS), "classes": ["a", "b", "c"]}),
+    ]:
+        net = model()
+        evaluate = EvaluateAtEpochEnd(**{"metrics": KEYS, "data": data, "prefix": "test_", **options})
+        history = net.fit(X, Y, verbose=0, callbacks=[evaluate])
+        assert values(history, "test_") == pytest.approx(expected(net, w), rel=1e-5)
 
 
 def test_one_column() -> None:

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import pytest
 import support.process_workers as workers
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.refusals import refused
 
@@ -31,28 +31,20 @@ def whole(name: str) -> bytes:
     return bytes(workers.count(workers.PROTOTYPES[name](), 0, workers.ROWS).to_bytes())
 
 
-def test_states_go_to_processes_and_back(executor: ProcessPoolExecutor) -> None:
-    """Empty states sent out and counted states sent back, in the order in which they are ready, merge to the whole."""
-    for name, make in workers.PROTOTYPES.items():
-        prototype = make()
-        tasks = [executor.submit(workers.count, prototype, low, high) for low, high in pairwise(EDGES)]
-        total = sm.merge(task.result() for task in as_completed(tasks))
-        assert type(total) is type(prototype)
-        assert total.to_bytes() == whole(name)
-        assert prototype.n == 0
-
-
 @given(edges=st.lists(st.integers(0, workers.ROWS), max_size=4), name=st.sampled_from(sorted(workers.PROTOTYPES)))
+@example(edges=EDGES[1:-1], name="groups of windows")
 def test_any_split_over_processes(executor: ProcessPoolExecutor, edges: list[int], name: str) -> None:
-    """However rows are split, also when a process goes on from what another one sent, the bytes are the same."""
+    """However rows are split, also when a process goes on from what another sent, states merge to the same bytes."""
+    prototype = workers.PROTOTYPES[name]()
     first, *others = pairwise([0, *sorted(edges), workers.ROWS])
-    begun = executor.submit(workers.count, workers.PROTOTYPES[name](), *first).result()
+    begun = executor.submit(workers.count, prototype, *first).result()
+    tasks = [executor.submit(workers.count, begun, *part) for part in others[:1]]
+    tasks += [executor.submit(workers.count, prototype, *part) for part in others[1:]]
+    total = sm.merge([task.result() for task in as_completed(tasks)] or [begun])
 
-    went_on = executor.submit(workers.count, begun, *others[0]) if others else None
-    tasks = [executor.submit(workers.count, workers.PROTOTYPES[name](), *part) for part in others[1:]]
-    total = sm.merge([task.result() for task in tasks] + [begun if went_on is None else went_on.result()])
-
+    assert type(total) is type(prototype)
     assert total.to_bytes() == whole(name)
+    assert prototype.n == 0
 
 
 def test_a_pool_of_multiprocessing() -> None:

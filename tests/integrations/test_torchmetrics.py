@@ -44,18 +44,21 @@ def whole(*keys: str) -> Any:
 
 
 def test_values_are_those_of_the_set() -> None:
-    """A key, keys, a metric and a set give tensors of the exact values."""
-    expected = whole("macro_f1", "log_loss")
+    """A key, keys, a metric and a set give tensors of the exact values, on the device of the module."""
     keys = ["macro_f1", "log_loss"]
+    expected = whole(*keys)
 
     assert fed("macro_f1", HALF, REST).compute().item() == expected["macro_f1"]
     assert fed(sm.LogLoss(), HALF, REST).compute().item() == expected["log_loss"]
     for metric in (keys, sm.MetricSet(keys)):
         values = fed(metric, HALF, REST).compute()
-        assert {key: value.item() for key, value in values.items()} == {key: expected[key] for key in keys}
+        assert {key: value.item() for key, value in values.items()} == expected
     everything = fed(sm.MetricSet(scores=True), slice(None)).compute()
     assert len(everything) > 50
     assert all(torch.is_tensor(value) and value.ndim == 0 for value in everything.values())
+    moved = fed("macro_f1", HALF, REST).half().double().to(torch.device("cpu"))
+    assert moved.compute().item() == expected["macro_f1"]
+    assert torch.nn.ModuleList([moved]).to("meta")[0].compute().device.type == "meta"
 
 
 def test_forward_returns_the_batch_and_counts_it() -> None:
@@ -79,17 +82,19 @@ def test_a_bad_batch_leaves_everything_as_it_was() -> None:
     assert metric.counts.to_bytes() == before
 
 
-def test_reset_and_pickles_and_copies() -> None:
-    """An epoch that was reset starts from nothing; copies and pickles have the counts and are independent."""
+def test_reset_copies_and_merges() -> None:
+    """A metric that was reset starts from nothing; copies and pickles are independent; counts of others are added."""
     metric = fed("macro_f1", HALF)
     twins = copy.deepcopy(metric), metric.clone(), pickle.loads(pickle.dumps(metric))
     metric.reset()
     fed(metric, HALF, REST)
 
-    assert metric.compute().item() == whole("macro_f1")["macro_f1"]
     for twin in twins:
         assert twin.counts.n == 500
         assert twin.compute().item() != metric.compute().item()
+        twin.merge_state(fed("macro_f1", REST))
+        assert twin.compute().item() == metric.compute().item() == whole("macro_f1")["macro_f1"]
+    refused(partial(metric.merge_state, {}), sm.MergeError, "Expected to merge a TorchMetric, but got a dict")
 
 
 def test_collections() -> None:
@@ -133,47 +138,23 @@ def test_state_dictionaries() -> None:
     assert other.metric.counts.to_bytes() == before
 
 
-def test_devices_and_types() -> None:
-    """Values come back on the device of the module; `half` and `double` change no count."""
-    metric = fed("accuracy", slice(None))
-    expected = whole("accuracy")["accuracy"]
-
-    assert metric.half().double().to(torch.device("cpu")).compute().item() == expected
-    assert torch.nn.ModuleList([metric]).to("meta")[0].compute().device.type == "meta"
-
-
-def test_classes_that_indices_stand_for() -> None:
-    """With `classes`, targets and labels are indices, and columns are named."""
+def test_classes_weights_and_single_scores() -> None:
+    """With `classes`, targets and labels are indices; weights count, and a column of scores is that of class 1."""
     names = ["cat", "dog", "emu"]
-    metric = fed(sm.MetricSet(scores=True), slice(None), classes=names)
     y, p = ranks.rows()
+    metric = fed(sm.MetricSet(scores=True), slice(None), classes=names)
     labels = TorchMetric("accuracy", classes=names)
     labels.update(p.argmax(-1), y)
-
     assert metric.counts.state.labels == ("cat", "dog", "emu")
     assert metric.compute()["accuracy"] == labels.compute() == whole("accuracy")["accuracy"]
     refused(partial(metric.update, p, y.double()), sm.LabelError, "target")
 
-
-def test_weights_and_single_scores() -> None:
-    """Weights count, and a column of scores is that of class 1."""
-    y, p = ranks.rows()
     truth, scores, w = (y == 1).long(), p[:, 1], torch.arange(ranks.ROWS).double() / 4
-    metric, own = TorchMetric(sm.ROCAUC()), sm.ROCAUC()
-    metric.update(scores, truth, w)
+    area, own = TorchMetric(sm.ROCAUC()), sm.ROCAUC()
+    area.update(scores, truth, w)
     own.update_many(truth, scores, w)
-
-    assert metric.counts == own
-    assert metric.compute().item() == own.get()
-
-
-def test_merge_state() -> None:
-    """Counts of another metric are added; what is none is refused."""
-    metric, other = fed("macro_f1", HALF), fed("macro_f1", REST)
-    metric.merge_state(other)
-
-    assert metric.compute().item() == whole("macro_f1")["macro_f1"]
-    refused(partial(metric.merge_state, {}), sm.MergeError, "Expected to merge a TorchMetric, but got a dict")
+    assert area.counts == own
+    assert area.compute().item() == own.get()
 
 
 def test_what_cannot_be_a_metric() -> None:
@@ -188,13 +169,10 @@ def test_sync_without_ranks_and_twice() -> None:
     metric = fed("accuracy", HALF)
     metric.sync()
     refused(metric.unsync, TorchMetricsUserError, "that is synced, but it is not")
-    own = metric.counts
-    metric.sync(distributed_available=lambda: True)
+    own, sync = metric.counts, partial(metric.sync, distributed_available=lambda: True)
+    sync()
     assert (metric.counts is own, metric.counts) == (False, own)
-    for call in (
-        partial(metric.sync, distributed_available=lambda: True),
-        partial(metric, torch.tensor([0]), torch.tensor([0])),
-    ):
+    for call in (sync, partial(metric, torch.tensor([0]), torch.tensor([0]))):
         refused(call, TorchMetricsUserError)
     metric.unsync()
     assert metric.counts is own

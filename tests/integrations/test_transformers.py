@@ -49,16 +49,11 @@ def test_a_whole_evaluation() -> None:
 
 
 def test_batches() -> None:
-    """Only the last batch has a result, of all of them; then a new evaluation begins."""
+    """Only the last batch has a result, of all of them; then, or after an error, a new evaluation begins."""
     compute = ComputeMetrics(KEYS)
     for _ in range(2):
         assert compute((LOGITS[:20], TRUTH[:20]), compute_result=False) == {}
         assert compute((LOGITS[20:], TRUTH[20:]), compute_result=True) == pytest.approx(expected(), rel=1e-12)
-
-
-def test_an_error_forgets_the_batches_of_its_evaluation() -> None:
-    """After an evaluation that failed the next one starts from nothing."""
-    compute = ComputeMetrics(KEYS)
     compute((LOGITS, TRUTH), compute_result=False)
     short = partial(compute, (LOGITS[:49], TRUTH), compute_result=False)
     refused(short, sm.LabelError, "of the shape of the labels, but got (49, 3) beside (50,)")
@@ -100,29 +95,21 @@ def test_classes_single_logits_and_labels() -> None:
 def test_what_is_refused() -> None:
     """A form that would give wrong values raises an error that says what is expected."""
     all_refused(
-        (lambda arguments=arguments, form=form: ComputeMetrics(KEYS, **arguments)(form), ValueError, message)
-        for arguments, form, message in [
-            ({"activation": "relu"}, (LOGITS, TRUTH), "`activation`"),
-            (
-                {"activation": "sigmoid"},
-                (LOGITS, TRUTH),
-                "one column for 'sigmoid', and several for 'softmax', but got 3",
-            ),
-            ({}, (LOGITS[:, :1], TRUTH), "and several for 'softmax', but got 1"),
-            ({"activation": None}, (LOGITS, TRUTH), "probabilities from 0 to 1"),
-            ({"classes": ["a", "b"]}, (LOGITS, TRUTH), "a column for each of the 2 `classes`, but got 3"),
+        (lambda options=options, logits=logits: ComputeMetrics(KEYS, **options)((logits, TRUTH)), ValueError, message)
+        for options, logits, message in [
+            ({"activation": "relu"}, LOGITS, "`activation`"),
+            ({"activation": "sigmoid"}, LOGITS, "one column for 'sigmoid', and several for 'softmax', but got 3"),
+            ({}, LOGITS[:, :1], "and several for 'softmax', but got 1"),
+            ({"activation": None}, LOGITS, "probabilities from 0 to 1"),
+            ({"classes": ["a", "b"]}, LOGITS, "a column for each of the 2 `classes`, but got 3"),
         ]
     )
 
 
-def test_close_logits_are_no_tie() -> None:
-    """Metrics of labels read logits, of which probabilities may be equal though the logits are not."""
+def test_logits_that_are_close_or_nan() -> None:
+    """Labels are read from logits, of which probabilities may be equal though these differ; nan is refused."""
     logits = np.array([[0.0, 1e-17], [1.0, -np.inf], [0.0, np.inf]])
     assert ComputeMetrics("accuracy")((logits, np.array([1, 0, 1]))) == {"accuracy": 1.0}
-
-
-def test_logits_that_are_nan() -> None:
-    """A model that returns nan has no largest logit."""
     for key in ("accuracy", "log_loss"):
         for bad in ([np.nan, 0.5], [0.5, np.nan], [np.nan, np.nan]):
             rows = np.array([[0.1, 0.9], bad]), np.array([1, 0])
