@@ -142,11 +142,12 @@ def test_clients_that_never_send_are_dropped(serve, monkeypatch: pytest.MonkeyPa
         assert silent.recv(1) == b""
 
 
-def test_connections_are_bounded(serve) -> None:
-    """Beyond 256 connections, one is closed at once; when others have gone there is room."""
+def test_connections_are_bounded(serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the bound a connection is closed at once; when others have gone there is room."""
+    monkeypatch.setattr(connections, "MOST", 2)  # 256 and their clients are more files than some systems allow
     server = serve()
     with contextlib.ExitStack() as stack:
-        clients = [stack.enter_context(connect(server)) for _ in range(256)]
+        clients = [stack.enter_context(connect(server)) for _ in range(2)]
         clients[-1].sendall(b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n")
         assert clients[-1].recv(100).startswith(b"HTTP/1.1 200 ")
         with connect(server) as last:
