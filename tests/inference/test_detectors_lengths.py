@@ -14,9 +14,9 @@ NIGHTLY = pytest.mark.nightly
 
 def mean_length(detector: ChangeDetector, arl: int, rate: float) -> float:
     """Return the mean number of samples up to the first alarm: the integral of the probability that none came."""
-    chances = [0.0] + [detector.alarm_probability(n, rate=rate) for n in range(arl // 4, 10 * arl + 1, arl // 4)]
-    none = 1 - np.array(chances)
-    return float((none[1:] + none[:-1]).sum() / 2 * (arl // 4))
+    step = arl // 4
+    none = 1 - np.array([0.0, *(detector.alarm_probability(n, rate=rate) for n in range(step, 10 * arl + 1, step))])
+    return float((none[1:] + none[:-1]).sum() / 2 * step)
 
 
 @pytest.mark.parametrize(
@@ -105,13 +105,6 @@ def test_losses_between_0_and_1_and_sums_run_as_long() -> None:
     assert 2000 < actual.changes[0] <= 2150
 
 
-def runs_of_errors(rate: float, correlation: float, n: int, random: np.random.Generator) -> Any:
-    """Return errors with a rate, each with probability `correlation` the same as the one before."""
-    fresh = random.random(n) >= correlation
-    fresh[0] = True
-    return (random.random(n) < rate)[np.maximum.accumulate(np.where(fresh, np.arange(n), 0))].astype(float)
-
-
 @pytest.mark.parametrize("options", [{"p0": 0.1}, {"reference": 400, "learn": "running"}], ids=str)
 @pytest.mark.parametrize("correlation", [pytest.param(0.0, marks=NIGHTLY), 0.5])
 def test_blocks_keep_the_run_length_of_errors_that_come_in_runs(options: dict[str, Any], correlation: float) -> None:
@@ -120,8 +113,11 @@ def test_blocks_keep_the_run_length_of_errors_that_come_in_runs(options: dict[st
     for block in (50, 1):
         random, runs = np.random.default_rng(6), []
         for _ in range(80):
+            fresh = random.random(4000) >= correlation  # else the outcome is that of the sample before
+            fresh[0] = True
+            latest = np.maximum.accumulate(np.where(fresh, np.arange(4000), 0))
             detector = ChangeDetector(**options, arl=600, block=block, restart="stop")
-            detector.update_many(runs_of_errors(0.1, correlation, 4000, random))
+            detector.update_many((random.random(4000) < 0.1)[latest].astype(float))
             runs.append(detector.changes[0] - (detector.reference or 0) if detector.changed else 3600)
         means.append(float(np.mean(runs)) / 600)
 

@@ -114,17 +114,16 @@ def test_reasons_are_said_instead() -> None:
 @pytest.mark.quick
 def test_groups() -> None:
     """Each group has its intervals; a folded one too."""
-    groups = sm.ByGroup(sm.MetricSet(), max_groups=2)
-    for i in range(400):
-        groups.update(i % 3, (i + (i % 10 == 0)) % 3, group=f"g{i % 4}")
+    groups, rows = sm.ByGroup(sm.MetricSet(), max_groups=2), np.arange(400)
+    groups.update_many(rows % 3, (rows + (rows % 10 == 0)) % 3, group=[f"g{i % 4}" for i in rows])
     shown = groups.snapshot().with_intervals(0.9)
-    first = next(iter(shown))
+    first, text, data = next(iter(shown)), shown.report(120), shown.to_dict()
     low, _ = shown.intervals("accuracy", 0.9)[first]
 
-    assert f"[{math.floor(low * 100) / 100:.2f}" in shown.report(120)
-    assert re.search(r"^Accuracy +0\.200 \[0\.\d\d, 0\.\d\d\] ", shown.report(120), re.M)  # the largest difference
-    assert shown.to_dict()["groups"][first]["intervals"]["metrics"]["accuracy"]["low"] == low
-    assert "intervals" in shown.to_dict()["other"]
+    assert f"[{math.floor(low * 100) / 100:.2f}" in text
+    assert re.search(r"^Accuracy +0\.200 \[0\.\d\d, 0\.\d\d\] ", text, re.M)  # the largest difference
+    assert data["groups"][first]["intervals"]["metrics"]["accuracy"]["low"] == low
+    assert "intervals" in data["other"]
 
 
 def test_figures() -> None:
