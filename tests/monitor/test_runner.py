@@ -15,6 +15,7 @@ import pytest
 from support.command_line import until
 from support.inner_monitor import SourceError, StaleOwner, stopped_by_signals
 from support.monitor_events import records
+from support.refusals import refused
 
 from stream_metrics.monitor import Alerts, Config, MemorySource, Monitor, Record, Runner, Store, config, make_source
 
@@ -92,8 +93,12 @@ def test_a_source_that_ends_is_counted_whole(tmp_path: Path) -> None:
     log.write_bytes(b"".join((record.value or b"") + b"\n" for record in events(1000)))
     told, latest = Source(kind="file", path=str(log)), []
     for _ in range(2):
-        runner = made(make_source(told), ("accuracy < 0.9",), told, tmp_path)
+        checkpointed: list[bool] = []
+        show = lambda view: checkpointed.append(runner.monitor.checkpointed is not None)  # noqa: B023, E731
+        runner = made(make_source(told), ("accuracy < 0.9",), told, tmp_path, show=show)
         runner.run()
+        assert checkpointed[-1]  # a process that is killed while it makes its report has stored all counts
+        assert not checkpointed[0]
         assert runner.ended
         assert runner.latest.by_window["total"].n == 1000
         assert runner.counts is not None
@@ -110,9 +115,8 @@ def test_a_start_is_no_alert(tmp_path: Path) -> None:
     states: list[str] = []
     first = made(MemorySource(events(300)), rules, path=tmp_path, once=True)
     first.run()
-    later = [
-        record if at < 300 else record_at(record, NOW + 90_000) for at, record in enumerate(events(600))
-    ]
+    rows = [{"id": at, "time": NOW + 90_000, "truth": "a", "prediction": "a"} for at in range(600)]
+    later = events(300) + records(rows)[300:]
     again = made(
         MemorySource(later),
         rules,
@@ -131,20 +135,12 @@ def test_a_start_is_no_alert(tmp_path: Path) -> None:
     assert [alert.state for alert in empty.latest.alerts] == ["firing"]
 
 
-def record_at(record: Record, at: float) -> Record:
-    """Return the record of an event at another time."""
-    (other,) = records([{"id": record.offset, "time": at, "truth": "a", "prediction": "a"}])
-    return Record(record.topic, 0, record.offset, record.next, None, None, other.value)
-
-
 def test_it_serves_until_it_is_stopped() -> None:
     """The server has the newest view and knows that it lives; views come while records do; the end closes it."""
     source, served = MemorySource(events(10)), Served()
     said: list[str | None] = []
     shown: list[int] = []
-    runner = made(
-        source, server=served, started=said.append, show=lambda view: shown.append(view.by_window["total"].n)
-    )
+    runner = made(source, server=served, started=said.append, show=lambda view: shown.append(view.by_window["total"].n))
     thread = started(runner)
     until(lambda: 10 in shown)
     source.add(events(30, 10))
@@ -164,18 +160,11 @@ def test_it_serves_until_it_is_stopped() -> None:
     assert source.ended
 
 
-def test_once_ends_where_the_source_is_away() -> None:
-    """Nothing could be read, and there is no limit of time."""
-
-    class Away(MemorySource):
-        problem = "no broker"
-
-    with pytest.raises(SourceError, match="no broker"):
-        made(Away(), once=True).run()
-
-
 def test_stay_and_once() -> None:
-    """With `stay` the end of the source is no end; with `once` a source without end ends when it has no more."""
+    """With `stay` the end of the source is no end; with `once` a source without end ends when it has no more.
+
+    Where the source is away nothing could be read, and there is no limit of time: `once` ends with the reason.
+    """
     source = MemorySource(events(10))
     source.ended = True
     staying = made(source, stay=True)
@@ -188,6 +177,9 @@ def test_stay_and_once() -> None:
     once.run()
     assert once.latest.by_window["total"].n == 2500
     assert once.ended
+    away = MemorySource()
+    away.problem = "no broker"
+    refused(made(away, once=True).run, SourceError, "no broker")
 
 
 def test_signals_stop_it_unless_they_are_ignored() -> None:
@@ -364,18 +356,3 @@ def test_rules_are_evaluated_in_the_end_without_a_view(caplog: pytest.LogCapture
 
     assert not thread.is_alive()
     assert "n < 15" in caplog.text
-
-
-def test_a_checkpoint_comes_before_the_last_view(tmp_path: Path) -> None:
-    """A process that is killed while it makes its report has stored all counts."""
-    checkpointed: list[bool] = []
-    runner = made(
-        MemorySource(events(10)),
-        path=tmp_path,
-        once=True,
-        show=lambda view: checkpointed.append(runner.monitor.checkpointed is not None),
-    )
-    runner.run()
-
-    assert not checkpointed[0]
-    assert checkpointed[-1]
