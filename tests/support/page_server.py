@@ -6,12 +6,11 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from stream_metrics.monitor.config import Serve
 from stream_metrics.monitor.serve.routes import Routes
 from stream_metrics.monitor.serve.server import Server
 from stream_metrics.monitor.serve.streams import StreamOptions
 from support.inner_views import View, routes
-from support.monitor_runs import Monitor
+from support.monitor_runs import Monitor, config
 from support.page_views import typed
 
 __all__ = ["PageServer", "StreamOptions", "serving"]
@@ -20,7 +19,8 @@ __all__ = ["PageServer", "StreamOptions", "serving"]
 @contextlib.contextmanager
 def serving(monitor: Monitor) -> Iterator[str]:
     """Serve a monitor, and give the address."""
-    server = Server(Serve(port=0), monitor.view, alive=lambda: True, ready=lambda: True, routes=routes(monitor))
+    how = config(serve={"port": 0}).serve
+    server = Server(how, monitor.view, alive=lambda: True, ready=lambda: True, routes=routes(monitor))
     with contextlib.closing(server):
         yield server.start().rstrip("/")
 
@@ -33,11 +33,11 @@ class PageServer:
     ) -> None:
         self.view, self.views = view, 0
         self.healthy = True
-        config = Serve(port=port, **options)
+        how = config(serve={"port": port, **options}).serve
         healthy = {"alive": lambda: self.healthy, "ready": lambda: self.healthy}
         self.answer = 400, b'{"error": "no ranges here"}'  # to what is asked of /api/range
         self.asked: list[str] = []
-        self.server = Server(config, self._shown, **healthy, streams=streams, routes=Routes(ranges=self._range))
+        self.server = Server(how, self._shown, **healthy, streams=streams, routes=Routes(ranges=self._range))
         self.url = self.server.start()
         self.port = 0 if self.url.startswith("unix:") else int(self.url.rstrip("/").rpartition(":")[2])
 
