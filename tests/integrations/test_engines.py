@@ -79,12 +79,13 @@ def test_labels_are_limited(engine: str, tmp_path: Path) -> None:
     fields = FIELDS._replace(y_true="id")
     whole = counted(sm.MetricSet(), fields, table())
     labels = len(whole.snapshot().labels)
-    for most in (100, labels - 1):
+    count = partial(COUNT[engine], parts(table()), tmp_path, sm.MetricSet())
+    for most, weight in [(100, None), (labels - 1, None), (100, "weight")]:  # without weights Spark counts itself
         with pytest.raises(Exception, match=f"labels of column '.*' to be at most {most}, but") as error:
-            COUNT[engine](parts(table()), tmp_path, sm.MetricSet(), fields, max_labels=most)
+            count(fields._replace(weight=weight), max_labels=most)
         assert isinstance(error.value, sm.LabelError) or engine == "spark"
     for most in (labels, None):
-        assert COUNT[engine](parts(table()), tmp_path, sm.MetricSet(), fields, max_labels=most) == whole
+        assert count(fields, max_labels=most) == whole
 
 
 def test_what_is_refused(engine: str, tmp_path: Path) -> None:
@@ -116,7 +117,7 @@ def test_states_by_key(grouping: str, tmp_path: Path) -> None:
     assert len(expected) == 3
     assert (bad.n, sorted(row.row for row in bad.first)) == (2, [3, 4])
     with pytest.raises(Exception, match="y_true"):
-        count("country", sm.MetricSet(), FIELDS)
+        list(count("country", sm.MetricSet(), FIELDS)[0])
     all_refused(
         [
             (partial(count, [], sm.MCC(), FIELDS), ValueError, "`keys`"),
@@ -124,6 +125,11 @@ def test_states_by_key(grouping: str, tmp_path: Path) -> None:
             (partial(count, "country", sm.MCC(), FIELDS, on_bad="ignore"), ValueError, "`on_bad`"),
         ]
     )
+    for weight in (None, "weight"):
+        fields = FIELDS._replace(y_true="id", weight=weight)
+        count = partial(BY_KEY[grouping], parts(table()), tmp_path, "country", sm.MetricSet(), fields)
+        refused(lambda count=count: list(count(max_labels=60)[0]), Exception, "to be at most 60, but")
+        assert len(list(count(max_labels=700)[0])) == 3
 
 
 def test_what_to_install_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

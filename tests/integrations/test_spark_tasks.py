@@ -202,34 +202,6 @@ def test_a_group_does_not_make_rows_of_others_bad() -> None:
     assert [row.row for row in sm.BadRows.from_bytes(record["bad"]).first] == [2]
 
 
-def test_every_step_limits_the_labels_of_its_task() -> None:
-    """Each batch has 100 labels, and two of them too many: as rows, as counts and as states."""
-    tables, states = [], []
-    for low in (100, 200):
-        texts = [str(number) for number in range(low, low + 100)]
-        first = pa.array([text[-1] == "0" for text in texts])
-        columns = {
-            "k0": [text[:-1] for text in texts],
-            "y_true": texts,
-            "y_pred": texts,
-            "n": [1] * 100,
-            "first": first,
-        }
-        tables += pa.table({**columns, "state": pa.nulls(100, pa.binary())}).to_batches()
-        state = one_process(sm.MetricSet(), tables[-1]).to_bytes()
-        states.append(pa.record_batch({"state": pa.array([state], pa.binary())}))
-    for step, batches in [
-        (partial(spark_workers.count, EMPTY, [], PAIR, False), tables),
-        (partial(spark_workers.count, EMPTY, ["k0"], PAIR, False), tables),
-        (partial(spark_workers.merge_runs, EMPTY, ["k0"], PAIR), tables),
-        (partial(spark_workers.merge_counts, EMPTY, []), tables),
-        (partial(spark_workers.merge_counts, EMPTY, ["k0"]), tables),
-        (partial(spark_workers.merge_batches, PAIR), states),
-    ]:
-        refused(partial(listed, step(iter(batches), 199)), sm.LabelError, "to be at most 199, but there are more")
-        assert listed(step(iter(batches), 200)) == listed(step(iter(batches), None))
-
-
 def test_states_merge_to_the_same_bytes_in_any_order() -> None:
     """What the total of states of other versions shows depends on no order; records do not merge with states."""
     states = [sm.MetricSet(keys) for keys in (["accuracy"], ["macro_f1", "accuracy"], None)]
