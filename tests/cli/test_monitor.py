@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -199,16 +200,6 @@ def test_a_file_that_is_read_once_needs_no_port(cli, folder) -> None:
             assert (result.status, port in result.err) == (int(page), page), arguments
 
 
-def test_dashboards_are_exported(cli, folder) -> None:
-    """--export-dashboards writes files and prints their paths, with no source given."""
-    result = cli("monitor", "--export-dashboards", "boards")
-
-    assert (result.status, result.err) == (0, "")
-    paths = result.out.split()
-    assert paths
-    assert all((folder / path).stat().st_size for path in paths)
-
-
 def test_a_file_without_events_is_another_than_was_meant(cli, folder) -> None:
     """All that is refused is said with the last reason, and is no success; an empty file is one."""
     (folder / "table.log").write_text("id,truth\n1,a\n")
@@ -323,11 +314,9 @@ def in_terminal(folder: Path, order: list[str]) -> tuple[int, bytes, bytes]:
     with subprocess.Popen(order, cwd=folder, stdout=theirs, stderr=subprocess.PIPE, env=environment) as running:
         os.close(theirs)
         drawn = b""
-        try:
+        with contextlib.suppress(OSError):  # the other side has ended
             while block := os.read(ours, 65536):
                 drawn += block
-        except OSError:  # the other side has ended
-            pass
         _, err = running.communicate(timeout=60)
     os.close(ours)
     return running.returncode, drawn, err

@@ -17,18 +17,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.command_line import (
-    COMMAND,
-    as_csv,
-    as_json_lines,
-    counted,
-    of_pairs,
-    run_command,
-    saved,
-    start_command,
-    until,
-    write_parquet,
-)  # fmt: skip
+from support.command_line import COMMAND, as_csv, as_json_lines, counted, saved, start_command, until, write_parquet
 
 import stream_metrics as sm
 
@@ -70,7 +59,7 @@ CASES = [
 
 
 @pytest.mark.usefixtures("small_pieces")
-def test_parquet_counts_as_by_one_worker(tmp_path):
+def test_parquet_counts_as_by_one_worker(cli, tmp_path):
     """Row groups dealt out to threads merge to the bytes of one worker, also onto a resumed state."""
     data = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
     for path, part, rows in zip(data, (slice(1000), slice(1000, N)), (130, 40), strict=True):
@@ -78,8 +67,8 @@ def test_parquet_counts_as_by_one_worker(tmp_path):
     copies = [shutil.copy(path, tmp_path / f"copy-{path.name}") for path in data]
     for fields, options, empty, seen in CASES:
         expected, state = counted(empty.copy(), TRUTHS, ANSWERS, WEIGHTS, **seen), tmp_path / "once"
-        result = run_command("run", *data, *fields, "--jobs", "2", *options, "--state", state)
-        again = run_command("run", *copies, *fields, "--jobs", "2", "--resume", state, "--state", tmp_path / "twice")
+        result = cli("run", *data, *fields, "--jobs", "2", *options, "--state", state)
+        again = cli("run", *copies, *fields, "--jobs", "2", "--resume", state, "--state", tmp_path / "twice")
 
         assert (result.status, result.err, again.status, expected.to_bytes()) == (0, "", 0, state.read_bytes())
         assert expected.copy().merge(expected).to_bytes() == (tmp_path / "twice").read_bytes()
@@ -100,7 +89,7 @@ def test_files_of_lines_count_as_by_one_worker(tmp_path):
     pairs = [(RNG.choice(["a", "b\n", 'c"', "ä,d"]), RNG.choice(["a", "b\n", 'c"'])) for _ in range(4000)]
     with (tmp_path / "a.csv").open("w", newline="") as file:
         csv.writer(file, quoting=csv.QUOTE_ALL).writerows([("y_true", "y_pred"), *pairs])
-    assert saved(tmp_path / "a.csv", "--jobs", "2") == of_pairs(pairs)
+    assert saved(tmp_path / "a.csv", "--jobs", "2") == counted(sm.MetricSet(), *zip(*pairs, strict=True)).to_bytes()
 
 
 @pytest.mark.usefixtures("small_pieces")

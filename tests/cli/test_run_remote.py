@@ -12,15 +12,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from support.command_line import (
-    as_csv,
-    as_json_lines,
-    of_pairs,
-    refusal,
-    run_json,
-    saved,
-    write_parquet,
-)  # fmt: skip
+from support.command_line import as_csv, as_json_lines, of_pairs, refusal, run_json, saved, write_parquet
 
 fsspec = pytest.importorskip("fsspec", reason="needs fsspec")
 

@@ -43,7 +43,9 @@ def accepted(text: str, folder: Path) -> dict[str, Any]:
 
 def test_every_alert_has_a_page(tmp_path: Path) -> None:
     """In the folder, the index and the navigation, with its severity."""
-    run_command("monitor", "--export-dashboards", tmp_path)
+    exported = run_command("monitor", "--export-dashboards", tmp_path)
+    assert (exported.status, exported.err) == (0, "")
+    assert all(Path(path).stat().st_size for path in exported.out.split())
     rules = (tmp_path / "prometheus" / "stream-metrics.rules.yaml").read_text()
     alerts = dict(re.findall(r'- alert: "(\w+)"(?:\n .*)*?\n +labels: \{severity: (\w+)\}', rules))
     index = (FOLDER / "runbook" / "index.md").read_text()
