@@ -71,8 +71,7 @@ def test_corrections_are_those_of_a_recount(tmp_path: Path, digits: int) -> None
         for row in rows:
             exact.update(row["truth"], row["prediction"], row["weight"], scores=row["scores"])
         assert_exact(state.snapshot(), exact.snapshot())
-        if digits == 1:
-            assert state.to_bytes() == recount(rows).to_bytes()
+        assert digits > 1 or state.to_bytes() == recount(rows).to_bytes()
     monitor.close()
 
 

@@ -150,7 +150,7 @@ def test_a_table_grows_and_forgets() -> None:
 
 @pytest.mark.quick
 def test_what_does_not_fit_changes_nothing() -> None:
-    """No hash, no mark, a generation that is gone or too far from the oldest, or fewer marks than hashes."""
+    """No hash, no mark, a generation that is gone or too far ahead, fewer marks than hashes, or too many votes."""
     table = IdTable()
     table.oldest = 5
     table.put(7, 3, 6)
@@ -162,6 +162,8 @@ def test_what_does_not_fit_changes_nothing() -> None:
             table.put(hashed, mark, generation)
     refused(lambda: table.put_many(np.array([3, 4], np.uint64), b"a", 5), ValueError, "as many marks as hashes")
     assert [table.generation(hashed) for hashed in (7, 8, 3)] == [6, None, None]
+    for most in (0, -1, 2**16 + 1):
+        refused(lambda most=most: Votes(most), ValueError, "`votes` to be from 1 to 65536")
 
 
 def test_hashes() -> None:
@@ -190,9 +192,3 @@ def test_votes(most: int, times: list[float], read_at: int) -> None:
             expected = max(expected, sorted(last, reverse=True)[len(last) // 4])
         assert votes.see(time) == expected
         assert votes.content() == last
-
-
-def test_the_number_of_votes_is_bounded() -> None:
-    """The error says how."""
-    for most in (0, -1, 2**16 + 1):
-        refused(lambda most=most: Votes(most), ValueError, "`votes` to be from 1 to 65536")

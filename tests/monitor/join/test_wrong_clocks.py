@@ -58,29 +58,6 @@ def test_one_clock_in_a_hundred_is_wrong(skew: Any, at_once: int) -> None:
     assert skewed.lag.seconds == pytest.approx(right.lag.seconds, abs=10)
 
 
-def test_batches_and_restarts_change_nothing(tmp_path: Path) -> None:
-    """The same records in the same order give the same bytes, with wrong clocks, corrections and any batches."""
-    stream = events(1500, 0.03, SKEWS["anything"], seed=5)
-    stream += [event | {"time": event["time"] + 9, "truth": "b"} for event in stream[-900::7] if "truth" in event]
-    join = {"ahead": "365d", "ttl": "5s", "keep_joined": "60s", "votes": 32}
-    how, results = config(counting=COUNTING, join=join), []
-    for at_once in (1, 7, 700, 10_000):
-        path = tmp_path / f"state {at_once}"
-        monitor = started(how, path)
-        for start in range(0, len(stream), at_once):
-            feed(monitor, stream[start : start + at_once], at_once, start)
-            if start % 1400 == 0:
-                monitor.close()
-                monitor = started(how, path)
-        view = monitor.view()
-        results.append((monitor.counts().to_bytes(), monitor.stats(), view.event_time, view.source.time))
-        monitor.close()
-
-    assert results[1:] == results[:1] * 3
-    assert results[0][1].corrections > 0
-    assert results[0][1].predictions_expired > 0
-
-
 def test_an_event_of_the_future_forgets_nothing(tmp_path: Path) -> None:
     """Pairs, then one event 59.5 min ahead, a restart, then the same pairs again: each is counted once."""
     how, now = config(counting=COUNTING, join={"ahead": "1h"}), START + 60
