@@ -290,8 +290,10 @@ class Oracle:
         return square
 
     def _ratios(self, numerator: Any, denominator: Any) -> list[Fraction | None]:
+        total = self.total  # once, as it is a sum over all cells
+
         def form(factors: Any, row: Any) -> Fraction:
-            return sum((Fraction(f) * part for f, part in zip(factors, (*row, self.total), strict=True)), Fraction())
+            return sum((Fraction(f) * part for f, part in zip(factors, (*row, total), strict=True)), Fraction())
 
         return [form(numerator, row) / form(denominator, row) if form(denominator, row) else None
                 for row in self._totals()]  # fmt: skip
