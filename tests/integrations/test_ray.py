@@ -53,26 +53,25 @@ def test_tables_of_all_sorts() -> None:
 
 def test_a_killed_task_runs_again_and_counts_once(tmp_path: Path) -> None:
     """A process that is killed in the middle of a batch costs another run of the task, and not a bit."""
+    driver, runs = os.getpid(), tmp_path / "runs"
 
     class Killing:
         def __init__(self, labels: list[str]) -> None:
-            self.labels, self.driver, self.runs = labels, os.getpid(), tmp_path / "runs"
+            self.labels = labels
 
         def __iter__(self) -> Iterator[str]:
-            assert os.getpid() != self.driver
-            with self.runs.open("a") as file:
+            assert os.getpid() != driver
+            with runs.open("a") as file:
                 file.write("x")
-            if self.runs.stat().st_size == 1:
+            if runs.stat().st_size == 1:
                 os.kill(os.getpid(), signal.SIGKILL)
             return iter(self.labels)
 
     first, *others = parts(table())
     columns = {**first.to_pydict(), "guess": Killing(first["guess"].to_pylist())}
-
     total = accumulate([columns, *others], sm.MetricSet(), FIELDS, max_retries=2)
 
-    assert (tmp_path / "runs").read_text() == "xx"
-    assert total.to_bytes() == whole()
+    assert (runs.read_text(), total.to_bytes()) == ("xx", whole())
 
 
 def test_no_more_is_read_than_is_counted_soon() -> None:
@@ -112,47 +111,48 @@ def test_merging_in_a_tree() -> None:
 def test_what_is_refused() -> None:
     """A single table, whose columns would be taken for tables, a column that there is not, and blocks that are none."""
     mapping, arrow = {"y_true": [1], "y_pred": [1]}, pa.table({"y_true": [1], "y_pred": [1]})
-    dataset = ray.data.from_arrow(table())
+    count = partial(accumulate, prototype=sm.MetricSet(), fields=Fields("no"))
     all_refused(
         [
-            *(
-                (partial(accumulate, one, sm.MetricSet()), TypeError, f"tables, but got {type(one).__name__}")
-                for one in (mapping, arrow, arrow.to_pandas())
-            ),
-            (
-                partial(accumulate, [table()], sm.MetricSet(), Fields("no")),
-                sm.LabelError,
-                "'no' to be a column of the table",
-            ),
-            (
-                partial(accumulate, dataset, sm.MetricSet(), Fields("no")),
-                sm.LabelError,
-                "'no' to be a column of the dataset",
-            ),
+            *((partial(count, one), TypeError, f"but got {type(one).__name__}") for one in (mapping, arrow)),
+            (partial(count, arrow.to_pandas()), TypeError, "tables, but got DataFrame"),
+            (partial(count, [table()]), sm.LabelError, "'no' to be a column of the table"),
+            (partial(count, ray.data.from_arrow(table())), sm.LabelError, "'no' to be a column of the dataset"),
             (partial(accumulate_by, [], "site", sm.MetricSet(), blocks=0), ValueError, "`blocks`"),
         ]
     )
 
 
-def test_actors_are_fed_and_merge() -> None:
-    """Actors keep states of their own, which merge to the bytes of one process; a bad batch is in none of them."""
+def test_actors_are_accumulators() -> None:
+    """Actors count batches and samples, merge states, are read and reset; every change makes their report newer."""
     workers = [Accumulator.remote(sm.MetricSet()) for _ in range(2)]
     for at, part in enumerate(parts(table())):
         truth, guess = labels(part)
         workers[at % 2].update_many.remote(truth, y_pred=guess)
-
-    with pytest.raises(sm.LabelError):
-        ray.get(workers[0].update_many.remote(["cat"], []))
-
+    for error, call in [
+        (sm.LabelError, workers[0].update_many.remote(["cat"], [])),
+        (sm.MergeError, workers[0].merge.remote(sm.ConfusionMatrix())),
+    ]:
+        refused(partial(ray.get, call), error)
     assert tree_merge(worker.state.remote() for worker in workers).to_bytes() == whole()
     assert ray.get(workers[0].report.remote())[1] == 3
+
+    worker, other = Accumulator.remote(sm.Accuracy()), sm.Accuracy()
+    other.update("a", "b")
+    worker.update.remote("a", "a")
+    worker.merge.remote(other)
+    worker.merge.remote(other.to_bytes())
+    snapshot, report = ray.get([worker.snapshot.remote(), worker.report.remote()])
+    worker.reset.remote()
+    after = ray.get(worker.report.remote())
+    assert (snapshot["accuracy"], report[1], after[1]) == (1 / 3, 3, 4)
+    assert sm.from_bytes(after[0]) == sm.Accuracy()
 
 
 def test_a_restarted_actor_and_an_aggregate() -> None:
     """Each batch counts once if a restarted actor is fed from the position that its reports give."""
     worker = Accumulator.options(max_restarts=1).remote(sm.MetricSet())
-    aggregate = sm.Aggregate()
-    batches = parts(table())
+    aggregate, batches = sm.Aggregate(), parts(table())
     for part in batches[:2]:
         worker.update_many.remote(*labels(part))
     before = ray.get(worker.report.remote())
@@ -160,13 +160,11 @@ def test_a_restarted_actor_and_an_aggregate() -> None:
 
     ray.kill(worker, no_restart=False)
     _, sequence, epoch = restarted(worker, epoch=before[2])
+    assert (before[1], sequence, epoch > before[2]) == (2, 0, True)
     for part in batches[sequence:]:
         worker.update_many.remote(*labels(part))
     aggregate.put("worker", *ray.get(worker.report.remote()))
     aggregate.put("worker", *before)
-
-    assert (before[1], sequence) == (2, 0)
-    assert epoch > before[2]
     assert aggregate.total().to_bytes() == whole()
 
 
@@ -174,22 +172,21 @@ def test_an_actor_needs_no_clock() -> None:
     """Epochs are counts of restarts, from one that the aggregate gave on; an actor in its place has a larger one."""
     aggregate = sm.Aggregate()
     worker = Accumulator.options(max_restarts=2).remote(sm.MetricSet(), aggregate.register("w"))
-    epochs = [ray.get(worker.report.remote())[2]]
+    reports = [ray.get(worker.report.remote())]
     for _ in range(2):
         ray.kill(worker, no_restart=False)
-        epochs.append(restarted(worker, epochs[-1])[2])
-        assert aggregate.put("w", *ray.get(worker.report.remote()))
-    assert epochs == [epochs[0], epochs[0] + 1, epochs[0] + 2]
+        reports.append(restarted(worker, reports[-1][2]))
+        assert aggregate.put("w", *reports[-1])
+    assert [report[2] - reports[0][2] for report in reports] == [0, 1, 2]
 
-    late = ray.get(worker.report.remote())
     other = Accumulator.remote(sm.MetricSet(), epoch=aggregate.register("w"))
     assert aggregate.put("w", *ray.get(other.report.remote()))
-    assert aggregate.put("w", *late) is sm.PutResult.FENCED
+    assert aggregate.put("w", *reports[-1]) is sm.PutResult.FENCED
 
 
 def restarted(worker: Any, epoch: int) -> Any:
     """Return the first report of an actor that is on its way back."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while time.monotonic() < until:
         with contextlib.suppress(ray.exceptions.RayActorError):
             report = ray.get(worker.report.remote())
@@ -207,35 +204,14 @@ def test_datasets() -> None:
 
     source, good = ray.data.from_arrow(parts(table((3, 255)))), table().to_pandas().drop(index=[3, 255])
     total, bad = accumulate(source, sm.MetricSet(), FIELDS, on_bad="count")
+    states, by_site = accumulate_by(source, "site", sm.MetricSet(), FIELDS, blocks=3, on_bad="count")
+    by_key = {row["site"]: sm.from_bytes(row["state"]) for row in states.iter_rows()}
     assert total == counted(sm.MetricSet(), FIELDS, pa.Table.from_pandas(good))
-    assert [row[:3] for row in bad.first] == [(None, None, None)] * 2
-
-    states, bad = accumulate_by(source, "site", sm.MetricSet(), FIELDS, blocks=3, on_bad="count")
-    expected = {
+    assert by_key == {
         site: counted(sm.MetricSet(), FIELDS, pa.Table.from_pandas(rows)) for site, rows in good.groupby("site")
     }
-    assert {row["site"]: sm.from_bytes(row["state"]) for row in states.iter_rows()} == expected
-    assert bad.n == 2
+    assert ([row[:3] for row in bad.first], by_site.n) == ([(None, None, None)] * 2, 2)
     assert accumulate_by([], "site", sm.MetricSet()).count() == 0
-
-
-def test_an_actor_is_an_accumulator() -> None:
-    """It counts samples, merges states, is read and reset; every change makes its report newer."""
-    worker = Accumulator.remote(sm.Accuracy())
-    other = sm.Accuracy()
-    other.update("a", "b")
-    worker.update.remote("a", "a")
-    worker.merge.remote(other)
-    worker.merge.remote(other.to_bytes())
-    snapshot, report = ray.get([worker.snapshot.remote(), worker.report.remote()])
-    worker.reset.remote()
-    after = ray.get(worker.report.remote())
-
-    assert snapshot["accuracy"] == 1 / 3
-    assert (report[1], after[1]) == (3, 4)
-    assert sm.from_bytes(after[0]) == sm.Accuracy()
-    with pytest.raises(sm.MergeError):
-        ray.get(worker.merge.remote(sm.ConfusionMatrix()))
 
 
 def test_the_example_of_the_docstring(tmp_path: Path) -> None:
