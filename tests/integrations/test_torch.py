@@ -21,25 +21,21 @@ from stream_metrics.integrations import torch as adapter  # noqa: E402
 Results = list[dict[str, Any]]
 
 
+def spawned(folder: Path, main: Any, size: int) -> Results:
+    """Return what each of some ranks got."""
+    torch.multiprocessing.spawn(main, (str(folder),), nprocs=size)
+    return [pickle.loads((folder / f"rank{rank}").read_bytes()) for rank in range(size)]
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     """What each of two ranks got."""
-    folder = tmp_path_factory.mktemp("ranks")
-    torch.multiprocessing.spawn(ranks.rank_main, (str(folder),), nprocs=ranks.WORLD)
-    return [pickle.loads((folder / f"rank{rank}").read_bytes()) for rank in range(ranks.WORLD)]
+    return spawned(tmp_path_factory.mktemp("ranks"), ranks.rank_main, ranks.WORLD)
 
 
-@pytest.fixture(scope="module")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    """What each of five ranks got."""
-    folder = tmp_path_factory.mktemp("tree")
-    torch.multiprocessing.spawn(ranks.tree_main, (str(folder),), nprocs=ranks.TREE)
-    return [pickle.loads((folder / f"rank{rank}").read_bytes()) for rank in range(ranks.TREE)]
-
-
-def test_five_ranks_merge_in_a_tree(tree: Results) -> None:
+def test_five_ranks_merge_in_a_tree(tmp_path: Path) -> None:
     """Every rank gets the bytes of one process; rank 0 merges three states, and no rank one from every other."""
-    whole = ranks.fed("scores", slice(None)).to_bytes()
+    tree, whole = spawned(tmp_path, ranks.tree_main, ranks.TREE), ranks.fed("scores", slice(None)).to_bytes()
 
     assert [rank["total"] for rank in tree] == [whole] * 5
     assert [rank["senders"] for rank in tree] == [[1, 2, 4], [], [3], [], []]

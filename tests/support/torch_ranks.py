@@ -6,7 +6,8 @@ import os
 import pickle
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -117,27 +118,32 @@ def epochs(take: slice) -> list[dict[str, float]]:
     return logged
 
 
-def rank_main(rank: int, folder: str) -> None:
-    """Let one rank do everything, and write down what it got."""
+@contextmanager
+def process_group(rank: int, folder: str, size: int) -> Iterator[dict[str, Any]]:
+    """Join a group of ranks, and write down what was put into the dictionary."""
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     torch.set_num_threads(1)
-    limits = {"world_size": WORLD, "timeout": timedelta(seconds=120)}
+    limits = {"world_size": size, "timeout": timedelta(seconds=120)}
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, **limits)
+    got: dict[str, Any] = {}
     try:
-        got = {**_merges(rank), **_errors(rank), **_sampled(rank), **_grouped(rank), **_counted(rank)}
-        got["epochs"] = epochs(slice(0, 700) if rank == 0 else slice(700, None))
+        yield got
         (Path(folder) / f"rank{rank}").write_bytes(pickle.dumps(got))
         dist.barrier()  # a rank whose peer has gone may abort
     finally:
         dist.destroy_process_group()
 
 
+def rank_main(rank: int, folder: str) -> None:
+    """Let one rank do everything, and write down what it got."""
+    with process_group(rank, folder, WORLD) as got:
+        for part in (_merges, _errors, _sampled, _grouped, _counted):
+            got |= part(rank)
+        got["epochs"] = epochs(slice(0, 700) if rank == 0 else slice(700, None))
+
+
 def tree_main(rank: int, folder: str) -> None:
     """Let one of five ranks merge, note whose states it receives, and meet errors of each other."""
-    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
-    torch.set_num_threads(1)
-    limits = {"world_size": TREE, "timeout": timedelta(seconds=120)}
-    dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, **limits)
     senders: dict[int, None] = {}
     receive = dist.recv
 
@@ -146,9 +152,9 @@ def tree_main(rank: int, folder: str) -> None:
         return receive(tensor, sender, **named)
 
     dist.recv = noted
-    try:
+    with process_group(rank, folder, TREE) as got:
         state = fed("scores", slice(rank, None, TREE))
-        got: dict[str, Any] = {"total": adapter.all_reduce(state, expect_n=ROWS).to_bytes(), "senders": list(senders)}
+        got |= {"total": adapter.all_reduce(state, expect_n=ROWS).to_bytes(), "senders": list(senders)}
         for dst in range(TREE):
             there = adapter.reduce(state, dst)
             got[f"to {dst}"] = None if there is None else there.to_bytes()
@@ -156,10 +162,6 @@ def tree_main(rank: int, folder: str) -> None:
             brought = sm.ConfusionMatrix() if rank == odd else sm.Accuracy()
             got[f"odd {odd}"] = raised(partial(adapter.all_reduce, brought))
             got[f"none {odd}"] = raised(partial(adapter.reduce, None if rank == odd else sm.MCC(), 2))
-        (Path(folder) / f"rank{rank}").write_bytes(pickle.dumps(got))
-        dist.barrier()  # a rank whose peer has gone may abort
-    finally:
-        dist.destroy_process_group()
 
 
 def _counted(rank: int) -> dict[str, Any]:
