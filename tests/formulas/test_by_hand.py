@@ -98,11 +98,8 @@ def test_the_determinant_is_exact_up_to_eight_classes() -> None:
     assert same(value("generalized_mcc", square), value("generalized_mcc", square, alpha=1e-13), 1e-10)
 
 
-CASES = [
-    case
-    for case in json.loads((Path(__file__).parents[1] / "golden" / "golden.json").read_text())
-    if case["confusion_matrix"]
-]
+FILE = Path(__file__).parents[1] / "golden" / "golden.json"
+CASES = [case for case in json.loads(FILE.read_text()) if case["confusion_matrix"]]
 
 
 def read(case: dict[str, Any], zero_division: float = 0.0) -> float:
