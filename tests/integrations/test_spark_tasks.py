@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.refusals import refused
+from support.spark_samples import as_columns, by_key
 
 pytest.importorskip("pyspark", reason="needs PySpark")
 pa = pytest.importorskip("pyarrow", reason="needs PyArrow")
@@ -38,6 +39,8 @@ TABLE = pa.table(
         "list": [None if at % 7 == 0 else row for at, row in enumerate(LISTS)],
     }
 )
+DATA = TABLE.to_pydict()
+MAPPINGS = [None if row is None else dict(zip(NAMES, row, strict=True)) for row in DATA["list"]]
 SCORES = Fields(scores="list", classes=NAMES)
 PROBABILITIES = sm.MetricSet(scores=True)
 
@@ -58,22 +61,14 @@ def listed(parts: Any) -> list[dict[str, Any]]:
     return [row for part in parts for row in part.to_pylist()]
 
 
-def one_process(prototype: Any, table: Any, fields: Fields = PAIR) -> Any:
-    """Return what one process counts of a table."""
-    state, rows = prototype.copy(), table.to_pydict()
-    named: dict[str, Any] = {"w": rows["w"]} if fields.weight else {}
-    if fields.scores:
-        named["scores"] = [None if row is None else dict(zip(NAMES, row, strict=True)) for row in rows["list"]]
-    state.update_many(rows["y_true"], rows["y_pred"], **named)
-    return state
-
-
 def groups(keys: list[str], prototype: Any, fields: Fields = PAIR) -> dict[str, bytes]:
     """Return the bytes of every group as one process counts them, by the text of its key."""
-    rows: dict[str, list[int]] = {}
-    for at, row in enumerate(TABLE.select(keys).to_pylist() if keys else [{}] * N):
-        rows.setdefault(repr(tuple(row.values())), []).append(at)
-    return {key: one_process(prototype, TABLE.take(at), fields).to_bytes() for key, at in rows.items()}
+    states = {}
+    for key, rows in by_key(DATA, keys, range(N)).items():
+        state = prototype.copy()
+        state.update_many(**as_columns(DATA, fields, MAPPINGS if fields.scores else None, rows))
+        states[key] = state.to_bytes()
+    return states
 
 
 def merged(rows: list[dict[str, Any]], keys: list[str]) -> dict[str, bytes]:
