@@ -240,7 +240,7 @@ def test_a_state_that_cannot_be_written(serve: Callable[..., Service], caplog: p
 
 
 PROGRAM = """
-import os, sys, time
+import os, sys
 import stream_metrics as sm
 state = sm.MetricSet()
 reporter = sm.Reporter(sys.argv[1], state, every=None, worker="w")
@@ -249,12 +249,10 @@ state.update("a", "a")
 child = os.fork()
 if not child:
     state.update("a", "b")
-    began = time.monotonic()
     try:
-        reporter.report()
+        reporter.report(timeout=1e9)  # would hang if it were tried again
     except sm.ReportError as error:
         assert "before a fork" in str(error)
-        assert time.monotonic() - began < 10  # it is not tried again
         reporter.close()
         sys.exit(7)  # which runs what was registered for the end
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
@@ -270,21 +268,20 @@ def test_a_fork_and_the_end_of_a_process(serve: Callable[..., Service]) -> None:
     assert accepted(service) == 2
 
 
-BAD_ARGUMENTS: list[tuple[str, Any]] = [
-    *(("url", url) for url in ("collector:9900", "ftp://collector", "http://collector:port", None)),
-    ("url", "http://user:pass@collector"),
-    *(("state", state) for state in (42, sm.Aggregate)),
-    *(("every", every) for every in (0, "often")),
-    *(("worker", worker) for worker in ("", 7)),
-    ("timeout", -1),
-    ("token", "a\nb"),
-    ("token_file", "/nowhere/token"),
-]
+BAD_ARGUMENTS: dict[str, list[Any]] = {
+    "url": ["collector:9900", "ftp://collector", "http://collector:port", None, "http://user:pass@collector"],
+    "state": [42, sm.Aggregate],
+    "every": [0, "often"],
+    "worker": ["", 7],
+    "timeout": [-1],
+    "token": ["a\nb"],
+    "token_file": ["/nowhere/token"],
+}
 
 
 def test_arguments_are_checked() -> None:
     """At once, and a password in an address is not repeated."""
-    for name, value in BAD_ARGUMENTS:
+    for name, value in ((name, value) for name, values in BAD_ARGUMENTS.items() for value in values):
         arguments: dict[str, Any] = {"url": "http://127.0.0.1:9", "state": counted(), "every": None, name: value}
         error = refused(lambda: sm.Reporter(**arguments), sm.OptionError, name)  # noqa: B023
         assert "pass@" not in str(error)

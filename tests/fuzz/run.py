@@ -100,8 +100,8 @@ def run(target: str, seconds: float) -> int:
     for path in new:
         data = path.read_bytes()
         print(f"\n{path.relative_to(ROOT)} ({len(data)} bytes): check it again with")
-        short = len(data) <= MOST_PRINTED
-        again = f"--base64 {base64.b64encode(data).decode()}" if short else f"--input {path.relative_to(ROOT)}"
+        text = base64.b64encode(data).decode()
+        again = f"--base64 {text}" if len(data) <= MOST_PRINTED else f"--input {path.relative_to(ROOT)}"
         print(f"  python tests/fuzz/run.py --target {target} {again}")
     return 1
 

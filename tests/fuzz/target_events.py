@@ -43,7 +43,6 @@ GOOD = [
         [("cat", "dog", {"cat": 0.25, "dog": 0.75}), ("dog", "dog", {"dog": 1.0, "cat": 0.0}), ("cat", None, None)]
     )
 ]
-GOOD_NUMBERS = [event | {"truth": 1, "prediction": 0, "scores": None} for event in GOOD]
 KEYS = ["id", "time", "y_true", "y_pred", "truth", "prediction", "scores", "weight", "group", "meta", "meta.id"]
 KEYS += ["model", "other"]
 VALUES: list[Any] = [NOW, START, NOW + 3599, "2023-11-14T22:13:20Z", "soon", -1e9, 4e9, 0, 1, 2.5, -1, 2**63, 2**70]
@@ -164,7 +163,8 @@ def _go_on(monitor: Monitor, settings: Config, start: int) -> None:
     """Count good events after all others, each of which must count."""
     total = monitor.counts().total
     before = total.n + total.abstained
-    good = GOOD_NUMBERS if 0 in settings.counting.labels else GOOD
+    numbers = {"truth": 1, "prediction": 0, "scores": None} if 0 in settings.counting.labels else {}
+    good = [event | numbers for event in GOOD]
     if settings.fields is DOTTED:
         good = [{**event, "meta": {"id": event["id"], "time": event["time"]}} for event in good]
     monitor.step([Record("t", 0, start + at, start + at + 1, None, None, line) for at, line in enumerate(lines(good))])

@@ -14,7 +14,7 @@ from fuzz import mutation
 from msgspec import structs
 from support.monitor_events import CONFIG, events, offline, records
 
-from stream_metrics.monitor import Alerts, Config, Monitor
+from stream_metrics.monitor import Alerts, Monitor
 from stream_metrics.monitor.alerts.rule_reading import CLASS, METRICS, OPERATION, WINDOW, RuleError, parse
 
 __all__ = ["COVERED", "check", "mutate", "seeds"]
@@ -70,12 +70,16 @@ def check(data: bytes) -> str:
     again = parse(written(rule))
     assert dataclasses.replace(again, text=rule.text) == rule, f"{written(rule)!r} is another rule"
     for config in CONFIGS:
+        asked = structs.replace(config, alerts=structs.replace(config.alerts, rules=(text, text), defaults=False))
         try:
-            _evaluate(
-                structs.replace(config, alerts=structs.replace(config.alerts, rules=(text, text), defaults=False))
-            )
+            alerts, view = Alerts(asked, Monitor(asked), {}), _view()
         except RuleError as error:
             _check_error(error)
+            continue
+        alerts.see(view)
+        (alert,) = view.alerts  # a rule that is given twice counts as one
+        assert alert.rule == rule.text
+        json.dumps(msgspec.to_builtins(alert), allow_nan=False).encode()
     return "taken: " + re.sub(r"[-+.\w]*\d[-+.\w]*|\"[^\"]*\"", "#", written(rule))
 
 
@@ -86,15 +90,6 @@ def _check_error(error: RuleError) -> None:
     assert 0 <= error.at <= len(error.text), error.at
     assert lines[2] == "  " + " " * error.at + "^"
     str(error).encode()
-
-
-def _evaluate(config: Config) -> None:
-    """Look at a view with a rule that is given twice, and counts as one."""
-    view = _view()
-    Alerts(config, Monitor(config), {}).see(view)
-    (alert,) = view.alerts
-    assert alert.rule == config.alerts.rules[0].strip()
-    json.dumps(msgspec.to_builtins(alert), allow_nan=False).encode()
 
 
 @functools.cache

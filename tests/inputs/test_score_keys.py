@@ -201,11 +201,11 @@ def test_fixed_labels_name_their_own() -> None:
 @pytest.mark.quick
 def test_a_perfect_model_is_perfect() -> None:
     """Truth 0 and 1 with keys "0" and "1", as JSON has them."""
-    state = sm.MetricSet(scores=True)
-    state.update_many([0, 1], scores=[{"0": 0.75, "1": 0.25}, {"0": 0.25, "1": 0.75}])
-    snapshot = state.snapshot()
+    truths, rows = [0, 1], [{"0": 0.75, "1": 0.25}, {"0": 0.25, "1": 0.75}]
+    snapshot, area = sm.evaluate(truths, scores=rows), sm.ROCAUC()
+    area.update(truths[1], rows[1])
+    area.update_many(truths[:1], rows[:1])
 
-    assert (snapshot["accuracy"], snapshot["roc_auc_ovr"], state.state.labels) == (1.0, 1.0, (0, 1))
+    assert (snapshot["accuracy"], snapshot["roc_auc_ovr"], snapshot.labels, area.get()) == (1.0, 1.0, (0, 1), 1.0)
     assert snapshot["log_loss"] == pytest.approx(-np.log(0.75))
-    assert sm.outcome("accuracy")(1, {"0": 0.25, "1": 0.75}) == 0
-    assert sm.evaluate([0, 1], scores=[{"0": 0.75, "1": 0.25}, {"0": 0.25, "1": 0.75}])["accuracy"] == 1.0
+    assert sm.outcome("accuracy")(truths[1], rows[1]) == 0

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support.alert_receiver import alerting
 from support.monitor_runs import START, Alerts, Monitor, config, feed, started
 from support.refusals import all_refused, refused
@@ -152,18 +149,6 @@ def test_bad_rules_show_where() -> None:
         if message not in first or caret != "  " + " " * at + "^" or rule[2:12] != text[:10] or error.at != at:
             wrong.append((text, str(error)))
     assert wrong == []
-
-
-ALIKE = st.text('acurylg[]()"<>=.08 for5mniltwh,', max_size=40)
-OPTIONS = st.text("chnged(acuryl) =0159.pfbot", max_size=30)
-
-
-@given(st.text(max_size=30) | ALIKE | OPTIONS.map("changed(accuracy) arl=9 ".__add__))
-def test_any_text_is_a_rule_or_an_error(text: str) -> None:
-    """Nothing but a ValueError that shows the place comes of a text that is no rule."""
-    with suppress(ValueError):
-        text = text.encode(errors="ignore").decode()
-        assert alerts_of(text).engine.rules[0].text == text.strip()
 
 
 def test_rules_must_fit_what_is_counted() -> None:

@@ -177,6 +177,7 @@ def test_scores_of_many_classes() -> None:
     shown = window(monitor)
     assert (shown.n, shown.classes_folded, monitor.view().records.rejected) == (61, 0, {"label": 1})
     assert "'c8'" in monitor.view().dead_letters[0].detail
+    assert set(monitor.counts().total.snapshot().labels) == set(fixed["labels"])
 
 
 @pytest.mark.parametrize("wrong", ["c1", "c29", "new"])

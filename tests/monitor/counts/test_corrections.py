@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support.monitor_oracle import recount
-from support.monitor_runs import START, config, feed, pair, read, started, window
+from support.monitor_runs import START, config, feed, pair, read, started
 
 import stream_metrics as sm
 from stream_metrics import Snapshot
@@ -73,27 +73,6 @@ def test_corrections_are_those_of_a_recount(tmp_path: Path, digits: int) -> None
         assert_exact(state.snapshot(), exact.snapshot())
         assert digits > 1 or state.to_bytes() == recount(rows).to_bytes()
     monitor.close()
-
-
-def test_a_window_that_the_pair_has_left_stays() -> None:
-    """An old pair is taken back from the total; what has left a window is gone from it already."""
-    events = [pair(10, "a", "a"), pair(100, "a", "a"), label(10, 100.5, "b")]
-    for name in ("total", "4s"):
-        rows = window(read(events, counting=COUNTING, join=JOIN), name).classes
-        assert {row.label: row.support for row in rows} == {"a": 1, "b": 1}
-
-
-def test_folded_groups_are_corrected() -> None:
-    """A sample of those that are counted together is taken back from them, and the counts are those of a recount."""
-    events = [pair(at, "a", "a", time=START + 100 + at % 3, group=at % 10) for at in range(100)]
-    apart = {row.group for row in window(read(events, counting=COUNTING, join=JOIN)).groups.rows}
-    folded = next(at for at in range(100) if str(at % 10) not in apart)
-    right = [event | {"truth": "b"} if event["id"] == folded else event for event in events]
-    corrected = read([*events, label(folded, 102, "b")], counting=COUNTING, join={**JOIN, "keep_joined": "1h"}).counts()
-    expected = read(right, counting=COUNTING, join=JOIN).counts()
-
-    assert corrected.total_groups.to_bytes() == expected.total_groups.to_bytes()
-    assert corrected.total.to_bytes() == expected.total.to_bytes()
 
 
 def test_what_cannot_be_counted_changes_nothing() -> None:

@@ -195,15 +195,6 @@ def test_weights_that_overflow_are_refused_and_nothing_breaks() -> None:
     assert total.groups.rows[0].n == 1024
 
 
-@pytest.mark.quick
-def test_fixed_labels_refuse_others() -> None:
-    """A label that was not configured is no class."""
-    labels = {"labels": ["a", "b"], "windows": []}
-    monitor = read([sample(0, 0), sample(1, 0, truth="c"), sample(2, 0, prediction="c")], counting=labels)
-    assert monitor.view().records.rejected == {"label": 2}
-    assert monitor.counts().total.snapshot().labels == ("a", "b")
-
-
 def test_single_scores_need_to_know_the_other_class() -> None:
     """A refused label names none, in one batch or one by one; once it is known, single scores predict."""
     spam = {"scores": True, "pos_label": "a", "windows": []}

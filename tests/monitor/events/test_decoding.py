@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support.monitor_runs import START, Clock, Monitor, Record, config, read, started, window
 from support.refusals import refused
 
@@ -224,29 +222,6 @@ def test_fields_are_nested_with_dots() -> None:
     assert [row.group for row in window(monitor).groups.rows] == ["fr"]
     assert (monitor.view().event_time, monitor.view().join.labels_duplicate) == (9.0, 1)
     assert classes(monitor) == ("a", "b")
-
-
-ANY_LINE = st.one_of(
-    st.sampled_from([b'{"id": 1, "truth": "a"}', b" ", b"{", b"1],[2", b'{"id": 2},{"id": 3}', b"]", b'"', None]),
-    st.binary(max_size=8),
-)
-SCORES: list[Any] = [[], [0.5, 0.5], [0, 1], [2, 0], {}, {"cat": 0.5, "dog": 0.5}, {"dog": 1, "cat": 0}, {"cat": 2}]
-SCORES += [{"1": 0.5, "0": 0.5}, {"cat": None}, {"cat": True}]
-SAID = st.sampled_from([None, True, False, 0, 1, 2, 0.5, 1.0, -1, 2**63, 2**70, "cat", "dog", "owl", "", "1", *SCORES])
-NAMES = ["id", "time", "truth", "prediction", "scores", "weight", "other"]
-SOME = st.dictionaries(st.sampled_from(NAMES), SAID).map(lambda said: event(**said))
-
-
-@given(st.lists(ANY_LINE | SOME, max_size=30), st.sampled_from([SCORED, FIXED, NUMBERS, HARD, ANY]), st.integers(1, 9))
-def test_neither_batches_nor_the_compiled_reader_make_a_difference(
-    values: list[Any], counting: dict[str, Any], at_once: int
-) -> None:
-    """No record can make another one be read otherwise; what the compiled reader knows comes of the long way, too."""
-    results = []
-    for size, fields in ((777, {}), (1, {}), (at_once, NESTED)):
-        monitor = reading(values, counting, size, **fields)
-        results.append((monitor.counts().to_bytes(), monitor.stats(), monitor.view().dead_letters))
-    assert results[1:] == results[:1] * 2
 
 
 def test_a_decoder_can_be_somebody_elses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
