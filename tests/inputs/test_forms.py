@@ -27,18 +27,15 @@ def given(names: str, form: Form, values: list[float] = EDGES, **plain: Any) -> 
     return {"y_true": TRUTH} | plain | batch, {"y_true": TRUTH} | plain | rows
 
 
-def predictions(form: Form) -> Compared:
-    """Compare predictions: floats are scores, other numbers may be labels."""
-    for name, make in SCORED.items():
-        batch, rows = given("y_pred", form)
-        yield name, together(make, 8, **batch), alone(make, **rows)
+def numbers(argument: str, makes: dict[str, Callable[[], Any]]) -> Callable[[Form], Compared]:
+    """Return what compares predictions, of which floats are scores and others may be labels, or scores."""
 
+    def compared(form: Form) -> Compared:
+        for name, make in makes.items():
+            batch, rows = given(argument, form)
+            yield name, together(make, 8, **batch), alone(make, **rows)
 
-def scores(form: Form) -> Compared:
-    """Compare scores: every finite number is one."""
-    for name, make in SETS.items():
-        batch, rows = given("scores", form)
-        yield name, together(make, 8, **batch), alone(make, **rows)
+    return compared
 
 
 def labels(form: Form) -> Compared:
@@ -116,8 +113,8 @@ def times(form: Form) -> Compared:
 
 
 ENTRIES: dict[str, tuple[Callable[[Form], Compared], dict[str, Form]]] = {  # with the forms that must be taken
-    "predictions": (predictions, FLOATS),
-    "scores": (scores, FLOATS | NUMBERS),
+    "predictions": (numbers("y_pred", SCORED), FLOATS),
+    "scores": (numbers("scores", SETS), FLOATS | NUMBERS),
     "labels": (labels, FLOATS),
     "weights": (weights, FLOATS | NUMBERS),
     "mappings": (mappings, FLOATS | NUMBERS),
