@@ -73,7 +73,8 @@ def checked_options(row: MetricSpec, options: Options) -> Options:
 
 def _checked_option(row: MetricSpec, name: str, value: object) -> object:
     if name not in row.options:
-        raise ValueError(f"Expected the options of {row.key!r} to be {list(row.options)}, but got {name!r}")
+        known = f"one of the options {', '.join(row.options)}" if row.options else "no options"
+        raise ValueError(f"Expected {known} for {row.key!r}, but got {name!r}")
     default = row.options[name]
     if isinstance(default, bool):
         return truth(value, name)

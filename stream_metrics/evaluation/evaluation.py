@@ -77,16 +77,23 @@ class Evaluation:
     """States that no longer change, with every value that was read from them.
 
     `states` are the states by name and `views` the same with memoized readings; `folds` are the states of the samples
-    of each fold of units, by fold; `slides` is whether they come from a window that forgets; `left_out` stores the
-    states without each fold, by name, and `weight_problem` why weights allow no intervals, None until that was asked.
+    of each fold of units, by fold; `slides` is whether they come from a window that forgets; `options` are those that a
+    metric was made with, by key, where they are not the defaults; `left_out` stores the states without each fold, by
+    name, and `weight_problem` why weights allow no intervals, None until that was asked.
     """
 
     __slots__ = (
-        "_estimates", "_tables", "_values", "folds", "left_out", "slides", "states", "views", "weight_problem",
-        "zero_division",
+        "_estimates", "_tables", "_values", "folds", "left_out", "options", "slides", "states", "views",
+        "weight_problem", "zero_division",
     )  # fmt: skip
 
-    def __init__(self, states: States, folds: Mapping[int, States] | None, zero_division: float | None) -> None:
+    def __init__(
+        self,
+        states: States,
+        folds: Mapping[int, States] | None,
+        zero_division: float | None,
+        options: Mapping[str, Options] | None = None,
+    ) -> None:
         """Take over the states; at least one must be given."""
         self.states = {name: state for name, state in states.items() if state is not None}
         if not self.states:
@@ -94,6 +101,7 @@ class Evaluation:
         self.views = {name: MemoizedCounts(state) for name, state in self.states.items()}
         self.folds = dict(folds or {})
         self.slides = False
+        self.options = dict(options or {})
         self.zero_division = None if zero_division is None else checked_zero_division(zero_division)
         self.left_out: dict[str, list[State]] = {}
         self.weight_problem: str | None = None
@@ -115,6 +123,23 @@ class Evaluation:
         """Return the number that replaces a value or component of a metric that is 0/0."""
         return row.zero_division if self.zero_division is None else self.zero_division
 
+    def options_of(self, key: str, given: Options) -> Options:
+        """Return the options with which a key is read: those given, and of the others those of the metric."""
+        own = self.options.get(key)
+        return {**own, **given} if own else given
+
+    def with_options(self, key: str, options: Options) -> Evaluation:
+        """Return an evaluation of the same states in which a key has other options."""
+        twin = Evaluation(self.states, self.folds, self.zero_division, {key: self.options_of(key, options)})
+        twin.views, twin.slides, twin.left_out = self.views, self.slides, self.left_out
+        return twin
+
+    def title(self, key: str) -> str:
+        """Return the title of a key, and behind it the options that the metric was made with."""
+        row = find(key)
+        options = ", ".join(f"{name}={value}" for name, value in self.options.get(row.key, {}).items())
+        return f"{row.title} ({options})" if options else row.title
+
     def view(self, reads: str, key: str) -> State:
         """Return the view of the state that a key reads; KeyError if there is none."""
         view = self.views.get(reads)
@@ -133,7 +158,7 @@ class Evaluation:
         if pair is None:
             row = find(key)
             view = self.views.get(row.state) or self.view(row.state, key)
-            computed = compute(row, view, self.zero_division)
+            computed = compute(row, view, self.zero_division, **self.options.get(row.key, {}))
             if row.state != "counts":
                 self._estimates[key] = computed
             value, undefined = replace_undefined(row, view, computed, self.zero_division)
@@ -176,13 +201,15 @@ class Evaluation:
         view = self.view("ranks", "roc_auc")
         return columns(view)[_position(classes(view), view.pos_label if label is None else label)]
 
-    def estimate(self, key: str, *labels: Label) -> Estimate:
+    def estimate(self, key: str, *labels: Label, **options: object) -> Estimate:
         """Return the value of a key with its certified interval; see `Snapshot.estimate`."""
         row = find(key)
         if row.kind == "matrix" and (row.state != "ranks" or len(labels) != 2):
             raise UnknownKeyError(f"Expected a key with one value, but {key!r} is a matrix: snapshot[{key!r}]")
-        value, lost = self.value_and_undefined(key)
-        certified: Computed = self._estimates.get(key, value)
+        if options:
+            return self.with_options(row.key, options).estimate(row.key, *labels)
+        value, lost = self.value_and_undefined(row.key)
+        certified: Computed = self._estimates.get(row.key, value)
         undefined = lost is True or (row.kind == "per_class" and bool(labels) and canonical(labels[0]) in lost)
         for at in self.label_positions(row.key, labels):
             value, certified = value[at], certified[at]

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 __all__ = ["number_of"]
 
 
-def number_of(evaluation: Evaluation, key: str, label: Label | None = None) -> float:
+def number_of(evaluation: Evaluation, key: str, label: Label | None = None, **options: object) -> float:
     """Return a value as a float; nan if it is 0/0, or there is no such class."""
     row = find(key)
     if row.kind == "matrix":
         raise UnknownKeyError(f"Expected a key with one value, but {key!r} is a matrix")
+    if options:
+        evaluation = evaluation.with_options(row.key, options)
     value, undefined = evaluation.value_and_undefined(key)
     if row.kind == "whole":
         if label is not None:

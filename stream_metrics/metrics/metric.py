@@ -181,7 +181,9 @@ class Metric(ReadingBase, MetricBase):
         with self.reading():
             state, parts = self.state.copy(), copied(self)
         folds = {fold: {name: part.state} for fold, part in parts.items()}
-        return Snapshot(**{name: state}, folds=folds, zero_division=self.zero_division)
+        own = {name: value for name, value in self._options.items() if value != self.row.options[name]}
+        options = {self.row.key: own} if own else None
+        return Snapshot(**{name: state}, folds=folds, zero_division=self.zero_division, options=options)
 
     def _with(self, state: BatchState) -> Self:
         twin = super()._with(state)

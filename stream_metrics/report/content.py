@@ -119,7 +119,9 @@ def scores(snapshot: Snapshot) -> list[Score]:
             value, undefined = snapshot.evaluation.value_and_undefined(key)
             few = snapshot.n < LEAST
             baselines = tuple(None if few else _baseline(snapshot, key, strategy) for strategy in BASELINES)
-            rows.append(Score(key, headlines.LINES.get(key, row.title), value, undefined is True, baselines))
+            line = {} if key in snapshot.evaluation.options else headlines.LINES
+            title = line.get(key, snapshot.evaluation.title(key))
+            rows.append(Score(key, title, value, undefined is True, baselines))
     return rows
 
 

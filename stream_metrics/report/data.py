@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from stream_metrics.catalog.obstacles import SQUARE_LIMIT
@@ -52,11 +53,22 @@ def to_dict(snapshot: Snapshot) -> dict[str, Any]:
         "omitted": dict(snapshot.omitted),
         "warnings": list(snapshot.warnings),
     }
+    if options := snapshot.evaluation.options:
+        data["options"] = {
+            key: {name: _plain_option(value) for name, value in own.items()} for key, own in options.items()
+        }
     if snapshot.interval_display is not None:
         data["intervals"] = _intervals(snapshot, names)
     if "ranks" in snapshot.evaluation.states:
         data["scores"] = {"n": snapshot.scored, "bounds": _bounds(snapshot, names)}
     return data
+
+
+def _plain_option(value: object) -> object:
+    """Return an option as JSON has it: weights of classes by the names of the classes."""
+    if isinstance(value, Mapping):
+        return dict(zip(label_names(list(value)), value.values(), strict=True))
+    return list(value) if isinstance(value, tuple) else value
 
 
 def names_of(snapshot: Snapshot) -> dict[Label, str]:

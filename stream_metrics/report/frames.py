@@ -148,7 +148,7 @@ def _metric_frame(snapshot: Snapshot) -> pandas.DataFrame:
         if CATALOG[key].kind == "per_class" and label is not None:
             value, undefined = snapshot[key, label], label in undefined
         low, high = _ends(snapshot, key)
-        rows.append((CATALOG[key].title, float(value), low, high, bool(undefined)))
+        rows.append((snapshot.evaluation.title(key), float(value), low, high, bool(undefined)))
     return _pandas().DataFrame(
         rows, columns=["title", "value", "low", "high", "undefined"], index=_index(keys, "key")
     ).astype({"value": float, "low": float, "high": float, "undefined": bool})

@@ -121,9 +121,9 @@ def _table(
     columns = [Column("samples", "n", numbers([view.n for _, view in rows], separator))]
     for position, key in enumerate(keys):
         cells, bounds = [_cell(view, key) for _, view in rows], [_bounds(view, key) for _, view in rows]
-        columns.append(Column(_title(key), short_title(key), cells, drop=position, intervals=bounds))
+        columns.append(Column(_title(groups, key), short_title(key), cells, drop=position, intervals=bounds))
     table = Table("Group", [name for name, _ in rows], columns, positions=range(len(rows)))
-    notes = [f"Groups in order of {_in_sentence(keys[0])}, worst first"] if keys else []
+    notes = [f"Groups in order of {_in_sentence(_title(groups, keys[0]))}, worst first"] if keys else []
     if left := len(ranked) - len(shown):
         notes.append(f"{quantity(left, 'group', separator)} left out: JSON has all of them")
     if any(cell == "-" for column in columns for cell in column.cells):
@@ -134,13 +134,13 @@ def _table(
     return table, notes
 
 
-def _title(key: str) -> str:
-    return CATALOG[key].title
+def _title(groups: GroupSnapshot, key: str) -> str:
+    """Return the title of a metric with its options, which are the same in all groups."""
+    return next((view.evaluation.title(key) for view in groups.values()), CATALOG[key].title)
 
 
-def _in_sentence(key: str) -> str:
+def _in_sentence(text: str) -> str:
     """Return the title of a metric inside a sentence: "macro F1", but "ROC AUC"."""
-    text = _title(key)
     return text[0].lower() + text[1:] if text[1:2].islower() else text
 
 
@@ -169,7 +169,7 @@ def _gaps(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], most:
         Column("lowest", "lowest", ends[0], drop=1),
         Column("highest", "highest", ends[1], drop=2),
     ]
-    return Table("Largest difference", [_title(key) for key in gaps], columns)
+    return Table("Largest difference", [_title(groups, key) for key in gaps], columns)
 
 
 def _gap_bounds(groups: GroupSnapshot, key: str) -> Interval | None:

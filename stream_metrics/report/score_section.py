@@ -151,17 +151,17 @@ def _entries(snapshot: Snapshot) -> Iterator[tuple[str, str, tuple[Label, ...]]]
     if not is_default(snapshot):
         for key in snapshot:
             if CATALOG[key].state != "counts" and CATALOG[key].kind == "whole":
-                yield _title(key), key, ()
+                yield _title(snapshot, key), key, ()
         return
     if "ranks" in snapshot.evaluation.states:
         yield from _areas(snapshot)
     if "losses" in snapshot.evaluation.states:
         for key in ("log_loss", "brier_score"):
-            yield _title(key), key, ()
+            yield _title(snapshot, key), key, ()
     if "confidence" in snapshot.evaluation.states and _calibrated(snapshot):
-        yield _title("expected_calibration_error_top"), "expected_calibration_error_top", ()
+        yield _title(snapshot, "expected_calibration_error_top"), "expected_calibration_error_top", ()
     if "losses" in snapshot.evaluation.states and len(snapshot.labels) != 2 and single_class(snapshot) is None:
-        yield _title("top_k_accuracy"), "top_k_accuracy", ()
+        yield _title(snapshot, "top_k_accuracy"), "top_k_accuracy", ()
 
 
 def _areas(snapshot: Snapshot) -> Iterator[tuple[str, str, tuple[Label, ...]]]:
@@ -176,11 +176,13 @@ def _areas(snapshot: Snapshot) -> Iterator[tuple[str, str, tuple[Label, ...]]]:
         return
     keys = ["roc_auc_ovo"] * snapshot.evaluation.states["ranks"].paired + ["roc_auc_ovr", "average_precision_ovr"]
     for key in keys + ["expected_calibration_error_ovr"] * calibrated:
-        yield _title(key), key, ()
+        yield _title(snapshot, key), key, ()
 
 
-def _title(key: str) -> str:
-    return "Accuracy of the 2 largest" if key == "top_k_accuracy" else CATALOG[key].title
+def _title(snapshot: Snapshot, key: str) -> str:
+    if key == "top_k_accuracy":
+        return f"Accuracy of the {snapshot.evaluation.options.get(key, {}).get('k', 2)} largest"
+    return snapshot.evaluation.title(key)
 
 
 def _decimals(low: float, high: float, least: int) -> int:

@@ -184,7 +184,7 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
         """The number of samples of groups that are not kept apart."""
         return 0 if self.other is None else self.other.n
 
-    def values_of(self, key: str, label: Label | None = None, *, least: int = 1) -> dict[Label, float]:
+    def values_of(self, key: str, label: Label | None = None, *, least: int = 1, **options: Any) -> dict[Label, float]:
         """Return one value of every group that has it.
 
         Parameters
@@ -195,6 +195,8 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
             The class of a per-class metric.
         least : int, default 1
             Smallest number of samples of a group that is compared.
+        **options : object
+            Options of the formula, such as beta=2; by default those of the metric.
 
         Returns
         -------
@@ -213,13 +215,14 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
         if refused and len(refused) == len(self._groups):
             raise next(iter(refused.values())).error
         for group, view in self._groups.items():
-            value = math.nan if group in refused or view.n < least else number_of(view.evaluation, key, label)
-            if not math.isnan(value):
-                values[group] = value
+            if group not in refused and view.n >= least:
+                value = number_of(view.evaluation, key, label, **options)
+                if not math.isnan(value):
+                    values[group] = value
         return values
 
     def worst(
-        self, key: str, n: int | None = None, *, label: Label | None = None, least: int = 1
+        self, key: str, n: int | None = None, *, label: Label | None = None, least: int = 1, **options: Any
     ) -> list[tuple[Label, float]]:
         """Return groups with their values, worst first.
 
@@ -233,6 +236,8 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
             The class of a per-class metric.
         least : int, default 1
             Smallest number of samples of a group that is compared.
+        **options : object
+            Options of the formula, such as beta=2; by default those of the metric.
 
         Returns
         -------
@@ -247,11 +252,11 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
         row = find(key)
         if row.direction is None:
             raise ValueError(f"Expected a metric of which more, or less, is better, but got {key!r}")
-        values = self.values_of(key, label, least=least)
+        values = self.values_of(key, label, least=least, **options)
         ranked = sorted(values.items(), key=lambda item: item[1] if row.direction == "higher" else -item[1])
         return ranked if n is None else ranked[:n]
 
-    def gap(self, key: str, *, label: Label | None = None, least: int = 1) -> Gap:
+    def gap(self, key: str, *, label: Label | None = None, least: int = 1, **options: Any) -> Gap:
         """Return the largest difference between two groups.
 
         Parameters
@@ -262,19 +267,21 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
             The class of a per-class metric.
         least : int, default 1
             Smallest number of samples of a group that is compared.
+        **options : object
+            Options of the formula, such as beta=2; by default those of the metric.
 
         Returns
         -------
         Gap
             Its size, and the groups with the lowest and the highest value; nan and None without two groups.
         """
-        values = self.values_of(key, label, least=least)
+        values = self.values_of(key, label, least=least, **options)
         if len(values) < 2:
             return Gap(math.nan, None, None)
         lowest, highest = min(values, key=values.__getitem__), max(values, key=values.__getitem__)
         return Gap(values[highest] - values[lowest], lowest, highest)
 
-    def max_gap(self, key: str, *, label: Label | None = None, least: int = 1) -> float:
+    def max_gap(self, key: str, *, label: Label | None = None, least: int = 1, **options: Any) -> float:
         """Return the size of the largest difference between two groups.
 
         Parameters
@@ -285,13 +292,15 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
             The class of a per-class metric.
         least : int, default 1
             Smallest number of samples of a group that is compared.
+        **options : object
+            Options of the formula, such as beta=2; by default those of the metric.
 
         Returns
         -------
         float
             The size; nan if there are no two groups with a value.
         """
-        return self.gap(key, label=label, least=least).size
+        return self.gap(key, label=label, least=least, **options).size
 
     def intervals(
         self,
@@ -302,6 +311,7 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
         least: int = 1,
         valid: str = "fixed",
         t_opt: float | None = None,
+        **options: Any,
     ) -> dict[Label, Interval]:
         """Return an interval for every group that has the value; they hold all together.
 
@@ -322,6 +332,8 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
             "fixed" is for one look at a moment that was chosen beforehand, "anytime" for any number of looks.
         t_opt : float, optional
             Number of samples near which an interval for all looks is tightest; to be chosen before the first look.
+        **options : object
+            Options of the formula, such as beta=2; by default those of the metric.
 
         Returns
         -------
@@ -345,13 +357,14 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
         from stream_metrics.inference.intervals.resampling import enough_draws
 
         row, each = find(key), self._level_of_each(level, least)
-        values = self.values_of(key, label, least=least)
-        ranked = values if row.direction is None else dict(self.worst(key, label=label, least=least))
+        values = self.values_of(key, label, least=least, **options)
+        ranked = values if row.direction is None else dict(self.worst(key, label=label, least=least, **options))
         intervals: dict[Label, Interval] = {}
         for group in ranked:
             view = self._groups[group]
             of = view.evaluation.view("ranks", key).pos_label if label is None and row.kind == "per_class" else label
-            one: Any = view.interval(key, each, label=of, valid=valid, t_opt=t_opt, draws=enough_draws(each))
+            draws = enough_draws(each)
+            one: Any = view.interval(key, each, label=of, valid=valid, t_opt=t_opt, draws=draws, **options)
             intervals[group] = one
         return intervals
 
@@ -364,6 +377,7 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
         least: int = 1,
         valid: str = "fixed",
         t_opt: float | None = None,
+        **options: Any,
     ) -> Interval:
         """Return an interval of the largest difference between groups of the population.
 
@@ -381,6 +395,8 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
             "fixed" is for one look at a moment that was chosen beforehand, "anytime" for any number of looks.
         t_opt : float, optional
             Number of samples near which an interval for all looks is tightest; to be chosen before the first look.
+        **options : object
+            Options of the formula, such as beta=2; by default those of the metric.
 
         Returns
         -------
@@ -395,7 +411,8 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
         """
         from stream_metrics.inference.selection import range_of
 
-        return range_of(self.intervals(key, level, label=label, least=least, valid=valid, t_opt=t_opt), level, valid)
+        intervals = self.intervals(key, level, label=label, least=least, valid=valid, t_opt=t_opt, **options)
+        return range_of(intervals, level, valid)
 
     def below(
         self, key: str, target: float, *, fdr: float = 0.05, label: Label | None = None, least: int = 1

@@ -27,7 +27,7 @@ class ScoreReadings:
     __slots__ = ()
     evaluation: Evaluation
 
-    def estimate(self, key: str, *labels: Label, label: Label | None = None) -> Estimate:
+    def estimate(self, key: str, *labels: Label, label: Label | None = None, **options: Any) -> Estimate:
         """Return the value of a metric with the interval that the sketch certifies.
 
         Parameters
@@ -38,13 +38,15 @@ class ScoreReadings:
             The class of a per-class metric, or both classes of a metric of pairs.
         label : Label, optional
             The class of a per-class metric, by name.
+        **options : object
+            Options of the formula, such as max_fpr=0.2; by default those of the metric.
 
         Returns
         -------
         Estimate
             The value, its interval and its kind.
         """
-        return self.evaluation.estimate(key, *labels, *([] if label is None else [label]))
+        return self.evaluation.estimate(key, *labels, *([] if label is None else [label]), **options)
 
     def roc_curve(self, label: Label | None = None) -> curves.ROCCurve:
         """Return the ROC curve of a class against the rest.

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 from stream_metrics.catalog.obstacles import Obstacle
 from stream_metrics.catalog.table import ALIASES, CATALOG, find
 from stream_metrics.errors import UnknownKeyError
-from stream_metrics.evaluation.evaluate import evaluate
-from stream_metrics.evaluation.evaluation import Estimate, Evaluation, States, read_only
+from stream_metrics.evaluation.evaluation import Estimate, Evaluation, Options, States, read_only
 from stream_metrics.evaluation.warnings import data_warnings
 from stream_metrics.formulas.losses import LossState
 from stream_metrics.formulas.protocol import CountState, Numbers
@@ -71,6 +70,8 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
     zero_division : float, optional
         Value that stands for 0/0: 0.0, 1.0 or nan. By default that of each metric, 0.0 for labels, nan for losses and
         scores.
+    options : mapping from str to dict, optional
+        Options of the formulas by key, such as {"fbeta": {"beta": 2.0}}; the defaults of the catalog for all others.
 
     Notes
     -----
@@ -98,13 +99,14 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
         folds: Mapping[int, States] | None = None,
         keys: Sequence[str] | None = None,
         zero_division: float | None = None,
+        options: Mapping[str, Options] | None = None,
     ) -> None:
         """Take over the states, which must not change from now on; at least one must be given.
 
         `folds` are the states of the samples of each fold of units, by the same names; see `metrics.folds`.
         """
         given = {"counts": counts, "ranks": ranks, "confidence": confidence, "losses": losses}
-        self.evaluation = Evaluation(given, folds, zero_division)
+        self.evaluation = Evaluation(given, folds, zero_division, options)
         self.chosen_keys = self.default_keys() if keys is None else tuple(dict.fromkeys(find(key).key for key in keys))
         self.interval_display: IntervalDisplay | None = None
         self._intervals: dict[str, Interval | dict[Label, Interval] | None] = {}
@@ -135,10 +137,8 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
             A new snapshot.
         """
         evaluation = self.evaluation
-        folds, zero_division = evaluation.folds, evaluation.zero_division
-        snapshot = Snapshot(**evaluation.states, folds=folds, keys=keys, zero_division=zero_division)
-        snapshot.evaluation.slides, snapshot.notes = evaluation.slides, self.notes
-        return snapshot
+        choices = keys, evaluation.zero_division, None, evaluation.slides
+        return _restore(evaluation.states, *choices, evaluation.folds, self.notes, evaluation.options)
 
     def with_warning(self, sentence: str) -> Snapshot:
         """Return a snapshot with one more sentence in its `warnings`.
@@ -235,7 +235,7 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
         label : Label, optional
             The class of a per-class metric; all by default.
         **options : object
-            Options of the formula, such as beta=2.0.
+            Options of the formula, such as beta=2.0. By default those of the metric that the snapshot is of.
 
         Returns
         -------
@@ -250,13 +250,12 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
             If an option is not allowed, or the value cannot be computed.
         """
         row = find(key)
-        evaluation = self.evaluation
         if label is not None and not options:
             return self[row.key, label]
-        value, _ = evaluate(row, evaluation.view(row.state, row.key), evaluation.zero_division, **options)
+        evaluation = self.evaluation.with_options(row.key, options) if options else self.evaluation
         if row.kind != "per_class":
-            return value
-        values = dict(zip(evaluation.labels_of(row), value.tolist(), strict=True))
+            return evaluation.value_and_undefined(row.key)[0]
+        values = dict(evaluation.per_class(row.key))
         return values if label is None else _of_label(values, label)
 
     @property
@@ -323,7 +322,8 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
         -----
         `confusion_matrix` is a list of rows, or above 4096 classes {rows, columns, values} of the cells that are not
         zero. `omitted` has the keys that cannot be computed here, with the reason. `scores` has the certified bounds of
-        values that are not exact. `warnings` are sentences about data that look wrong.
+        values that are not exact. `options` has those that a metric was made with, by key, where they are not the
+        defaults. `warnings` are sentences about data that look wrong.
         """
         from stream_metrics.report.data import to_dict
 
@@ -441,7 +441,8 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
         """Pickle the counters and the choices, not the values."""
         states, display = self.evaluation, self.interval_display
         choices = self.chosen_keys, states.zero_division, display, states.slides
-        return _restore, (states.states, *choices, states.folds, self.notes)
+        options = (states.options,) if states.options else ()
+        return _restore, (states.states, *choices, states.folds, self.notes, *options)
 
     def __repr__(self) -> str:
         """Return one line: size and accuracy."""
@@ -539,13 +540,14 @@ def _conditional(keys: tuple[str, ...], states: tuple[str, ...]) -> tuple[tuple[
 
 def _restore(
     states: States,
-    keys: tuple[str, ...],
+    keys: Sequence[str],
     zero_division: float | None,
     display: IntervalDisplay | None = None,
     slides: bool = False,
     folds: Mapping[int, States] | None = None,
     notes: tuple[str, ...] = (),
+    options: Mapping[str, Options] | None = None,
 ) -> Snapshot:
-    snapshot = Snapshot(**states, folds=folds, keys=keys, zero_division=zero_division)
+    snapshot = Snapshot(**states, folds=folds, keys=keys, zero_division=zero_division, options=options)
     snapshot.interval_display, snapshot.evaluation.slides, snapshot.notes = display, slides, notes
     return snapshot

@@ -59,6 +59,8 @@ def interval(
     """Return the interval of a metric; see `Snapshot.interval`."""
     request = validate_request(IntervalRequest(level, method, valid, t_opt, draws, seed))
     refuse_looks(evaluation, valid)
+    if isinstance(key, str):
+        options = evaluation.options_of(find(key).key, options)
     if evaluation.folds:
         return folds.interval(evaluation, key, request, label, options)
     if method == "folds":
@@ -77,7 +79,7 @@ def class_bounds(
     """Return the intervals of a per-class metric of counts as arrays, without an object for each; see `interval`."""
     if (metric := find(key)).kind != "per_class" or metric.state != "counts":
         raise ValueError(f"Expected a metric of the counts of every class, but got {key!r}")
-    if evaluation.folds:
+    if evaluation.folds or metric.key in evaluation.options:
         intervals = interval(evaluation, key, level, valid=valid, draws=draws)
         assert isinstance(intervals, dict)
         low, high = np.array([tuple(each) for each in intervals.values()], np.float64).reshape(-1, 2).T
@@ -144,6 +146,9 @@ def has_interval(evaluation: Evaluation, key: str, valid: str) -> bool:
         return folds.can_have(row)
     if refusal(row) is not None or (valid == "anytime" and key in ONE_LOOK):
         return False
+    options = evaluation.options.get(key, {})
+    if (options and row.state == "counts" and valid == "anytime") or not options.get("normalize", True):
+        return False  # drawn matrices are for one look, and a sum of losses grows with the samples
     if row.state == "losses":
         return not losses.unknown(key, evaluation.states["losses"])
     return row.state != "counts" or evaluation.view("counts", key).k <= _most_classes(row)

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from stream_metrics.catalog.table import MetricSpec
 from stream_metrics.errors import UnknownKeyError
+from stream_metrics.evaluation.evaluate import checked_options, compute
 from stream_metrics.evaluation.evaluation import Evaluation, Options
 from stream_metrics.formulas.losses import LossState
 from stream_metrics.formulas.protocol import Floats, Integers
@@ -69,26 +70,25 @@ def interval(
     evaluation: Evaluation, row: MetricSpec, request: IntervalRequest, label: Label | None, options: Options
 ) -> Interval | dict[Label, Interval]:
     """Return the interval of a metric of scores; of a per-class key that of `label`, or all by label."""
-    if options and row.key not in losses.LOSSES:
-        raise ValueError(f"Expected no options for the interval of {row.key!r}, but got {min(options)!r}")
     if label is not None and row.kind == "whole":
         raise UnknownKeyError(f"Expected no label for {row.key!r}, which is one value, but got {label!r}")
     view = evaluation.view(row.state, row.key)
     refuse_weights(evaluation)
     if row.key in losses.LOSSES:
         return losses.interval(row, evaluation.states[row.state], request, options)
-    estimates = evaluation.estimates(row.key)
+    options = checked_options(row, options)
+    computed = compute(row, view, evaluation.zero_division, **options) if options else evaluation.estimates(row.key)
     if row.key == "top_k_accuracy":
-        return _top(view, estimates, request)
+        return _top(view, computed, request)
     if row.kind == "per_class":
         if label is not None:
             at = evaluation.label_positions(row.key, (label,))[0]
-            return _of_column(row, columns(view)[at], estimates[at], request)
-        pairs = zip(classes(view), columns(view), estimates, strict=True)
-        return {name: _of_column(row, column, value, request) for name, column, value in pairs}
+            return _of_column(row, columns(view)[at], computed[at], request, options)
+        pairs = zip(classes(view), columns(view), computed, strict=True)
+        return {name: _of_column(row, column, value, request, options) for name, column, value in pairs}
     if row.key in ("confidence_auc", "debiased_calibration_error_top"):
-        return _of_column(row, only_column(view), estimates, request)
-    return (_pooled if row.key in POOLED else _mean)(row, view, estimates, request)
+        return _of_column(row, only_column(view), computed, request, options)
+    return (_pooled if row.key in POOLED else _mean)(row, view, computed, request)
 
 
 def _top(view: LossState, value: float, request: IntervalRequest) -> Interval:
@@ -100,26 +100,28 @@ def _top(view: LossState, value: float, request: IntervalRequest) -> Interval:
     return Interval(value, *ends, request.level, method, request.valid, float(se), n)
 
 
-def _of_column(row: MetricSpec, column: RankColumn, value: Certified, request: IntervalRequest) -> Interval:
+def _of_column(
+    row: MetricSpec, column: RankColumn, value: Certified, request: IntervalRequest, options: Options
+) -> Interval:
     method = request.method or DEFAULTS[row.key]
     own, rest = column.weight(OWN), column.weight(REST)
     n = int(own + rest)
     if math.isnan(value.value):
         return Interval(value.value, NAN, NAN, request.level, method, request.valid, n=n)
     if method in DRAWN:
-        low, high, se, skipped = resampled(row, column, request, method)
+        low, high, se, skipped = resampled(row, column, request, method, options)
         if method == "bootstrap" and not low < high:  # draws that are all alike are no reason to be certain
             method = "posterior"
-            low, high, se, skipped = resampled(row, column, request, method)
+            low, high, se, skipped = resampled(row, column, request, method, options)
         elif request.method is None:  # near its end a value is pulled inwards by half a sample
-            below, above, _, _ = resampled(row, column, request, "bootstrap")
+            below, above, _, _ = resampled(row, column, request, "bootstrap", options)
             low, high = min(low, below), max(high, above)
         shape = Interval(0.0, 0.0, 0.0, request.level, method, "fixed", se, n, skipped, _thin(min(own, rest), row.key))
         return _widened(row, value, (low, high), shape)
     if row.key == "ks_statistic":
         return _band(row, value, own, rest, request)
     if row.key in CALIBRATED:
-        bins = bin_residuals(column)
+        bins = bin_residuals(column, **options)  # type: ignore[arg-type]
         note = ALONE if left_out(bins) > MOST_ALONE else _thin(min(own, rest), row.key)
         shape = Interval(0.0, 0.0, 0.0, request.level, method, "fixed", n=n, note=note)
         return _widened(row, value, calibration_bounds(bins, request.level), shape)
@@ -369,7 +371,7 @@ def _below(values: Floats) -> Floats:
 
 
 def resampled(
-    row: MetricSpec, column: RankColumn, request: IntervalRequest, kind: str
+    row: MetricSpec, column: RankColumn, request: IntervalRequest, kind: str, options: Options
 ) -> tuple[float, float, float, int]:
     """Return quantiles, standard deviation and skipped draws of a measure of one column over drawn samples.
 
@@ -392,7 +394,7 @@ def resampled(
         else:
             draw = rng.multinomial(n, counts.ravel() / counts.sum()).reshape(counts.shape)
         rows = np.asarray(draw[:-1].any(axis=1))
-        values[at] = measure(_redrawn(column, draw, rows)).value
+        values[at] = measure(_redrawn(column, draw, rows), **options).value
     low, high, se, skipped = percentiles(values, request.level)
     return float(low), float(high), float(se), int(skipped)
 
