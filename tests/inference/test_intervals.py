@@ -174,7 +174,7 @@ def test_questions_without_an_answer_are_refused() -> None:
         (lambda: taken.interval(lambda c: 0.5, method="wilson"), ValueError, "`method` for a function"),
         (lambda: taken.with_intervals(2), ValueError, "`level`"),
         (lambda: areas.interval("roc_auc_ovr", label=1), KeyError, "no label for 'roc_auc_ovr'"),
-        (lambda: areas.interval("roc_auc", max_fpr=0.5), ValueError, "no options for the interval of 'roc_auc'"),
+        (lambda: areas.interval("roc_auc", max_fpr=0.5), ValueError, "no options for 'roc_auc'"),
         (lambda: areas.interval("ks_statistic", label=1, valid="anytime"), ValueError, "'ks_statistic'"),
     ]
     all_refused(calls)
