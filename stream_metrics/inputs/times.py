@@ -105,10 +105,7 @@ def _instant(t: object) -> int | None:
     if getattr(t, "shape", None) == () and hasattr(t, "item"):
         kind = getattr(getattr(t, "dtype", None), "kind", "")
         return _instant(np.asarray(t)[()]) if kind == "M" else None if kind == "m" else _instant(t.item())
-    try:
-        return operator.index(t) * SECOND  # type: ignore[arg-type]
-    except TypeError:
-        return None
+    return operator.index(t) * SECOND if hasattr(t, "__index__") and not hasattr(t, "__len__") else None
 
 
 def _from_text(text: str) -> int | None:
