@@ -71,7 +71,7 @@ class UnknownMetricError(UnknownKeyError):
 
 def find(key: str) -> MetricSpec:
     """Return the row of a key or alias; `UnknownMetricError`, a KeyError, suggests keys where there is none."""
-    row = CATALOG.get(key) or CATALOG.get(ALIASES.get(key, ""))
+    row = (CATALOG.get(key) or CATALOG.get(ALIASES.get(key, ""))) if isinstance(key, str) else None
     if row is None:
         raise UnknownMetricError(key)
     return row
@@ -79,8 +79,8 @@ def find(key: str) -> MetricSpec:
 
 def _suggest(key: object, listing: str) -> str:
     names = {name: row.key for row in CATALOG.values() for name in (row.class_name, row.alias) if name}
-    if key in names:
-        return f"Expected the key of a metric, but got the class name {key!r}: its key is {names[str(key)]!r}"
+    if (name := str(key)) in names:
+        return f"Expected the key of a metric, but got the class name {key!r}: its key is {names[name]!r}"
     import difflib
 
     close = difflib.get_close_matches(str(key).lower(), [*CATALOG, *ALIASES], n=3, cutoff=0.5)

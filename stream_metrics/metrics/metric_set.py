@@ -140,12 +140,12 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         pairs: bool = True,
         zero_division: float | None = None,
     ) -> None:
-        if isinstance(metrics, str | set | frozenset):
+        if isinstance(metrics, str | set | frozenset) or not isinstance(metrics, Iterable | None):
             raise ValueError(f"Expected `metrics` to be a sequence of keys, but got {metrics!r}")
         if scores not in (True, False, "any"):
             raise ValueError(f"Expected `scores` to be True, False or 'any', but got {scores!r}")
-        keys = None if metrics is None else [m if isinstance(m, str) else m.key for m in metrics]
-        self.metrics = None if keys is None else tuple(find(key).key for key in dict.fromkeys(keys))
+        named = [metric.key if hasattr(metric, "key") else metric for metric in metrics or ()]
+        self.metrics = None if metrics is None else tuple(dict.fromkeys(find(key).key for key in named))
         self.zero_division = None if zero_division is None else checked_zero_division(zero_division)
         self.attach(ConfusionMatrix(labels, other))
         self.labels, self.other = self.state.fixed_labels, self.state.other
