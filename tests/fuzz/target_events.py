@@ -124,8 +124,13 @@ def check(data: bytes) -> str:
 
 
 def _read(monitor: Monitor) -> tuple[Any, ...]:
-    """Return all that is known of the records that a monitor has read."""
-    return monitor.counts().to_bytes(), monitor.stats(), monitor.view().dead_letters, monitor.view().event_time
+    """Return all that is known of the records that a monitor has read.
+
+    In a step, what cannot be decoded is refused before what cannot be counted, so letters are compared by their offset.
+    """
+    view = monitor.view()
+    letters = sorted(view.dead_letters, key=lambda letter: letter.offset)
+    return monitor.counts().to_bytes(), monitor.stats(), letters, view.event_time
 
 
 def _records(data: bytes) -> list[Record]:
