@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.spark_session import SETTINGS, skip_without_java
+from support.spark_session import spark
 
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
-    """A local Spark, quick to start: two threads, up to four attempts, a file a partition, batches of 200 rows."""
-    sql = pytest.importorskip("pyspark.sql", reason="needs PySpark")
-    pytest.importorskip("pyarrow", reason="needs PyArrow")
-    skip_without_java()
-    from stream_metrics.integrations import spark as adapter
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        patch.setattr(adapter, "TASKS", 2)  # tasks that merge: each empty one of 16 takes its time
-        session = sql.SparkSession.builder.master("local[2,4]").config(map=SETTINGS).getOrCreate()
-        yield session
-        session.stop()
+__all__ = ["ray", "spark"]
 
 
 @pytest.fixture(scope="session")

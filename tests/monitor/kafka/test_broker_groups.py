@@ -175,16 +175,18 @@ def test_twenty_kills_at_random_moments(
 ) -> None:
     """Killed after any processor time, and started again in the same group, by each protocol in a group of its own."""
     stream = renamed(MANY, topic)
-    produce(broker.servers, stream)
+    part = -(-len(stream) // KILLS)
     chance, moments, mean = random.Random(0), [0], 0.5
     for kill in range(KILLS):
+        produce(broker.servers, stream[kill * part : (kill + 1) * part])  # so that each life has something to read
+        there = ends(stream[: (kill + 1) * part])
         order = worker_order(broker, state, tmp_path / "log", list(PROTOCOLS.values())[kill % 3], predictions=topic)
         order["source"]["group"] += str(kill % 3)
         child = workers.start(**order | {"shared": False, "cpu": chance.uniform(0.01, mean)})
-        until(lambda child=child: state_of(child) == "Z" or reached(state) == ends(stream), 120)
+        until(lambda child=child, there=there: state_of(child) == "Z" or reached(state) == there, 120)
         workers.end(child)
         moments.append(total(order))
-        mean = min(mean * 1.5, 1.0) if moments[-1] == moments[-2] else mean * 0.9
+        mean = min(mean * 1.5, 4.0) if moments[-1] == moments[-2] else mean * 0.9
     last = workers.start(**order | {"shared": False})
     until(lambda: reached(state) == ends(stream), 120)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,18 +13,19 @@ confluent_kafka = pytest.importorskip("confluent_kafka", reason="needs confluent
 pytest.importorskip("pyspark", reason="needs PySpark")
 pytest.importorskip("pyarrow", reason="needs PyArrow")
 
-from pyspark.sql import SparkSession  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402
 from support import spark_samples  # noqa: E402
-from support.kafka_broker import JARS, Broker  # noqa: E402
+from support.kafka_broker import Broker  # noqa: E402
 from support.spark_samples import Rows, counted  # noqa: E402
-from support.spark_session import SETTINGS  # noqa: E402
+from support.spark_session import KAFKA_JARS  # noqa: E402
 
 import stream_metrics as sm  # noqa: E402
 from stream_metrics.integrations.spark import accumulate  # noqa: E402
 from stream_metrics.integrations.spark_streaming import accumulate_stream  # noqa: E402
 from stream_metrics.integrations.tables import Fields  # noqa: E402
 
+NEEDED = "needs Spark's source of Kafka: mvn -q -f .ci/jars/spark-kafka.xml dependency:copy-dependencies"
+pytestmark = pytest.mark.skipif(not KAFKA_JARS, reason=NEEDED)
 SCHEMA = "site string, truth string, guess string, p map<string, double>"
 FIELDS = Fields("truth", "guess", "p")
 EMPTY = sm.MetricSet(scores=True)
@@ -42,20 +41,6 @@ def write(broker: Broker, topic: str, rows: Rows, commit: bool = True) -> None:
         producer.produce(topic, json.dumps(row).encode(), partition=at % 3)
     producer.flush(30)
     (producer.commit_transaction if commit else producer.abort_transaction)(30)
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    """A local Spark with its source of Kafka."""
-    jars = sorted(map(str, (JARS.parent / "spark-kafka").glob("*.jar")))
-    if not jars:
-        pytest.skip("needs Spark's source of Kafka: mvn -q -f .ci/jars/spark-kafka.xml dependency:copy-dependencies")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        settings = SETTINGS | {"spark.jars": ",".join(jars)}
-        session = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
-        yield session
-        session.stop()
 
 
 def rows_of(reader: Any, broker: Broker, topic: str, **options: str) -> Any:
