@@ -155,7 +155,7 @@ def compare(given: str) -> int:
         before = baseline(given, now.environment).instructions
         table = rows(now.instructions, before)
         least = now.instructions
-        for padding in (1000, 3000, 9000):  # addresses can add some per cent to a count of hash tables
+        for padding in (1000, 3000, 9000, 20000, 50000):  # addresses can add some per cent to a count of hash tables
             if not has_regression(table):
                 break
             again = count(padding=padding).instructions
