@@ -153,3 +153,19 @@ def test_defaults_can_be_asked_for_again() -> None:
     adjusted.update_many(TRUTH, LABELS)
     assert "Balanced accuracy (adjusted=True)" in str(adjusted.snapshot())
     assert "(adjusted=True)" in adjusted.snapshot().to_frame("metrics").loc["balanced_accuracy", "title"]
+
+
+def test_intervals_of_units_with_options_hold_the_certified_bounds() -> None:
+    """A coarse sketch leaves a value open, with the options of the metric as with those that are given."""
+    coarse = {"buckets": 2, "sample": 1}
+    own, plain = sm.PartialROCAUC(max_fpr=0.3, **coarse), sm.PartialROCAUC(**coarse)
+    for metric in (own, plain):
+        metric.update_many(TRUTH, scores=SCORES, unit=np.arange(240) % 40)
+    estimate = own.snapshot().estimate("partial_roc_auc")
+    assert estimate.low < estimate.high
+    for interval in (
+        own.snapshot().interval("partial_roc_auc", label=1),
+        plain.snapshot().interval("partial_roc_auc", label=1, max_fpr=0.3),
+    ):
+        assert isinstance(interval, sm.Interval)
+        assert interval.low <= estimate.low <= estimate.high <= interval.high

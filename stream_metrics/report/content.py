@@ -119,8 +119,8 @@ def scores(snapshot: Snapshot) -> list[Score]:
             value, undefined = snapshot.evaluation.value_and_undefined(key)
             few = snapshot.n < LEAST
             baselines = tuple(None if few else _baseline(snapshot, key, strategy) for strategy in BASELINES)
-            line = {} if key in snapshot.evaluation.options else headlines.LINES
-            title = line.get(key, snapshot.evaluation.title(key))
+            with_options = key in snapshot.evaluation.options
+            title = snapshot.evaluation.title(key) if with_options else headlines.LINES.get(key, row.title)
             rows.append(Score(key, title, value, undefined is True, baselines))
     return rows
 

@@ -282,7 +282,7 @@ def test_columns_of_scores():
     assert "--scores has the class 'b', but --labels has 'a', 'c'" in as_csv
 
 
-RESUMED = [  # how a state was written, how it is resumed, and what is said
+RESUMED = [  # how a state was written, how it is resumed, and the message
     (WINDOW, (), "keeps times: --time-field says where they are"),
     (("--by", "land"), (), "keeps groups: --by says where they are"),
     ((), ("--by", "land"), "keeps no groups, so --by feeds nothing"),

@@ -128,7 +128,7 @@ def agrees(actual: float, case: dict[str, Any]) -> bool:
 
 
 def test_golden() -> None:
-    """A value is the golden one: bit for bit for ratios of sums, within 4 ulp or 1e-14 otherwise; 0/0 is what is said.
+    """A value is the golden one: bit for bit for ratios of sums, within 4 ulp or 1e-14 otherwise; a 0/0 is undefined.
 
     Without a value for 0/0 no other golden value changes, but for averages with a component that is 0/0.
     """

@@ -78,8 +78,8 @@ def interval(
     if row.kind == "whole" and label is not None:
         raise UnknownKeyError(f"Expected no label for {key!r}, which is one value, but got {label!r}")
     intervals = _of_values(evaluation, row.state, _reader(evaluation, row, options), (row.low, row.high), request)
-    if not options:
-        intervals = {name: _with_certified(evaluation, key, name, one) for name, one in intervals.items()}
+    own = evaluation.with_options(row.key, options) if options else evaluation
+    intervals = {name: _with_certified(own, key, name, one) for name, one in intervals.items()}
     if row.kind == "whole":
         return intervals[None]
     if label is None:

@@ -1,4 +1,4 @@
-"""Beyond `max_classes` classes are counted as one: what stays exact, over partitions and workers, and what is said."""
+"""Beyond `max_classes` classes are counted as one: what stays exact, over partitions and workers, and the notes."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def filled(path: str) -> dict[str, list[Any]]:
 
 
 def test_a_store_is_backed_up_and_restored(store_path: str, tmp_path: Path) -> None:
-    """Nothing is lost or added, and a backup of the copy is the same; all say the same of what is in them."""
+    """Nothing is lost or added, and a backup of the copy is the same; `inspect` prints the same for all."""
     before, paths = filled(store_path), [store_path, *(str(tmp_path / name) for name in ("first", "copy", "second"))]
     run("backup", store_path, paths[1])
     run("restore", paths[1], paths[2])
