@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-from support import wire_mutants
 from support.cases import every_case
 from support.refusals import all_refused, refused
 from support.wire_reader import Raw, framed, packed
@@ -158,14 +157,6 @@ def test_an_announced_size_is_not_believed() -> None:
                 tracemalloc.stop()
                 assert peak < 100 * len(body)
     assert "a count for every label" in str(error)
-
-
-def test_a_mutant_of_any_state_is_refused_or_a_state() -> None:
-    """Only DecodeError; what is read writes the same bytes, and can be merged, updated and shown."""
-    with every_case() as case:
-        for name, state in wire_mutants.corpus().items():
-            with case(name):
-                assert wire_mutants.fuzz(name, state, 100, 0)["refused"] > 0
 
 
 # an aggregate of two fading sets; in one, the newer of its two states has counted 2**63 - 3 samples

@@ -14,13 +14,15 @@ from random import Random
 from typing import Any
 
 from fuzz import mutation
+from support.thread_stress import CASES, feed
+from support.wire_reader import framed
 
 import stream_metrics as sm
-from stream_metrics import wire
 
 __all__ = ["COVERED", "check", "mutate", "seeds"]
 
 COVERED = ("stream_metrics",)  # modules whose functions report what they cover
+HEADER = 9  # magic, version and checksum
 GOLDEN = Path(__file__).parents[1] / "golden"
 T = 1_700_000_000
 SAMPLES: list[tuple[Any, ...]] = [(True, True), ("a", "b", 2), ("a", 0.25, 0.5), (True, 0.75), (1, None)]
@@ -34,27 +36,17 @@ REFUSED = (sm.StreamMetricsError, ValueError)
 
 @functools.cache
 def seeds() -> list[bytes]:
-    """Return the bodies of all golden files and of some states in states."""
-    golden = [path.read_bytes()[wire.HEADER :] for path in sorted(GOLDEN.glob("*.bin"))]
-    inner = sm.MetricSet(scores=True, buckets=8, sample=2)
-    nested: list[Any] = [
-        sm.Rolling(inner, 4),
-        sm.Fading(inner, "5s"),
-        sm.ByGroup(inner, 2),
-        sm.ByGroup(sm.Fading(sm.MetricSet(["f1"]), "20s"), 2),
-        sm.TimeWindow(inner, "1m", 3),
-    ]
-    for state in nested:
-        for at in range(5):
-            group = {"group": "abc"[at % 3]} if isinstance(state, sm.ByGroup) else {}
-            predicted = at % 3 == 0 if isinstance(getattr(state, "inner", None), sm.Fading) else at / 8
-            state.update(at % 2 == 0, predicted, **_context(state), **group)
-    return golden + [state.to_bytes()[wire.HEADER :] for state in nested]
-
-
-def signed(body: bytes) -> bytes:
-    """Return a body with its header and checksum."""
-    return wire.MAGIC + bytes([wire.VERSION]) + zlib.crc32(body).to_bytes(4, "little") + body
+    """Return the bodies of all golden files, of every container around every state, and of aggregates of them."""
+    written = [path.read_bytes() for path in sorted(GOLDEN.glob("*.bin"))]
+    states = {name: case.make() for name, case in CASES.items()}
+    for name, state in states.items():
+        chance = Random(name)
+        feed(state, [CASES[name].sample(chance) for _ in range(12)])
+    for name in ("TimeWindow of scores", "MetricSet of scores", "Comparison of units"):
+        states[f"Aggregate of {name}"] = total = sm.Aggregate()
+        for number in range(3):
+            total.put(f"worker {number}", states[name], number)
+    return [data[HEADER:] for data in written + [state.to_bytes() for state in states.values()]]
 
 
 def mutate(data: bytes, chance: Random, raw: mutation.Raw) -> bytes:
@@ -66,7 +58,7 @@ def mutate(data: bytes, chance: Random, raw: mutation.Raw) -> bytes:
 
 def check(data: bytes) -> str:
     """Read a body, and use the state that it is; return the kind of state, or why there is none."""
-    written = signed(data)
+    written = framed(data)
     try:
         state = sm.from_bytes(written)
     except sm.DecodeError as error:
@@ -83,6 +75,9 @@ def _use(state: Any) -> None:
     if zlib.crc32(state.to_bytes()) % 8 == 0 and hasattr(shown, "to_dict"):
         shown.to_dict()
     _attempt(state, lambda twin: twin.merge(state))
+    _attempt(state, lambda twin: twin.merge(twin))
+    if isinstance(state, sm.Aggregate) and state.workers():
+        _attempt(state, lambda twin: twin.put("another", twin.total(), 2**40))
     for sample in _samples(state):
         for more in _contexts(state):
             _attempt(state, lambda twin, sample=sample, more=more: twin.update(*sample, **more))
@@ -107,6 +102,7 @@ def _attempt(state: Any, change: Callable[[Any], object]) -> None:
 
 def _shown(state: Any) -> Any:
     """Return a snapshot, or None of an aggregate without workers, which has none."""
+    repr(state)
     return None if isinstance(state, sm.Aggregate) and not state.workers() else state.snapshot()
 
 
@@ -121,17 +117,12 @@ def _samples(state: Any) -> Sequence[tuple[Any, ...]]:
 
 
 def _contexts(state: Any) -> Iterator[dict[str, Any]]:
-    """Yield keyword arguments of an update that fit."""
-    group = {"group": "g"} if isinstance(state, sm.ByGroup) else {}
+    """Yield keyword arguments of an update that fit: a group, and a time that a window or fading by time asks for."""
+    inside = [state]
+    while getattr(inside[-1], "inner", None) is not None:
+        inside.append(inside[-1].inner)
+    group = {"group": "g"} if any(isinstance(each, sm.ByGroup) for each in inside) else {}
     yield group
-    if _context(state):
+    if any(isinstance(each, sm.TimeWindow | sm.Fading) for each in inside):
         yield {**group, "t": T}
-
-
-def _context(state: Any) -> dict[str, Any]:
-    """Return the time that a window or fading by time asks for."""
-    while state is not None:
-        if isinstance(state, sm.TimeWindow | sm.Fading):
-            return {"t": T}
-        state = getattr(state, "inner", None)
-    return {}
+        yield {**group, "t": min(max(T, getattr(state, "latest", None) or 0) + 1, 4.5e9)}

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 MASK = 2**64 - 1
-ZERO = 2**63
 ENDS = (1, MASK - 1)
 Weight = int  # in units of 2^-64
 
@@ -247,36 +246,9 @@ def _code_of_hash(x: int) -> int:
 def fold_of_int(unit: int, folds: int = 32) -> int:
     """Return the fold of a unit that is an integer."""
     x = (unit + 0x9E3779B97F4A7C15) & MASK
-    return hash_of_code(x) % folds
-
-
-def hash_of_code(x: int) -> int:
-    """Return the hash of a code."""
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & MASK
     x = (x ^ (x >> 27)) * 0x94D049BB133111EB & MASK
-    return x ^ (x >> 31)
-
-
-def score_code(x: float) -> int:
-    """Return the code of a score."""
-    return ZERO + _magnitude(x) if x >= 0 else ZERO - 1 - _magnitude(-x)
-
-
-def _magnitude(a: float) -> int:
-    octave = 2**52
-    if a <= 0.5:
-        return _bits(a)
-    if a < 1:
-        return 2 * _bits(0.5) - _bits(1 - a)
-    if a == 1:
-        return 1075 * octave
-    if a <= 1.5:
-        return _bits(a - 1) + 105 * octave
-    return min(_bits(a), 19445 * octave // 10 - 2) + 1035 * octave // 10
-
-
-def _bits(x: float) -> int:
-    return int(struct.unpack(">Q", struct.pack(">d", x + 0.0))[0])
+    return (x ^ (x >> 31)) % folds
 
 
 def loss_sums(content: Any) -> dict[str, Fraction | int]:
