@@ -17,7 +17,6 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import roc_auc_score
 from support.rank_streams import binary, scores, several
 from support.refusals import all_refused, refused
 from support.state_checks import fed, with_batch
@@ -267,19 +266,6 @@ def test_a_gini_coefficient_is_rounded_once() -> None:
     rolling.reset()
     assert np.isnan(rolling.get())
     assert fed(rolling, [(True, 0.5), (False, 0.25)]).get() == 1.0
-
-
-def test_the_area_is_that_of_scikit_learn() -> None:
-    """On ties and on distinct scores, at every step of a long stream."""
-    for window in (1, 2, 5, 10, 100, 1000):
-        rng = random.Random(window)
-        rolling, stream = Rolling(sm.ROCAUC(), window), []
-        for i in range(2_500):
-            stream.append((rng.random() < 0.3, rng.randrange(50) / 50 if i < 1_200 else rng.random()))
-            rolling.update(*stream[-1])
-            last = stream[-window:]
-            if i % 34 == 0 and len({y for y, _ in last}) == 2:
-                assert rolling.get() == pytest.approx(roc_auc_score(*zip(*last, strict=True)), abs=1e-12)
 
 
 def test_a_metric_that_does_more_is_asked_itself() -> None:

@@ -52,7 +52,7 @@ def golden_inputs(case: dict[str, Any]) -> tuple[list[Any], list[dict[Any, float
 
 
 def test_golden() -> None:
-    """Through a set of probabilities and one of any scores, and through the class of the row, sample by sample."""
+    """One area bit for bit, the rest within 4 ulp: of probabilities, of any scores, and of the class of the row."""
     failures = []
     for case in CASES:
         key, labels = case["metric"], re.split(r"[|/]", case["class"] or "")
@@ -70,11 +70,15 @@ def test_golden() -> None:
             for y_true, row in zip(truth, table, strict=True):
                 metric.update(y_true, row)
             values.append(metric.get())
-        if any(abs(value - expected) > 4 * math.ulp(expected) for value in values):
+        ulps = 0 if key in ("roc_auc", "roc_auc_ovo_directed") else 4
+        if any(abs(value - expected) > ulps * math.ulp(expected) for value in values):
             failures.append((case["id"], values, expected))
 
-    assert len(CASES) > 10
+    assert len(CASES) == 40
     assert not failures
+    for split, area in (("iris_split_new", 0.982084), ("iris_split_old", 0.951500)):  # as R's package ROCR has it
+        case = next(each for each in CASES if each["id"].startswith(split) and "_ovo" not in each["metric"])
+        assert fed(*golden_inputs(case), scores="any")["pr_auc_trapezoid_ovr"] == pytest.approx(area, abs=5e-7)
 
 
 def rows(seed: int, n: int = 400, k: int = 5) -> tuple[Any, Any, Any]:
@@ -115,9 +119,8 @@ def test_several_classes_against_sklearn(weighted: bool) -> None:
 
 
 def test_two_classes_against_sklearn() -> None:
-    """Single scores have the values, curves and bins of scikit-learn; thresholds are the scores."""
+    """Single scores, mappings and tables of two columns have the losses of scikit-learn."""
     from sklearn import metrics as sk
-    from sklearn.calibration import calibration_curve
 
     rng = np.random.default_rng(1)
     scores = rng.integers(0, 41, 300) / 40
@@ -128,28 +131,6 @@ def test_two_classes_against_sklearn() -> None:
         close(taken["brier_score"], sk.brier_score_loss(truth, scores))
     close(snapshot.value("brier_score", scale_by_half=False), 2 * snapshot["brier_score"])
     close(snapshot.value("log_loss", normalize=False), 300 * snapshot["log_loss"])
-    close(snapshot.value("partial_roc_auc", max_fpr=0.3)[True], sk.roc_auc_score(truth, scores, max_fpr=0.3))
-
-    for curve, mine, expected in (
-        (snapshot.roc_curve(), "x y thresholds", sk.roc_curve(truth, scores, drop_intermediate=False)),
-        (snapshot.pr_curve(), "y x thresholds", (x[::-1] for x in sk.precision_recall_curve(truth, scores))),
-    ):
-        for name, column in zip(mine.split(), expected, strict=True):
-            close(getattr(curve, name)[-len(column) :], column, 1e-15)
-        assert curve.exact.all()
-
-    scores = rng.random(500)  # no score lies on an edge
-    truth = rng.random(500) < scores**2
-    snapshot = fed(truth, scores, scores="any")
-    for strategy in ("uniform", "quantile"):
-        shares, means = calibration_curve(truth, scores, n_bins=10, strategy=strategy)
-        actual = snapshot.reliability_curve(bins=10, strategy=strategy)
-        close((actual.scores, actual.shares), (means, shares), 1e-9)
-        assert actual.weights.sum() == 500
-        if strategy == "uniform":
-            off = np.abs(means - shares)
-            close(snapshot.value("expected_calibration_error", bins=10)[True], actual.weights @ off / 500, 1e-9)
-            close(snapshot.value("maximum_calibration_error", bins=10)[True], off.max(), 1e-9)
 
 
 def pairs(rows: list[tuple[Any, dict[Any, float], int]], label: Any, own: Any, rest: set[Any]) -> Fraction:
@@ -187,18 +168,13 @@ def test_areas_are_fractions_worked_out_pair_by_pair() -> None:
 
 
 def test_losses_by_hand() -> None:
-    """A certain hit costs nothing, a certain miss 52 ln 2; Brier's scale follows the samples; ties have an order."""
-    sure, miss, unlike = (fed(["a"], [row]) for row in ({"a": 1.0, "b": 0.0}, {"b": 1.0}, {"b": 1e-300, "a": 1e-300}))
-    tied, spherical = fed([0], [[0.4, 0.4, 0.2]], [0, 1, 2]), [{"a": 0.6, "b": 0.8}] * 2 + [{"a": 0.0, "b": 0.0}]
+    """A certain hit costs nothing; Brier's scale follows the samples; options out of range are refused."""
+    sure = fed(["a"], [{"a": 1.0, "b": 0.0}])
+    three = fed([True, "a"], [{False: 1.0}, {"a": 1.0, "b": 0.0, "c": 0.0}])
 
     assert {key: sure[key] for key in LOSSES} == {**dict.fromkeys(LOSSES, 0), "spherical_score": 1, "top_k_accuracy": 1}
-    assert miss["log_loss"] == unlike["log_loss"] == 52 * math.log(2)
-    assert sm.LogLoss is sm.CrossEntropy
     assert fed([True], [{False: 1.0}])["brier_score"] == 1.0
-    three = fed([True, "a"], [{False: 1.0}, {"a": 1.0, "b": 0.0, "c": 0.0}])
     assert (three["brier_score"], three.value("brier_score", scale_by_half=True)) == (1.0, 0.5)  # (2 + 0) / 2
-    assert tied.value("top_k_accuracy", k=1) == 1.0  # the first of equal classes is ahead
-    assert fed(["a", "b", "a"], spherical)["spherical_score"] == pytest.approx((0.6 + 0.8 + 0) / 3, rel=1e-15)
     for k in (0, 11, 1.0, True, "1"):
         refused(lambda k=k: sure.value("top_k_accuracy", k=k), ValueError, "`k`")  # type: ignore[misc]
     refused(lambda: sure.value("brier_score", scale_by_half="no"), ValueError, "`scale_by_half`")

@@ -195,18 +195,3 @@ def test_the_report_says_the_method_and_the_folds() -> None:
     assert data["metrics"]["accuracy"] == {"low": one.low, "high": one.high, "method": "folds"}
     assert "cramers_v" not in data["metrics"]
     assert pickle.loads(pickle.dumps(shown)).interval("accuracy") == one
-
-
-@pytest.mark.quick
-def test_windows_and_groups() -> None:
-    """The interval is that of a set fed with the same samples."""
-    y, predicted, unit = customers(4)
-    rolling, timed = sm.Rolling(sm.MetricSet(), 500), sm.TimeWindow(sm.MetricSet(), 100, 10)
-    groups = sm.ByGroup(sm.MetricSet())
-    rolling.update_many(y, predicted, unit=unit)
-    timed.update_many(y, predicted, t=np.arange(len(y)) / 10, unit=unit)
-    groups.update_many(y, predicted, group=y.tolist(), unit=unit)
-
-    for view, part in ((rolling.snapshot(), slice(-500, None)), (timed.snapshot(), slice(-1000, None)),
-                       (groups.snapshot()[True], y)):  # fmt: skip
-        assert view.interval("macro_f1") == taken(y[part], predicted[part], unit[part]).interval("macro_f1")

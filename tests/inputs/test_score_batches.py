@@ -135,17 +135,6 @@ def test_columns_may_have_every_sort_of_prediction(configuration: dict[str, Any]
 
 
 @pytest.mark.quick
-def test_a_table_beside_labels() -> None:
-    """A label beside a row of a table counts, None leaves it to the scores."""
-    single, table = (sm.MetricSet(scores=True) for _ in "ab")
-    single.update("b", "b", scores=ROW)
-    single.update("b", None, scores=ROW)
-    table.update_many(["b", "b"], np.array(["b", None], object), scores=np.array([[0.9, 0.1]] * 2), classes=["a", "b"])
-    assert single == table
-    assert (single.n, single.abstained, single.snapshot()["accuracy"]) == (2, 0, 0.5)
-
-
-@pytest.mark.quick
 def test_batches_may_be_empty() -> None:
     """No rows change nothing, in any form."""
     state = sm.MetricSet(scores=True)

@@ -1,4 +1,4 @@
-"""multiprocessing, concurrent.futures and joblib: states travel by pickle, and merge to the bytes of one process."""
+"""concurrent.futures and joblib: states travel by pickle, and merge to the bytes of one process."""
 
 from __future__ import annotations
 
@@ -45,29 +45,6 @@ def test_any_split_over_processes(executor: ProcessPoolExecutor, edges: list[int
     assert type(total) is type(prototype)
     assert total.to_bytes() == whole(name)
     assert prototype.n == 0
-
-
-def test_a_pool_of_multiprocessing() -> None:
-    """`Pool.starmap` takes and gives states."""
-    parts = [(sm.MetricSet(), low, high) for low, high in pairwise(EDGES)]
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        total = sm.merge(pool.starmap(workers.count, parts))
-
-    assert total.to_bytes() == whole("set")
-
-
-def test_bytes_through_a_queue() -> None:
-    """A process that feeds a queue with the bytes of its state needs no pickle of ours."""
-    context = multiprocessing.get_context("spawn")
-    queue = context.SimpleQueue()
-    process = context.Process(target=workers.send, args=(queue,))
-
-    process.start()
-    received = queue.get()
-    process.join(30)
-
-    assert process.exitcode == 0
-    assert received == whole("set")
 
 
 def test_joblib() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import math
 import pickle
 from functools import partial
 from typing import Any
@@ -334,3 +335,25 @@ def test_abstentions_take_a_place_in_a_window() -> None:
         metric.update(y_true=False, y_pred=nothing)
 
     assert (metric.snapshot().n, metric.snapshot().abstained, metric.get()) == (1, 2, 1.0)
+
+
+def test_wrong_input_is_refused() -> None:
+    """Labels and weights that are no such thing raise and leave the value as it was; None is an abstention."""
+    metric = as_river(sm.Accuracy())
+    for predicted in ("a", "b", None):
+        metric.update("a", predicted)
+    bad = [(("a", math.inf), sm.LabelError), ((NAN, "a"), sm.LabelError), (("a", "a", -1), sm.WeightError)]
+    all_refused((partial(metric.update, *sample), error, "") for sample, error in bad)
+    assert (metric.get(), metric.snapshot().labels, metric.snapshot().abstained) == (0.5, ("a", "b"), 1)
+    of_one_class = [(sm.ROCAUC(), {"a": 0.5, "b": 0.5}), (sm.F1(), "b"), (sm.LogLoss(), 0.9)]
+    all_refused((partial(as_river(each).update, "a", p), sm.LabelError, "pass pos_label=") for each, p in of_one_class)
+
+
+def test_a_matrix_has_a_value_and_a_report_is_data() -> None:
+    """A confusion matrix is read as its accuracy; its report is data, prints mixed labels, and bears abstentions."""
+    metric = as_river(sm.ConfusionMatrix())
+    for sample in [("a", "a"), (1, "a"), (("x", 2), "a"), ("a", None)]:
+        metric.update(*sample)
+
+    assert (metric.get(), metric.snapshot().to_dict()["abstained"]) == (1 / 3, 1)
+    assert "accuracy" in str(metric.snapshot()).lower()

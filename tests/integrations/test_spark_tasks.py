@@ -5,14 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
-from itertools import pairwise, permutations
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.refusals import refused
 from support.spark_samples import as_columns, by_key
 
 pytest.importorskip("pyspark", reason="needs PySpark")
@@ -77,19 +74,6 @@ def merged(rows: list[dict[str, Any]], keys: list[str]) -> dict[str, bytes]:
     for row in rows:
         by_key.setdefault(repr(tuple(row[key] for key in keys)), []).append(row["state"])
     return {key: spark_workers.merge_all(states) or b"" for key, states in by_key.items()}
-
-
-@given(
-    st.lists(st.integers(0, N), max_size=8), st.sampled_from([[], ["country"], ["day", "country"]]), st.integers(1, 500)
-)
-def test_any_partitions_merge(cuts: list[int], keys: list[str], size: int) -> None:
-    """Wherever rows are split into partitions and batches, the states of a key merge to those of one process."""
-    rows = []
-    for low, high in pairwise(sorted([0, *cuts, N])):
-        batches = TABLE.select([*keys, "y_true", "y_pred"]).slice(low, high - low).to_batches(size)
-        rows += listed(spark_workers.count(EMPTY, keys, PAIR, False, iter(batches)))
-
-    assert merged(rows, keys) == groups(keys, sm.MetricSet())
 
 
 COUNTS = st.tuples(
@@ -195,14 +179,3 @@ def test_a_group_does_not_make_rows_of_others_bad() -> None:
 
     assert [row["k0"] for row in good] == ["x", "y"]
     assert [row.row for row in sm.BadRows.from_bytes(record["bad"]).first] == [2]
-
-
-def test_states_merge_to_the_same_bytes_in_any_order() -> None:
-    """What the total of states of other versions shows depends on no order; records do not merge with states."""
-    states = [sm.MetricSet(keys) for keys in (["accuracy"], ["macro_f1", "accuracy"], None)]
-    for state in states:
-        state.update("a", "b")
-    (total,) = {spark_workers.merge_all([state.to_bytes() for state in order]) for order in permutations(states)}
-    assert sm.from_bytes(total or b"").n == 3
-    for mixed in permutations([sm.BadRows().to_bytes(), EMPTY]):
-        refused(partial(spark_workers.merge_all, mixed), sm.MergeError, "Expected to merge a")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import pickle
 from typing import Any
 
 import numpy as np
@@ -165,19 +164,6 @@ def test_samples_are_counted_apart() -> None:
     assert (metrics.n, metrics.abstained) == (4, 2)
 
 
-def test_hard_predictions_leave_scores_alone() -> None:
-    """Labels count in the matrix only; where no scores came, what needs them is undefined."""
-    metrics = sm.MetricSet(scores=True)
-    metrics.update_many(list("aab"), list("abb"))
-    snapshot = metrics.snapshot()
-
-    assert snapshot["accuracy"] == 2 / 3
-    assert (snapshot.n, snapshot.scored) == (3, 0)
-    assert {"log_loss", "roc_auc_ovo", "roc_auc_ovr", "expected_calibration_error_top"} <= set(snapshot.undefined)
-    assert math.isnan(snapshot["log_loss"])
-    assert snapshot.per_class["roc_auc"] == {}
-
-
 def test_data_survives_json() -> None:
     """Everything is plain data: bounds where values are not exact, null for what is undefined."""
     options: list[dict[str, Any]] = [
@@ -202,19 +188,6 @@ def test_data_survives_json() -> None:
         assert json.loads(json.dumps(plain)).keys() == data.keys()
 
 
-def test_single_scores_survive_json() -> None:
-    """A binary stream is written under the names of its labels."""
-    metrics = sm.MetricSet(scores=True, buckets=2, sample=8)
-    rng = np.random.default_rng(1)
-    metrics.update_many(rng.random(50) < 0.5, rng.random(50))
-    data = json.loads(metrics.snapshot().to_json())
-
-    assert data["labels"] == ["False", "True"]
-    assert list(data["per_class"]["roc_auc"]) == ["True"]
-    assert list(data["scores"]["bounds"]["roc_auc"]) == ["True"]
-    assert set(data["scores"]["bounds"]["roc_auc"]["True"]) == {"low", "high", "se"}
-
-
 def test_the_frame_has_a_row_per_class_and_nothing_where_there_is_no_value() -> None:
     """`to_frame` holds values of labels and of scores; a class without scores has none."""
     metrics = sm.MetricSet(scores=True)
@@ -228,30 +201,3 @@ def test_the_frame_has_a_row_per_class_and_nothing_where_there_is_no_value() -> 
     assert list(frame.index) == [False, True]
     assert frame.loc[True, "roc_auc"] == 1.0
     assert math.isnan(frame.loc[False, "roc_auc"])
-
-
-def test_a_snapshot_stays_where_it_was_taken() -> None:
-    """Later updates move none of its states, and a pickled one says the same."""
-    metrics = sm.MetricSet(scores=True)
-    metrics.update_many(*samples(7), classes=NAMES)
-    snapshot, twin = metrics.snapshot(), metrics.snapshot()
-    expected = twin.to_json()
-    metrics.update_many(*samples(8), classes=NAMES)
-
-    assert snapshot.to_json() == expected
-    assert pickle.loads(pickle.dumps(snapshot)).to_json() == expected
-    assert metrics.snapshot().to_json() != expected
-    assert metrics.get()["roc_auc_ovo"] == metrics.snapshot()["roc_auc_ovo"]
-
-
-def test_many_classes_have_no_areas_of_pairs() -> None:
-    """Without pairs a set takes any number of classes, one against the rest, and says that pairs are undefined."""
-    metrics = sm.MetricSet(scores=True, pairs=False)
-    metrics.update_many(np.arange(70), scores=np.full((70, 70), 1 / 70) + np.eye(70) / 100, classes=range(70))
-    snapshot = metrics.snapshot()
-
-    assert snapshot["roc_auc_ovr"] == 1.0
-    assert math.isnan(snapshot["roc_auc_ovo"])
-    assert "roc_auc_ovo" in snapshot.undefined
-    assert json.loads(snapshot.to_json())["metrics"]["roc_auc_ovo"] is None
-    assert snapshot.estimate("roc_auc_ovo").kind == "undefined"

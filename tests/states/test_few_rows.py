@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -99,31 +98,6 @@ def test_a_batch_of_groups_is_its_samples(weights: str) -> None:
         if batch.to_bytes() != single.to_bytes():
             different.append(name)
     assert different == []
-
-
-def python_calls(case: Case, groups: int) -> int:
-    """Return how many calls of Python functions a batch of so many groups takes, counted before once."""
-    state, calls = sm.ByGroup(case.make()), 0
-    columns = case.draw(np.random.default_rng(0)) | {"group": (np.arange(ROWS) % groups).tolist()}
-    state.update_many(**columns)
-
-    def profile(frame: Any, event: str, argument: Any) -> None:
-        nonlocal calls
-        calls += event == "call"
-
-    sys.setprofile(profile)
-    try:
-        state.update_many(**columns)
-    finally:
-        sys.setprofile(None)
-    return calls
-
-
-def test_rows_are_read_once() -> None:
-    """No group reads columns itself, which would take hundreds of calls for each group more."""
-    several = {name: case for name, case in CASES.items() if "seen" not in name}
-    cost = {name: (python_calls(case, 105) - python_calls(case, 5)) / 100 for name, case in several.items()}
-    assert {name: calls for name, calls in cost.items() if calls > 80} == {}
 
 
 REFUSED: list[tuple[Any, ...]] = [

@@ -45,17 +45,6 @@ def test_zeros_and_labels() -> None:
     assert repr(sketch.labels) == "(False, True)"
 
 
-@pytest.mark.quick
-def test_what_is_refused_changes_nothing() -> None:
-    """In a coarse sketch, where a row needs the names of its classes; errors of tables name row and label."""
-    sketch, large = filled(buckets=64, sample=16), ("new", {"new": 0.5}, 2**63 - 2000)
-    check_refused(sketch, "update", [(("a", [0.1, 0.2]), sm.ScoreError), (large, sm.WeightError)])
-    check_refused(sketch, "update_many", [(tuple([x] for x in large), sm.WeightError)])
-    table = {"y_true": ["x", "y"], "scores": [[0.1, 0.2], [0.3, NAN]], "classes": ["x", "y"]}
-    check_refused(sketch, "update_many", [(table, sm.ScoreError, "scores", 1, NAN)])
-    refused(lambda: sketch.update_many(**table), sm.ScoreError, "got nan for 'y'")
-
-
 LABELS = ("cat", "dog", "a label of more than sixty-four characters, which no cache of short texts has", 3, 4.0, b"x")
 mappings = st.dictionaries(st.sampled_from(LABELS), st.sampled_from((0.0, 0.25, 0.5, 1.0)), min_size=1)
 weights = st.sampled_from((1, 1, 0.5, 2, 0.25, 2.0**-64))

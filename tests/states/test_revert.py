@@ -14,19 +14,6 @@ import stream_metrics as sm
 pytestmark = pytest.mark.quick
 
 
-def test_what_is_left_is_exact() -> None:
-    """Tenths add up to nothing, and counts that are whole again are read as whole numbers."""
-    tenths = counted(*[("a", "a", 0.1)] * 10)
-    for _ in range(10):
-        tenths.revert("a", "a", 0.1)
-    assert (tenths, tenths.labels) == (sm.ConfusionMatrix(), ())
-
-    again, fresh = counted(("a", "b", 3), ("a", "b", 0.5)), counted(("a", "b", 3))
-    again.revert("a", "b", 0.5)
-    assert (again.true_totals.dtype, again.matrix.dtype) == (fresh.true_totals.dtype, fresh.matrix.dtype)
-    assert again.snapshot().to_dict() == fresh.snapshot().to_dict()
-
-
 def test_what_was_not_counted_cannot_be_removed() -> None:
     """More than a cell or a count has is refused, in square and in sparse tables, and so is what `update` refuses."""
     cells = [
@@ -52,21 +39,6 @@ def test_what_was_not_counted_cannot_be_removed() -> None:
     check_refused(counted("aa", labels=["a"]), "revert", [*bad, (("a", None), sm.WeightError)])
     with pytest.raises(sm.WeightError, match="counted, but got y_true='a', y_pred='b', w=4"):
         counted("ab").revert("a", "b", 4)
-
-
-def test_states_add_up() -> None:
-    """`merge` returns the first state and leaves the second; `sm.merge` leaves all; `subtract` takes a part out."""
-    first = counted("ab")
-    assert first.merge(counted("cb")) is first
-    parts = [counted("ab", ("a", None), (1, True)), counted(("c", "b", 0.5), (1.0, 1)), counted(("a", "b", 2))]
-    bytes_of = [part.to_bytes() for part in parts]
-    whole = sm.merge(iter(parts))
-    assert whole == sm.merge(parts[::-1])
-    assert sm.merge(parts[:1]) == parts[0]
-    assert sm.merge(parts[:1]) is not parts[0]
-    assert whole.copy().subtract(parts[1]) == sm.merge([parts[0], parts[2]])
-    assert whole.subtract(whole) == sm.ConfusionMatrix()
-    assert [part.to_bytes() for part in parts] == bytes_of
 
 
 def test_other_configurations_and_kinds_do_not_merge() -> None:

@@ -50,8 +50,3 @@ def refuse(state: Any) -> Any:
 def returned(value: Any) -> Any:
     """Return what was sent."""
     return value
-
-
-def send(queue: Any) -> None:
-    """Put the bytes of a state into a queue."""
-    queue.put(count(sm.MetricSet(), 0, ROWS).to_bytes())
