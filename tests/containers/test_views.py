@@ -140,12 +140,6 @@ def test_an_aggregate_goes_on_through_a_deploy() -> None:
         assert aggregate.total() == sm.from_bytes(aggregate.to_bytes()).total() == expected
         totals.add(aggregate.to_bytes())
     assert len(totals) == 1
-    grouped = sm.Aggregate()
-    for name in ("w3", "w2", "w10"):
-        groups = sm.ByGroup(states[name], other=name)
-        groups.update("a", "b", group=name)
-        grouped.put(name, groups, 1)
-    assert (grouped.total().inner.metrics, grouped.total().other) == (("accuracy", "macro_f1"), "w10")
 
 
 @pytest.mark.parametrize("name", ["set", *CONTAINERS])

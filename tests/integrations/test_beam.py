@@ -131,19 +131,6 @@ def table() -> Any:
     return pa.table({"label": pa.array(truth).dictionary_encode(), "guess": guess, "weight": weight, "id": truth})
 
 
-def test_parquet(tmp_path: Path) -> None:
-    """Parquet files, as Beam reads them in batches, count like their rows."""
-    whole = table()
-    from pyarrow import parquet
-
-    for at in range(3):
-        parquet.write_table(whole[at * 100 : at * 100 + 100], tmp_path / f"{at}.parquet", row_group_size=30)
-    combine = beam.CombineGlobally(Accumulate(sm.MetricSet(), FIELDS)).without_defaults()
-    output = run(tmp_path, lambda p: p | beam.io.ReadFromParquetBatched(f"{tmp_path}/*.parquet") | combine)
-
-    assert output == {None: counted(sm.MetricSet(), rows()).to_bytes()}
-
-
 def test_what_is_refused() -> None:
     """An element that is no sample raises what is wrong with it, and is not counted; fields are Fields."""
     fn = Accumulate(sm.MetricSet())

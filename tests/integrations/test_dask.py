@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -99,21 +98,6 @@ def test_every_collection(collection: str) -> None:
     assert [row[:3] for row in bad.first] == places.get(collection, [(None, 0, 3), (None, 2, 15)])
     with pytest.raises(sm.LabelError, match=r"at position (3|4|15|95) of partition"):
         accumulate(collect(rows), sm.MetricSet(), WEIGHTED).compute(scheduler="sync")
-
-
-def test_arrow(tmp_path: Path) -> None:
-    """Record batches are partitions, and Parquet files a data frame."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    whole = pa.Table.from_pandas(table().astype({"label": "category"}))
-    for at in range(4):
-        parquet.write_table(whole[at * 50 : at * 50 + 50], tmp_path / f"{at}.parquet")
-    collections = [[dask.delayed(batch) for batch in whole.to_batches(30)], dd.read_parquet(tmp_path)]
-
-    assert isinstance(collections[1]["label"].dtype, pd.CategoricalDtype)
-    for total in dask.compute(*(accumulate(c, sm.MetricSet(), WEIGHTED) for c in collections), scheduler="sync"):
-        assert total.to_bytes() == counted(table(), weight=True).to_bytes()
 
 
 @given(parts=st.lists(st.integers(0, 4), max_size=40), fan_in=st.integers(2, 5))

@@ -13,7 +13,6 @@ from support.rank_oracle import MIXED, ZERO, code
 from support.rank_reading import check_area
 from support.rank_shapes import exact_auc
 from support.rank_streams import scores
-from support.refusals import refused
 
 import stream_metrics as sm
 from stream_metrics.ranking.remaining import RemainingRanks, subtract
@@ -83,31 +82,6 @@ def test_means_are_those_of_what_is_left() -> None:
             mixed = (expected.sole == np.uint64(MIXED))[:, None] & (expected.counts > 0)
             assert np.allclose(column.offsets[mixed], expected.offsets[mixed], rtol=0, atol=1e-9)
         assert cell_oracle.roc_auc(column).value == pytest.approx(cell_oracle.roc_auc(expected).value, abs=2e-3)
-
-
-def test_classes_of_removed_samples_alone_are_gone() -> None:
-    """A class is one of what is left if it has weight or a score there."""
-    all_, gone = sm.RankSketch(2, 1), sm.RankSketch(2, 1)
-    for at in range(9):
-        all_.update("ab"[at % 2], {"a": at / 9, "b": 1 - at / 9})
-    for state in (all_, gone):
-        state.update("typo", {"a": 0.55, "b": 0.45, "rare": 0.01})
-
-    remaining = RemainingRanks(all_, gone)
-    assert remaining.labels == ("a", "b")
-    assert (remaining.n, remaining.weight) == (9, 9)
-
-
-def test_samples_that_were_not_counted_are_refused() -> None:
-    """No scores can be removed that are not among all scores."""
-    counted = sketch([(True, 0.9, 1), (False, 0.1, 1), (True, 0.2, 1), (False, 0.3, 1)], 3, 2)
-    for gone in (
-        [(True, 0.5, 1)],
-        [(True, 0.9, 3)],
-        [(False, 0.9, 1), (True, 0.0, 1)],
-        [(True, x / 99, 1) for x in range(1, 90)],
-    ):
-        refused(RemainingRanks(counted, sketch(gone, 3, 2)).check, ValueError, "removed")
 
 
 def test_areas_of_pairs_after_removal() -> None:
