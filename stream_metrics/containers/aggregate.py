@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import Any, ClassVar, Self, SupportsIndex, TypeVar
 
-from stream_metrics._core.numeric.kernels import Lock
+from stream_metrics._core.numeric.kernels import Guarded
 from stream_metrics.containers.inner import copy_like, emptied, merge_unordered
 from stream_metrics.containers.partial_sums import PartialSums
 from stream_metrics.containers.workers import Entry, PutResult, Worker, newer, outcome
@@ -151,7 +151,7 @@ class Aggregate(Portable):
         self._first: Label | None = None  # the first worker by the order of names; None if that is to be found out
         self._empty: Accumulator | None = None  # as the states are configured
         self.merge_load: Load = (0, 0, 0)  # of all entries and the base
-        self._lock = Lock()
+        self._lock = Guarded()
 
     def register(self, worker: Label) -> int:
         """Return an epoch for a worker that starts: one that is larger than all so far.
@@ -170,7 +170,7 @@ class Aggregate(Portable):
             The epoch, below 2**63 as long as all epochs come from here.
         """
         key = _name(worker)
-        with self._lock:
+        with self._lock.writing():
             generation = (max(self._newest, 0) >> EPOCH_BITS) + 1
             self._newest = (generation << EPOCH_BITS) + 1 + secrets.randbelow(2 ** (EPOCH_BITS - 1))
             self._registered.pop(key, None)  # the newest come last
@@ -218,7 +218,7 @@ class Aggregate(Portable):
         numbers = _number(epoch, "epoch"), _number(sequence, "sequence")
         # a copy of one moment, since other threads may still feed the state
         report: Any = given if isinstance(state, bytes | bytearray | memoryview) else given.copy()
-        with self._lock:
+        with self._lock.writing():
             self._check_fits(report)
             new = Entry(*numbers, report, now, load_of([report]))
             result = self._outcome(key, new)
@@ -301,7 +301,7 @@ class Aggregate(Portable):
             If there is no such worker.
         """
         key = _name(worker)
-        with self._lock:
+        with self._lock.writing():
             dropped = self._known(key)._replace(state=None, load=(0, 0, 0), since=time.monotonic())
             self.merge_load = self._load_with({key: dropped})
             self._replace({key: dropped})
@@ -322,7 +322,7 @@ class Aggregate(Portable):
             If there is no such worker.
         """
         key = _name(worker)
-        with self._lock:
+        with self._lock.writing():
             self._retire([key])
 
     def expire(self, older_than: float) -> list[Label]:
@@ -339,7 +339,7 @@ class Aggregate(Portable):
             The names of the workers.
         """
         before = time.monotonic() - _seconds(older_than)
-        with self._lock:
+        with self._lock.writing():
             silent = [key for key, entry in self._entries.items() if entry.state is not None and entry.since <= before]
             self._retire(silent)
         return [silent[at] for at in ordering(silent)]
@@ -374,14 +374,14 @@ class Aggregate(Portable):
             How many workers were forgotten.
         """
         before = time.monotonic() - _seconds(older_than)
-        with self._lock:
+        with self._lock.writing():
             gone = [key for key, entry in self._entries.items() if entry.state is None and entry.since <= before]
             self._forget(gone)
         return len(gone)
 
     def forget(self, workers: Iterable[Label]) -> None:
         """Do as `compact` does, for some workers that were retired or dropped."""
-        with self._lock:
+        with self._lock.writing():
             self._forget(workers)
 
     def _forget(self, workers: Iterable[Label]) -> None:
@@ -397,7 +397,7 @@ class Aggregate(Portable):
 
     def restore_registered(self, worker: Label, epoch: int) -> None:
         """Take over the epoch that was given to a worker that has not reported."""
-        with self._lock:
+        with self._lock.writing():
             self._registered[worker] = max(epoch, self._registered.get(worker, epoch))
             self._newest = max(self._newest, epoch)
 
@@ -405,7 +405,7 @@ class Aggregate(Portable):
         self, base: Accumulator | None, floor: int | None, live: Mapping[Label, Accumulator] = NO_STATES
     ) -> None:
         """Set what retired workers have counted, without those whose states are `live` again."""
-        with self._lock:
+        with self._lock.writing():
             now = time.monotonic()
             back = {
                 key: self._entries[key]._replace(state=state, since=now, load=_load(state), retired=False)
@@ -451,7 +451,7 @@ class Aggregate(Portable):
         MergeError
             If there is no worker.
         """
-        with self._lock:
+        with self._lock.writing():
             total = self._sums.total()
             if total is None:
                 raise MergeError("Expected at least one state to merge, but got none")
@@ -506,7 +506,7 @@ class Aggregate(Portable):
             raise MergeError(f"Expected to merge an Aggregate, but got {with_article(type(other))}")
         twin: Self = other.copy()
         theirs = twin._entries
-        with self._lock:
+        with self._lock.writing():
             for state in (twin._base, *(entry.state for entry in theirs.values())):
                 if state is not None:
                     self._check_fits(state)
@@ -552,7 +552,7 @@ class Aggregate(Portable):
 
     def reset(self) -> None:
         """Forget every worker, dropped and retired ones too."""
-        with self._lock:
+        with self._lock.writing():
             self._entries, self._outcomes, self._sums, self.merge_load = {}, {}, PartialSums(), (0, 0, 0)
             self._registered = {}
             self._base = self._floor = self._empty = self._first = None

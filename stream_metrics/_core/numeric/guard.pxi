@@ -191,22 +191,15 @@ cdef class Guarded:
 
 
 @cython.final
-cdef class Lock(Guarded):
-    """The lock of an object that is written in Python, itself the context of a section that writes."""
-
-    def __enter__(self):
-        self.enter()
-
-    def __exit__(self, *raised):
-        self.leave()
-
-
-@cython.final
+@cython.no_gc  # so that its reference to the object lasts until the section is closed
 cdef class Section:
-    """A section as the context of a `with` statement; `writing`, `reading` and `merging` make it."""
+    """A section as the context of a `with` statement; `writing`, `reading` and `merging` make it.
+
+    It also ends with its last reference: where an exception comes in the closing line, `__exit__` is not called.
+    """
 
     cdef Guarded guarded, other
-    cdef bint reading
+    cdef bint reading, entered
 
     def __enter__(self):
         if self.guarded is None:
@@ -217,10 +210,18 @@ cdef class Section:
             self.guarded.enter_reading()
         else:
             self.guarded.enter()
+        self.entered = True
 
     def __exit__(self, *raised):
-        if self.guarded is None:
+        self.close()
+
+    def __dealloc__(self):
+        self.close()
+
+    cdef void close(self) noexcept:
+        if not self.entered:
             return
+        self.entered = False
         if self.other is not None:
             self.guarded.leave_merging(self.other)
         else:

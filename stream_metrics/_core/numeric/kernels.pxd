@@ -33,6 +33,16 @@ cdef class Guarded:
     cdef int count_prediction(self, object y_true, object y_pred, object w) except -1
 
 
+cdef class Step:
+    cdef Guarded target  # what is changed, locked until that is done; None if the caller has locked it
+    cdef Guarded source  # what is read, locked too; None if there is none
+
+    cdef int prepare(self) except -1
+    cdef void apply(self) noexcept
+
+cdef int commit_steps(list steps) except -1
+
+
 cdef object no_prediction(object owner, bint scored)
 cpdef object chosen_scores(object owner, object y_pred, object scores)
 cpdef object chosen_labels(object owner, object y_pred, object scores, object classes)

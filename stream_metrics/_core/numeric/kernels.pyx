@@ -7,6 +7,7 @@ import os
 cdef uint64_t HASH_SEED = int.from_bytes(os.urandom(8), "little")
 
 include "guard.pxi"
+include "steps.pxi"
 include "numbers.pxi"
 include "weights.pxi"
 include "labels.pxi"

@@ -1,0 +1,121 @@
+"""The commit point: an operation on several objects is prepared for all of them, and then applied to all of them.
+
+What may fail (reading arguments, checking limits, memory) is in `Step.prepare`. What then changes the counts,
+`Step.apply`, calls no Python, allocates nothing and cannot fail, and `commit` applies all steps in one call. So neither
+an exception nor a signal comes between two objects of an operation, or between two counters of an object.
+"""
+
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from cpython.object cimport PyTypeObject
+from libc.string cimport memmove
+
+cdef extern from *:
+    """
+    #include <string.h>
+
+    static PyTypeObject *sm_compiled_type(PyObject *object)
+    {
+        PyTypeObject *type = Py_TYPE(object);
+        while (type->tp_flags & Py_TPFLAGS_HEAPTYPE) type = type->tp_base;
+        return type;
+    }
+
+    /* Exchange the fields of two objects of one compiled class, from `start` on. References move with the fields. */
+    static void sm_exchange(PyObject *a, PyObject *b, size_t start)
+    {
+        char *x = (char *) a, *y = (char *) b, byte[64];
+        size_t end = (size_t) sm_compiled_type(a)->tp_basicsize, size;
+        for (; start < end; start += size) {
+            size = end - start < sizeof byte ? end - start : sizeof byte;
+            memcpy(byte, x + start, size);
+            memcpy(x + start, y + start, size);
+            memcpy(y + start, byte, size);
+        }
+    }
+    """
+    PyObject *compiled_type "(PyObject *) sm_compiled_type"(object) noexcept
+    void exchange_fields "sm_exchange"(PyObject *a, PyObject *b, size_t start) noexcept
+
+
+cdef class Step:
+    """A change of one object: `target` is written and `source`, if there is one, is read under their locks."""
+
+    cdef int prepare(self) except -1:
+        """Do what may fail; nothing that is counted changes."""
+        return 0
+
+    cdef void apply(self) noexcept:
+        """Change what is counted."""
+
+
+@cython.final
+cdef class Swap(Step):
+    """Exchange everything that two objects of one compiled class hold, but not their locks and Python attributes.
+
+    `target` is to become what `twin` is; `inside` says that the caller has opened a section of `target`.
+    """
+
+    cdef Guarded one, twin
+
+    def __init__(self, Guarded target not None, Guarded twin not None, bint inside=False):
+        if compiled_type(target) != compiled_type(twin):
+            raise TypeError(f"Expected two of one class, but got {type(target).__name__} and {type(twin).__name__}")
+        self.one, self.twin = target, twin
+        self.target = None if inside else target
+
+    cdef void apply(self) noexcept:
+        exchange_fields(<PyObject *> self.one, <PyObject *> self.twin,
+                        <size_t> (<PyTypeObject *> Guarded).tp_basicsize)
+
+
+cdef struct Held:
+    PyObject *guarded
+    bint written
+
+
+cdef int commit_steps(list steps) except -1:
+    """Lock what the steps write and read, prepare all of them, and apply all of them."""
+    cdef Py_ssize_t n = 0, locked = 0, at
+    cdef Step step
+    cdef Held *order = <Held *> PyMem_RawCalloc(2 * len(steps) + 1, sizeof(Held))
+    if order == NULL:
+        raise MemoryError("no memory for an operation")
+    try:
+        for step in steps:
+            n = insert_lock(order, n, step.target, True)
+            n = insert_lock(order, n, step.source, False)
+        while locked < n:
+            if order[locked].written:
+                (<Guarded> order[locked].guarded).enter()
+            else:
+                (<Guarded> order[locked].guarded).enter_reading()
+            locked += 1
+        for step in steps:
+            step.prepare()
+        for step in steps:
+            step.apply()
+    finally:
+        for at in range(locked):
+            (<Guarded> order[at].guarded).leave()
+        PyMem_RawFree(order)
+    return 0
+
+
+cdef Py_ssize_t insert_lock(Held *order, Py_ssize_t n, Guarded guarded, bint written) noexcept:
+    """Insert an object in the order of addresses, unless it is there or None; return how many there are."""
+    cdef Py_ssize_t at = n
+    if guarded is None:
+        return n
+    while at > 0 and <size_t> order[at - 1].guarded > <size_t> <PyObject *> guarded:
+        at -= 1
+    if at > 0 and order[at - 1].guarded == <PyObject *> guarded:
+        order[at - 1].written |= written
+        return n
+    memmove(order + at + 1, order + at, (n - at) * sizeof(Held))
+    order[at].guarded, order[at].written = <PyObject *> guarded, written
+    return n + 1
+
+
+def commit(list steps not None):
+    """Do all steps, or none if one of them fails."""
+    commit_steps(steps)
