@@ -55,10 +55,13 @@ def test_files_that_cannot_be_merged(cli, tmp_path, shards):
     paths, total = shards[0], tmp_path / "all"
     cut, fixed = tmp_path / "cut.bin", write(tmp_path / "fixed.bin", sm.MetricSet(labels=["a"]))
     cut.write_bytes(paths[0].read_bytes()[:-1])
-    result = cli("merge", *paths, cut, tmp_path / "missing", fixed, "-o", total)
-    assert (result.status, result.out) == (1, "")
-    named = [": ".join(line.split(": ")[:2]) for line in result.err.splitlines()]
-    assert named == [f"stream-metrics: {path}" for path in (cut, tmp_path / "missing", fixed)]
+    rolling = write(tmp_path / "rolling.bin", sm.Rolling(sm.MetricSet(), 5))  # keeps the last N
+    for first, bad in ((paths, [cut, tmp_path / "missing", fixed]), (paths, [rolling]), ([], [rolling, *paths])):
+        result = cli("merge", *first, *bad, "-o", total)
+        assert (result.status, result.out) == (1, "")
+        named = [": ".join(line.split(": ")[:2]) for line in result.err.splitlines()]
+        assert named == [f"stream-metrics: {path}" for path in bad if path not in paths]
+    assert f"{rolling}: Expected states that can be merged, but got a Rolling" in result.err
 
     refused = [
         ((paths[0], paths[0].parent / "." / paths[0].name, "-o", total), 2, "twice"),

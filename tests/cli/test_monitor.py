@@ -163,12 +163,6 @@ def test_what_is_refused(cli, folder) -> None:
     assert (rule.status, rule.err.splitlines()[1:]) == (2, ["  accuracy < much", "             ^"])
 
 
-def test_kafka_needs_a_topic() -> None:
-    """With its package, what is missing of the configuration is said."""
-    pytest.importorskip("confluent_kafka", reason="without it, that it is missing is said first")
-    assert "predictions" in refusal("monitor", "--source-kind", "kafka", status=2)
-
-
 def test_files_of_run_are_read(cli, folder) -> None:
     """Records with y_true and y_pred need neither id nor time, and give the numbers of ``run``; so do events in it."""
     scored = [{"y_true": "ab"[at % 2], "y_pred": "a", "scores": {"a": 0.75, "b": 0.25}} for at in range(40)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import random
 import sys
@@ -176,8 +177,8 @@ def test_nothing_of_a_damaged_file_is_counted(cli, tmp_path, jobs):
     stopped = cli("run", tmp_path, "--skip-bad", "--jobs", jobs)
     assert (stopped.status, stopped.out) == (1, "")
 
-    result = cli("run", tmp_path, *options, "--state", tmp_path.parent / f"s{jobs}")
-    data = run_json("run", tmp_path, *options)
+    result = cli("run", tmp_path, *options, "--state", tmp_path.parent / f"s{jobs}", "--format", "json")
+    data = json.loads(result.out)
 
     assert (result.status, (tmp_path.parent / f"s{jobs}").read_bytes()) == (0, of_pairs(PAIRS * 2))
     assert [item["file"] for item in data["skipped_files"]] == bad

@@ -40,18 +40,17 @@ def parts(tmp_path):
     return [fill(tmp_path / "data" / f"{at}.jsonl", PAIRS[at * 200 : at * 200 + 200]) for at in range(3)]
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_repeated_run_counts_nothing(cli, tmp_path, parts, jobs):
+def test_a_repeated_run_counts_nothing(cli, tmp_path, parts):
     """Files that were counted into a state are left out, however they are named; the bytes do not depend on files."""
     state, link = tmp_path / "s", tmp_path / "link"
-    cli("run", *parts[:2], "--state", state, "--jobs", jobs)
+    cli("run", *parts[:2], "--state", state)
     link.symlink_to(tmp_path / "data")
 
-    again = cli("run", parts[0], "--resume", state, "--state", state, "--jobs", jobs)
+    again = cli("run", parts[0], "--resume", state, "--state", state)
     assert (again.status, again.err) == (0, "stream-metrics: 1 file counted before, and not counted again\n")
     assert of_pairs(PAIRS[:400]) == state.read_bytes()
 
-    more = cli("run", link, "--resume", state, "--state", tmp_path / "t", "--jobs", jobs)
+    more = cli("run", link, "--resume", state, "--state", tmp_path / "t", "--jobs", "2")
     assert more.err == "stream-metrics: 2 files counted before, and not counted again\n"
     assert of_pairs(PAIRS) == (tmp_path / "t").read_bytes()
 
@@ -149,17 +148,14 @@ def test_bad_records_are_reported_once(cli, tmp_path):
 
 def test_a_crash_between_the_list_and_the_state(cli, tmp_path, parts):
     """If the list was written and the state was not, the list fits the old state, and the run can be repeated."""
-    state = tmp_path / "s"
+    state, command = tmp_path / "s", ("run", *parts, "--resume", tmp_path / "s", "--state", tmp_path / "s")
     cli("run", parts[0], "--state", state)
     old = state.read_bytes()
-    command = "run", *parts, "--resume", state, "--state", state
-    cli(*command)
-    state.write_bytes(old)
-
-    result = cli(*command)
-
-    assert (result.status, result.err) == (0, "stream-metrics: 1 file counted before, and not counted again\n")
-    assert of_pairs(PAIRS) == state.read_bytes()
+    for _ in range(2):
+        result = cli(*command)
+        assert (result.status, result.err) == (0, "stream-metrics: 1 file counted before, and not counted again\n")
+        assert of_pairs(PAIRS) == state.read_bytes()
+        state.write_bytes(old)
 
 
 @pytest.mark.usefixtures("small_pieces")
@@ -167,7 +163,7 @@ def test_a_crash_between_the_list_and_the_state(cli, tmp_path, parts):
 def test_an_interrupted_run_goes_on(cli, tmp_path, form):
     """After Ctrl-C at any record, runs with one process or two count the rest, and no record twice."""
     paths = [fill(tmp_path / f"{at}.{form}", pairs) for at, pairs in enumerate((PAIRS[:350], PAIRS[350:]))]
-    for stop, jobs in ((2, 1), (6, 1), (39, 2), (40, 1), (62, 1)):
+    for stop, jobs in ((2, 1), (39, 2), (40, 1), (62, 1)):
         state = tmp_path / f"s{stop}"
         order, resume = ("run", *paths, "--state", state), ("--resume", state)
         assert cli(*order, "--every", 9, interrupt_after=stop).status == 130

@@ -65,6 +65,9 @@ FORMS = [
     (jsonl(ROWS), "--scores --buckets 8 --sample 4", seen(ROWS, buckets=8, sample=4)),
     (jsonl(ROWS, w=2.5), "--scores --weight w",
      counted(sm.MetricSet(scores=True), [t for t, _ in ROWS], [s for _, s in ROWS], [2.5] * len(ROWS)).to_bytes()),
+    (jsonl(ROWS, land="x"), "--scores --by land --window 40",
+     counted(sm.Rolling(sm.ByGroup(sm.MetricSet(scores=True)), 40), *zip(*ROWS, strict=True),
+             group=["x"] * 60).to_bytes()),
 ]  # fmt: skip
 SHAPES = {  # order of keys, classes left out, null and {} count as they do in Python
     "best first": lambda scores: dict(sorted(scores.items(), key=lambda item: -item[1])),

@@ -59,19 +59,6 @@ def test_states_are_those_of_the_library(cli, tmp_path, request, case):
 
 
 @pytest.mark.quick
-def test_last_records_do_not_merge(cli, tmp_path):
-    """`merge` names each file that keeps the last N records, and why these do not merge, and writes nothing."""
-    plain, rolling = tmp_path / "plain", tmp_path / "rolling"
-    cli("run", "-", "--state", plain, stdin=DATA)
-    cli("run", "-", "--window", 50, "--state", rolling, stdin=DATA)
-    reason = f"stream-metrics: {rolling}: Expected states that can be merged, but got a Rolling"
-    for paths in ([plain, rolling], [rolling, plain]):
-        result = cli("merge", *paths, "-o", tmp_path / "all")
-        assert (result.status, (tmp_path / "all").exists(), str(plain) in result.err) == (1, False, False)
-        assert result.err.startswith(reason)
-
-
-@pytest.mark.quick
 def test_running_values_are_of_the_window(cli):
     """--every prints how many records were counted, and the values; in a window of time the latest time seen."""
     result = cli("run", "-", "--window", 50, "--every", 100, "--metrics", "accuracy", "--format", "json", stdin=DATA)
@@ -115,18 +102,6 @@ def test_times(cli):
     result = cli("run", "-", *OVER, "--window", "1m", "--every", 300, stdin=late)
     said = "stream-metrics: 1 too late for the window and not counted (--lateness)\n"
     assert (result.status, result.err) == (0, said)
-
-
-@pytest.mark.quick
-def test_scores_go_through_windows_and_groups():
-    """Scores are counted in a window of groups as well."""
-    scores = [{"a": 0.25, "b": 0.75}, {"a": 0.75, "b": 0.25}]
-    records = [{**record, "scores": scores[at % 2]} for at, record in enumerate(RECORDS)]
-    options = ("--scores", "--metrics", "log_loss")
-    grouped = run_json("run", "-", *options, *BY, "--window", "60", stdin=as_json_lines(records))
-    plain = run_json("run", "-", *options, stdin=as_json_lines(records[-60:]))
-
-    assert grouped["overall"]["metrics"]["log_loss"] == plain["metrics"]["log_loss"]
 
 
 ROWS = [
@@ -209,7 +184,7 @@ def test_what_cannot_be_drawn_is_said(cli, tmp_path, figures):
 def test_show_draws_windows_and_groups(cli, tmp_path, figures):
     """`show --plot` and `run --plot` draw the window, or each group; both say what they wrote."""
     image = tmp_path / "a.png"
-    for options in ("--window 20", "--by land", "--by land --window 20"):
+    for options in ("--window 20", "--by land --window 20"):
         run = cli("run", "-", *options.split(), "--state", tmp_path / "state", "--plot", image, stdin=LINES)
         drawn_by_run = image.read_bytes()
         show = cli("show", tmp_path / "state", "--plot", image)
