@@ -23,7 +23,6 @@ import numpy as np
 import stream_metrics as sm
 from stream_metrics import ChangeDetector, Comparison, RankSketch
 from stream_metrics.labels.pos_label import counted_before
-from stream_metrics.ranking.table import count_pairs, tabulate
 
 HERE = Path(__file__).parent
 MANIFEST = HERE / "states_v1.json"
@@ -113,7 +112,6 @@ def units(state: Any) -> Any:
     return state
 
 
-LOSSES = ("log_loss", "brier", "spherical")
 LABELS = [False, 1, 2.5, -(2**63), 2**64 - 1, 2**70, -(2**70), "a", "é", "", "\ud800", b"a", b"", (), (1, "x", (b"y",))]
 
 # Weights of scores were rounded to multiples of 2^-20 then, and a single score of exactly 0.5 was not positive.
@@ -229,116 +227,59 @@ STATES: dict[str, Callable[[], Any]] = {
 }
 
 
+OPTIONS: dict[type, tuple[str, ...]] = {  # of those that are not the parameters of a class
+    RankSketch: ("buckets", "sample", "pos_label", "pairs"),
+    sm.ProbabilityLosses: ("pos_label", "classes"),
+    Comparison: ("a", "b", "scores", "pos_label", "folds"),
+    ChangeDetector: ("p0", "reference", "direction", "arl", "method", "bets", "restart", "of"),
+    sm.Aggregate: (),
+}
+
+
 def contents(state: Any) -> dict[str, Any]:
-    """Return what a state holds, as plain data."""
-    options = tuple(signature(type(state)).parameters) if hasattr(state, "state") else ()
-    read, options = KINDS.get(type(state), (shown if hasattr(state, "inner") else counts, options))
+    """Return what a state shows of what it holds, as plain data; the reader of the format compares the rest."""
+    options = OPTIONS.get(type(state), tuple(signature(type(state)).parameters) if hasattr(state, "state") else ())
     configuration = {name: repr(getattr(state, name)) for name in options}
-    return {"type": type(state).__name__, "configuration": configuration, **read(state)}
+    return {"type": type(state).__name__, "configuration": configuration, **shown(state)}
 
 
-def counts(state: Any) -> dict[str, Any]:
-    """Return the cells of a matrix or of the counts of a metric, and its folds and removed samples if it has any."""
-    cells = getattr(state, "state", state)
+def shown(state: Any) -> dict[str, Any]:
+    """Return the workers of an aggregate, the snapshot of a container or a detector, or counts."""
+    if isinstance(state, sm.Aggregate):
+        workers = {repr(name): list(worker[:3]) for name, worker in state.workers().items()}
+        return {"workers": workers, "total": contents(state.total())}
+    if isinstance(state, ChangeDetector):
+        return state.snapshot().to_dict()
+    if hasattr(state, "inner"):
+        text = json.dumps(state.snapshot().to_dict(), default=str).replace("NaN", "null")
+        return {"n": state.n, "snapshot": json.loads(text, object_hook=without_warnings)}
+    if isinstance(state, Comparison):
+        cells = [None if column is None else column.tolist() for column in state.cells()]
+        more = {"cells": cells} if state.n < 50 else {}
+        kinds = [state.keyed, state.weighted, *state.abstentions]
+        return {"n": state.n, "labels": repr(state.labels), "numbers": kinds, **more}
+    numbers = {"n": state.n, "abstained": state.abstained}
+    if isinstance(state, RankSketch):
+        return {**numbers, "labels": repr(state.labels), "weight": str(state.weight)}
+    return numbers if isinstance(state, sm.ProbabilityLosses) else counts(getattr(state, "state", state))
+
+
+def counts(cells: sm.ConfusionMatrix) -> dict[str, Any]:
+    """Return what a matrix holds."""
     rows, columns, values = (column.tolist() for column in cells.cells())
-    folds = {str(fold): part.n for fold, part in sorted(getattr(state, "unit_folds", {}).items())}
-    scores = getattr(getattr(state, "scored", None), "removed", None)
-    removed = [] if scores is None else [contents(sketch) for sketch in scores.sketches()]
-    optional = {"weighted": cells.weighted, "folds": folds, "removed": removed}
     return {
         "labels": repr(cells.labels) if cells.k < 100 else f"{cells.k} labels",
         **{name: repr(getattr(cells, name)) for name in ("fixed_labels", "other")},
         **{name: getattr(cells, name) for name in ("n", "abstained")},
-        **{name: str(getattr(cells, name)) for name in ("total", "true_dot_predicted")},
+        "total": str(cells.total),
         "cells": [rows, columns, values] if cells.k < 100 else sum(map(mul, rows, columns)),
-        **{name: value for name, value in optional.items() if value},
+        **({"weighted": cells.weighted} if cells.weighted else {}),
     }
-
-
-def shown(state: Any) -> dict[str, Any]:
-    """Return the snapshot of a container."""
-    text = json.dumps(state.snapshot().to_dict(), default=str).replace("NaN", "null")
-    return {"n": state.n, "snapshot": json.loads(text, object_hook=without_warnings)}
 
 
 def without_warnings(data: dict[str, Any]) -> dict[str, Any]:
     """Return the data of a snapshot without its warnings, which are sentences about the counts."""
     return {key: part for key, part in data.items() if key != "warnings"}
-
-
-def aggregated(state: sm.Aggregate) -> dict[str, Any]:
-    """Return the workers of an aggregate, and the total."""
-    workers = {repr(name): list(worker[:3]) for name, worker in state.workers().items()}
-    return {"workers": workers, "total": contents(state.total())}
-
-
-def ranks(state: RankSketch) -> dict[str, Any]:
-    """Return all numbers of each column of a sketch, and how the first class compares with the second."""
-    return {
-        "labels": repr(state.labels),
-        "n": state.n,
-        "abstained": state.abstained,
-        "weight": str(state.weight),
-        "columns": [numbers(state.column(label)) for label in state.labels],
-        "pair": numbers(state.column(*state.labels[:1], *state.labels[:2])) if state.pairs and state.labels else "",
-    }
-
-
-def comparison(state: Comparison) -> dict[str, Any]:
-    """Return the joint cells of a comparison, and both areas where it has scores."""
-    cells = [None if column is None else column.tolist() for column in state.cells()]
-    folds = sorted(state._scored) if state.scores else []
-    scored = {"folds": folds, "ranks": [side.ranks.n for fold in folds for side in state._scored[fold]]}
-    return {
-        "labels": repr(state.labels),
-        "n": state.n,
-        "numbers": [state.keyed, state.weighted, *state.abstentions],
-        "cells": cells if len(cells[0]) < 50 else brief(np.array(cells[:5])),
-        **(scored if state.scores else {}),
-    }
-
-
-def numbers(column: Any) -> str:
-    """Return the numbers of a column, and twice its pairs in order, those that are open, and all."""
-    left_out = ("above", "grain") if column.slack else ("above", "grain", "slack")
-    fields = {name: value for name, value in column._asdict().items() if name not in left_out}
-    texts = {name: brief(fields[name]) for name in (fields if len(column.cells) else ["totals"])}
-    texts["pairs"] = brief(np.array(count_pairs(tabulate(column)), object))
-    return "; ".join(f"{name} {text}" for name, text in texts.items())
-
-
-def brief(value: Any) -> str:
-    """Return numbers as text; of many the number, and the sum of each times its place."""
-    if isinstance(value, tuple):
-        return ", ".join(map(brief, value))
-    many = np.ravel(value).tolist()
-    if len(many) <= 8:
-        return repr(many)
-    return f"{len(many)} adding up to {sum(i * x for i, x in enumerate(many) if x == x)}"
-
-
-def losses(state: sm.ProbabilityLosses) -> dict[str, Any]:
-    """Return what sums of losses hold, in their own units."""
-    squares = state.squares() if state.n else None
-    return {
-        "n": state.n,
-        "abstained": state.abstained,
-        **{name: str(getattr(state, f"{name}_units")) for name in ("weight", "two_class", *LOSSES)},
-        **({} if squares is None else {"squares": repr(squares)}),
-        "ranks": repr(state.rank_units),
-    }
-
-
-KINDS: dict[type, tuple[Callable[[Any], dict[str, Any]], tuple[str, ...]]] = {  # and the names of their options
-    RankSketch: (ranks, ("buckets", "sample", "pos_label", "pairs")),
-    sm.ProbabilityLosses: (losses, ("pos_label", "classes")),
-    Comparison: (comparison, ("a", "b", "scores", "pos_label", "folds")),
-    ChangeDetector: (
-        lambda state: state.snapshot().to_dict(),
-        ("p0", "reference", "direction", "arl", "method", "bets", "restart", "of"),
-    ),
-    sm.Aggregate: (aggregated, ()),
-}
 
 
 def main(names: list[str]) -> None:

@@ -263,11 +263,19 @@ def feed(into: Any, samples: list[Sample]) -> None:
 
 
 def read(shared: Any) -> None:
-    """Read everything there is; the bytes are those of some state."""
+    """Read everything there is: each reading is of one moment, and the bytes are those of some state."""
     data = shared.to_bytes()
-    assert sm.from_bytes(data).to_bytes() == data
+    twin = sm.from_bytes(data)
+    assert twin.to_bytes() == data
+    counts = getattr(twin, "state", twin)
+    if isinstance(counts, sm.ConfusionMatrix):
+        assert counts.true_totals.sum() == counts.predicted_totals.sum() == counts.total
+    elif isinstance(counts, sm.RankSketch):
+        assert counts.weight == sum(counts.column(label).weight(1) for label in counts.labels)
     assert type(shared.copy()) is type(shared)
-    shared.snapshot()
+    snapshot = shared.snapshot()
+    if isinstance(shared, sm.ConfusionMatrix | sm.MetricSet):
+        assert snapshot.weight == snapshot.confusion_matrix.sum()
     repr(shared)
     assert min(shared.n, shared.abstained) >= 0
     for name in ("labels", "matrix", "groups", "total", "weight", "cells"):
