@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import ctypes as ct
 import json
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+from support.orders import Orders
 
 __all__ = ["COMMIT", "ILLEGAL_GENERATION", "Cluster", "MockKafka"]
 
@@ -80,33 +81,18 @@ class MockKafka:
         push(self._cluster, request, 1, ct.byref(ct.c_int(error)))
 
 
-class Cluster:
+class Cluster(Orders):
     """A cluster in another process, which outlives the consumers that a test kills; it has the methods above."""
 
+    script = __file__
+
     def __init__(self, topics: Mapping[str, int], **options: int) -> None:
-        order = [sys.executable, __file__, json.dumps([topics, options])]
-        self._process = subprocess.Popen(order, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        super().__init__(json.dumps([topics, options]))
         self.servers = str(self.ask("servers"))
 
     def ask(self, method: str, *values: Any) -> Any:
         """Call a method of the cluster."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps([method, *values]) + "\n")
-        self._process.stdin.flush()
-        return json.loads(self._process.stdout.readline())
-
-    def send_signal(self, number: int) -> None:
-        """Send a signal to its process, such as SIGSTOP."""
-        self._process.send_signal(number)
-
-    def close(self) -> None:
-        """End it."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.stdout.close()
-        self._process.wait()
+        return self.order([method, *values])
 
 
 def main() -> None:

@@ -1,25 +1,20 @@
-"""Monitors in processes of their own, to be killed: reads orders from standard input and forks a monitor for each.
+"""Monitors in processes of their own, to be killed: a script that forks a monitor for each order.
 
-Everything is imported once, so that a monitor starts in milliseconds. An order is JSON: `state` and `file` are paths,
-or `state` is the address of a database; `cpu` is after how many seconds of processor time the process is killed;
-`statement` the number of the SQL statement before which it dies; `die` the size of a file beyond which it dies in the
-middle of a write; `limit` bounds the size of files by so many more bytes until three checkpoints have failed;
-`shared`; `stop` is the step after which it stops itself. With `webhook`, it is one of several workers that share a
-store, and posts alerts there. The answer is its process; how it ended is the answer to {"wait": process}.
+Of an order, `state` and `file` are paths, or `state` is the address of a database; `cpu` is after how many seconds of
+processor time the process is killed; `statement` the number of the SQL statement before which it dies; `die` the size
+of a file beyond which it dies in the middle of a write; `limit` bounds the size of files by so many more bytes until
+three checkpoints have failed; `shared`; `stop` is the step after which it stops itself. With `webhook`, it is one of
+several workers that share a store, and posts alerts there.
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import os
 import resource
 import signal
 import sqlite3
-import subprocess
-import sys
-import traceback
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +23,7 @@ from msgspec import structs
 from stream_metrics.monitor import Alerts, MemorySource, Monitor, Runner, config, make_source, open_store
 from support.inner_monitor import StaleOwner, StoreError
 from support.monitor_events import CONFIG, NOW, events, records
+from support.orders import Forks, fork_children
 
 with contextlib.suppress(ImportError):
     import psycopg  # noqa: F401 - once, rather than in every monitor
@@ -38,37 +34,10 @@ DIED, STALE, FAILED = 7, 8, 9
 connect = sqlite3.connect
 
 
-class Processes:
+class Processes(Forks):
     """A process that forks monitors."""
 
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, __file__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])},
-        )
-
-    def start(self, **order: Any) -> int:
-        """Have a monitor forked, and return its process."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(order) + "\n")
-        self._process.stdin.flush()
-        return int(self._process.stdout.readline())
-
-    def wait(self, process: int) -> int:
-        """Return how a monitor ended, once it has."""
-        return self.start(wait=process)
-
-    def run(self, **order: Any) -> int:
-        """Have a monitor forked, and return how it ended."""
-        return self.wait(self.start(**order))
-
-    def close(self) -> None:
-        """End it."""
-        self._process.communicate()
+    script = __file__
 
 
 def state_of(process: int) -> str:
@@ -143,25 +112,5 @@ def run_monitor(order: dict[str, Any]) -> int:
     return FAILED if failures != 3 * ("limit" in order) else 0
 
 
-def main() -> None:
-    """Do what is ordered, one monitor for each line; say its process, or how it ended."""
-    for line in sys.stdin:
-        order = json.loads(line)
-        if "wait" in order:
-            print(os.waitstatus_to_exitcode(os.waitpid(order["wait"], 0)[1]), flush=True)
-            continue
-        child = os.fork()
-        if not child:
-            status = 1
-            try:
-                status = (run_replica if "webhook" in order else run_monitor)(order)
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                sys.stderr.flush()
-                os._exit(status)
-        print(child, flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    fork_children(lambda order: (run_replica if "webhook" in order else run_monitor)(order))
