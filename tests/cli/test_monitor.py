@@ -328,11 +328,14 @@ def test_the_terminal_view_in_a_terminal(folder) -> None:
 
 
 WITHOUT = """
-import sys
+import json, sys
 for name in ("starlette", "uvicorn", "prometheus_client", "rich", "confluent_kafka"):
     sys.modules[name] = None
 from stream_metrics.cli.main import main
-sys.exit(main(sys.argv[1:]))
+for arguments in json.loads(sys.argv[1]):
+    status = main(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        print(status, end="\\f", file=stream, flush=True)
 """
 PAGE = r'.*needs Starlette and uvicorn: pip install "stream-metrics\[monitor\]".*\n'
 KAFKA = ("--source-kind", "kafka", "--source-predictions", "p")
@@ -340,17 +343,16 @@ KAFKA = ("--source-kind", "kafka", "--source-predictions", "p")
 
 def test_without_the_extras(folder) -> None:
     """What is counted is printed without the page; one line says what page, terminal, Kafka and collector need."""
-    failures = []
-    for arguments, status, counts, message in (
-        (("monitor", "events.jsonl"), 0, True, ""),
-        (("monitor", "events.jsonl", "--serve-port", "0"), 0, True, PAGE),
-        (("monitor", "events.jsonl", "--stay"), 2, False, PAGE),
-        (("collect", "--store", "agg.sqlite"), 2, False, PAGE),
-        (("monitor", "--no-page", *KAFKA), 2, False, r'.*pip install "stream-metrics\[kafka\]"\n'),
-        (("monitor", "events.jsonl", "--no-page", "--tui"), 2, False, r'.*--tui needs rich: .*\[monitor\]"\n'),
-    ):
-        code, out, err = in_terminal(folder, [sys.executable, "-c", WITHOUT, *arguments])
-        if (code, b"joined" in out, bool(out)) != (status, counts, counts) or not re.fullmatch(message, err.decode()):
-            failures.append((arguments, code, out, err))
-
-    assert not failures
+    cases = [
+        (("monitor", "events.jsonl"), 0, True, "0"),
+        (("monitor", "events.jsonl", "--serve-port", "0"), 0, True, PAGE + "0"),
+        (("monitor", "events.jsonl", "--stay"), 2, False, PAGE + "2"),
+        (("collect", "--store", "agg.sqlite"), 2, False, PAGE + "2"),
+        (("monitor", "--no-page", *KAFKA), 2, False, r'.*pip install "stream-metrics\[kafka\]"\n2'),
+        (("monitor", "events.jsonl", "--no-page", "--tui"), 2, False, r'.*--tui needs rich: .*\[monitor\]"\n2'),
+    ]
+    order = [sys.executable, "-c", WITHOUT, json.dumps([arguments for arguments, *_ in cases])]
+    printed, said = (each.decode().split("\f")[:-1] for each in in_terminal(folder, order)[1:])
+    for (arguments, status, counts, message), out, err in zip(cases, printed, said, strict=True):
+        assert (out.endswith(f"{status}"), "joined" in out, len(out) > 1) == (True, counts, counts), arguments
+        assert re.fullmatch(message, err), arguments

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import urllib.request
@@ -188,7 +190,11 @@ def test_wrong_usage_of_collect(cli, tmp_path):
     for flags, status, reason in COLLECT_FLAGS:
         assert reason in refusal("collect", *(["--store", path] if flags else []), *flags, status=status)
         assert list(tmp_path.iterdir()) == []
-    path.write_bytes(b"something else" * 100)
-    result = cli("collect", "--store", path)
-    assert (result.status, "agg.sqlite: file is not a database" in result.err) == (1, True)
-    assert path.read_bytes() == b"something else" * 100
+    with contextlib.closing(sqlite3.connect(tmp_path / "other")) as connection:
+        connection.execute("create table t (x)")
+    foreign = (tmp_path / "other").read_bytes()
+    for content in (b"something else" * 100, foreign):
+        path.write_bytes(content)
+        result = cli("collect", "--store", path)
+        assert (result.status, "agg.sqlite: " in result.err, path.read_bytes()) == (1, True, content), result.err
+    assert refusal("collect", "--store", tmp_path / "none" / "agg.sqlite")

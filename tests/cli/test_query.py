@@ -119,18 +119,6 @@ def test_a_restored_backup_goes_on(cli: Callable[..., Any], tmp_path: Path) -> N
     assert (total["n"], total["metrics"]["accuracy"]) == (WHOLE.n, TOTAL["accuracy"])
 
 
-def test_a_damaged_backup_changes_nothing(cli: Callable[..., Any], state: Path, tmp_path: Path) -> None:
-    """The file that was to be replaced is as it was."""
-    path = tmp_path / "state.sqlite"
-    watch(path, [])
-    before = path.read_bytes()
-    for name, data in (("cut", state.read_bytes()[:100_000]), ("text", b"text"), ("empty", b"")):
-        (tmp_path / name).write_bytes(data)
-        assert (cli("monitor", "restore", tmp_path / name, path).status, path.read_bytes()) == (1, before)
-    allowed = {"state.jsonl", "state.sqlite", "state.sqlite.lock", "state.sqlite.turn", "cut", "cut-wal", "cut-shm"}
-    assert {file.name for file in tmp_path.iterdir()} <= {*allowed, "text", "empty"}
-
-
 def test_contents_and_exports(cli: Callable[..., Any], state: Path, tmp_path: Path) -> None:
     """Inspect shows partitions and kinds of panes; an export is a state like any other, and a backup too."""
     contents = run_json("monitor", "inspect", state)

@@ -191,6 +191,8 @@ def test_values_of_fields(cli):
     """No records are no error; JSON keeps the type of a label, in CSV it is text; weights count exactly."""
     for data in (b"", b"\n", b"y_true,y_pred\n"):
         assert cli("run", "-", stdin=data) == (0, f"{sm.MetricSet().snapshot()}\n", "")
+    scored = f"{sm.MetricSet(scores=True).snapshot()}\n"
+    assert cli("run", "-", "--scores", "p_*", "--input", "csv", stdin=b"y_true,p_a\n") == (0, scored, "")
     for data, labels in (
         (pairs_as_jsonl([(1, 1), (2.0, True)]), (True, 2.0)),
         (b"y_true,y_pred\n1,1\n2.5,true\n", ("1", "2.5", "true")),

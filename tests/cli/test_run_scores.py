@@ -166,10 +166,3 @@ def test_values_of_scores(cli):
     assert {"roc_auc_ovo", "log_loss"} == set(result["metrics"])
     assert (bounds["low"], bounds["high"]) == (estimate.low, estimate.high)
     assert estimate.low < estimate.value < estimate.high
-
-
-def test_empty_stream(cli):
-    """No records are no error where scores are kept either."""
-    for data in (b"", b"y_true,p_a\n"):
-        result = cli("run", "-", "--scores", "p_*", "--input", "csv", stdin=data)
-        assert result == (0, f"{sm.MetricSet(scores=True).snapshot()}\n", "")

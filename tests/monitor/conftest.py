@@ -16,6 +16,18 @@ def postgres_server() -> Iterator[str]:
         yield folder
 
 
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """The path of a state file."""
+    return str(tmp_path / "state.sqlite")
+
+
+@pytest.fixture
+def address(postgres_server: str) -> str:
+    """The address of an empty schema."""
+    return stores.new_address(postgres_server)
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def store_path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The path or the address of a new store of each kind."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,22 +21,6 @@ STREAM = records(events(500))
 WHOLE = counted(offline(STREAM))
 BUSY = structs.replace(CONFIG, store=config.Store(every_events=1))
 PAIR = {"time": START, "truth": "cat", "prediction": "cat"}
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    """The path of a state file."""
-    return str(tmp_path / "state.sqlite")
-
-
-def test_the_stream_has_everything() -> None:
-    """The stream of these tests has every outcome in it."""
-    _, stats, rejected = WHOLE
-
-    seldom = {"refused", "labels_refused", "corrections_refused", "forgotten", "ids_forgotten"}
-    assert {name for name, value in vars(stats.counters).items() if not value} <= seldom
-    assert rejected.keys() == {"decode", "field", "time"}
-    assert stats.counters.joined > 300
 
 
 @given(st.lists(st.tuples(st.integers(1, 300), st.sampled_from("nnncrl")), min_size=3, max_size=12))
@@ -68,22 +51,6 @@ def test_batches_checkpoints_and_restarts_make_no_difference(
     monitor.close()
     with monitoring(path) as again:
         assert result == counted(again) == WHOLE
-
-
-def test_partitions_come_and_go(path: str) -> None:
-    """Two workers share a file and pass partitions to each other; all of it together is all of it."""
-    streams = {part: records(events(300, part), part) for part in range(3)}
-    with monitoring(path, BUSY, [0, 1], shared=True) as one, monitoring(path, BUSY, [2], shared=True) as two:
-        one.step([*streams[0][:100], *streams[1]])
-        two.step(streams[2][:150])
-        one.revoke([0])
-        offsets = two.assign([0])
-        two.step([*streams[0][offsets["t", 0] :], *streams[2][150:]])
-        total = one.counts().merge(two.counts())
-        assert one.partitions == [1]
-
-    assert offsets == {("t", 0): 100}
-    assert total.to_bytes() == offline([record for stream in streams.values() for record in stream]).counts().to_bytes()
 
 
 @pytest.mark.parametrize("told", [CONFIG, BUSY], ids=["checkpoint", "step"])
@@ -276,19 +243,6 @@ def test_notes_are_written_with_the_states(path: str) -> None:
     with monitoring(path) as again:
         assert again.attach("alerts", dict) == {"firing": ("a",), "since": 1.5, "nested": {"x": None}}
         assert again.view().incomplete == ["records 3 to 7 were gone"]
-
-
-def test_a_configuration_that_counts_otherwise_is_refused(path: str) -> None:
-    """State that was counted with another limit of groups is not gone on with; the error names it."""
-    with monitoring(path) as monitor:
-        monitor.step(STREAM[:50])
-    counting = config.Counting(scores=True, windows=("1h", "4h"), max_groups=2)
-    limited = structs.replace(CONFIG, counting=counting)
-    with monitoring(path, limited, []) as other, pytest.raises(Exception, match="max_groups"):
-        other.assign([0])
-    with monitoring(path) as again:
-        again.step(STREAM)
-        assert counted(again) == WHOLE
 
 
 @pytest.mark.quick

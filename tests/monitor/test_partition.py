@@ -23,12 +23,6 @@ PLAIN = Config(
 SCHEMA_1 = Path(__file__).parent / "store" / "schema_1.sqlite.gz"  # half of `events(400, seed=5)`, before panes
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    """The path of a state file."""
-    return str(tmp_path / "state")
-
-
 @pytest.mark.quick
 def test_records_are_taken_once_whatever_the_gaps() -> None:
     """What is before the next offset of its topic was read; offsets may have gaps, topics may alternate."""
@@ -142,26 +136,6 @@ def test_memory_is_bounded_and_old_predictions_are_not_read_at_the_start(path: s
         assert 0.6 * n < execute(path, "select count(*) from pending")[0][0] < n - len(labels)
     tracemalloc.stop()
     assert size < 40e6
-
-
-def test_the_oldest_expire_wherever_they_are(path: str) -> None:
-    """By number and by age, in the file or in memory, and whatever was taken from among them."""
-    told = structs.replace(PLAIN, join=config.Join(ttl="100s", max_pending=3000, in_memory=100, max_joined=50))
-    stream = []
-    for at, record in enumerate(predictions(0, 8000)):
-        stream.append(Record("t", 0, at * 2, at * 2 + 1, None, None, record.value))
-        if at % 3 == 0:
-            (label,) = predictions(max(at - 1500 - at % 1000, 0), 1, b"truth")
-            stream.append(Record("t", 0, at * 2 + 1, at * 2 + 2, None, None, label.value))
-    with monitoring(path, told) as monitor:
-        for start in range(0, len(stream), 800):
-            monitor.step(stream[start : start + 800])
-            monitor.checkpoint()
-
-        expected = offline(stream, told)
-        assert monitor.stats() == expected.stats()
-        assert monitor.stats().counters.expired_early > 1000
-        assert monitor.counts().to_bytes() == expected.counts().to_bytes()
 
 
 def test_the_log_of_a_slow_stream_is_short(path: str) -> None:

@@ -12,10 +12,8 @@ import pytest
 from msgspec import structs
 from support.alert_receiver import receiving
 from support.command_line import until
-from support.inner_monitor import StaleOwner
 from support.monitor_events import NOW, events, offline, records
 from support.monitor_worker import Processes, alerting
-from support.refusals import refused
 from support.stores import execute
 
 from stream_metrics.monitor import Alerts, Config, Monitor, Record, config, open_store
@@ -214,15 +212,3 @@ def test_annotations_of_two_workers_at_once_are_both_there(worker: Callable[...,
 
     until(lambda: texts(one) == texts(two) == {"deployed", "rolled back"})
     assert one.monitor.annotations.rows == two.monitor.annotations.rows
-
-
-def test_a_worker_that_lost_a_partition_shows_what_the_new_owner_counts(worker: Callable[..., Worker]) -> None:
-    """Also if it has counted on: its next checkpoint is refused, and it reads the other's."""
-    one, two = worker(), worker()
-    one.monitor.assign([0])
-    one.take(STREAMS[0][:100])
-    two.monitor.assign([0])
-    two.take(STREAMS[0][100:])
-    one.monitor.step(STREAMS[0][100:150])
-    refused(one.monitor.checkpoint, StaleOwner)
-    assert counted(one.whole(STREAMS[0])) == counted(offline(STREAMS[0]).view())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,9 @@ def test_stored_counts_are_shown_until_partitions_come(path: str) -> None:
     assert not runner.latest.firings
 
 
-def test_partitions_without_records_are_waited_for_before_rules(tmp_path: Path) -> None:
+def test_partitions_without_records_are_waited_for_before_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What waits in them has five seconds from when they come; then rules are evaluated, and not before."""
     source = Late([])
     source.lag = lambda: None  # type: ignore[method-assign]
@@ -95,6 +98,8 @@ def test_partitions_without_records_are_waited_for_before_rules(tmp_path: Path) 
     source.given.set()
     until(lambda: runner.latest.source.state != "unassigned")
     came = {alert.state for alert in runner.latest.alerts}
+    clock = time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + 5)
     until(lambda: "firing" in {alert.state for alert in runner.latest.alerts})
     runner.stop()
     thread.join()

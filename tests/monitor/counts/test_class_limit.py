@@ -145,18 +145,6 @@ def test_merged_counts_are_exact() -> None:
     assert b.copy().merge(a).total.snapshot()["accuracy"] == exact["accuracy"]
 
 
-def test_a_class_that_was_folded_stays_folded_under_a_larger_limit(tmp_path: Path) -> None:
-    """Some of its samples are counted with others already, also if a worker with a larger limit goes on."""
-    large = config(counting={**COUNTING, "max_classes": 10})
-    events = [pair(at, f"c{at}", f"c{at}") for at in range(8)]
-    feed(started(config(counting=COUNTING), tmp_path / "state"), events).close()
-    again = [each | {"id": f"again {each['id']}"} for each in events]
-    monitor = feed(started(large, tmp_path / "state"), again, start=8)
-
-    assert {row.label for row in window(monitor).classes} == {f"c{at}" for at in range(MOST)} | {"__other__"}
-    monitor.close()
-
-
 def test_scores_of_many_classes() -> None:
     """An event with more than the limit would be all the classes at once, and is rejected; fixed classes have no limit.
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.monitor_oracle import Oracle, recount
-from support.monitor_runs import START, config, crash, feed, lines_of, started, window
+from support.monitor_runs import START, config, crash, lines_of, started, window
 
 JOINS = st.fixed_dictionaries(
     {
@@ -89,17 +89,3 @@ def test_it_is_what_plain_python_makes_of_it(
         monitor.close()
         monitor = started(how, path)
     monitor.close()
-
-
-def test_many_that_expire_at_once_are_written(tmp_path: Any) -> None:
-    """One event can let more predictions expire than there were events since the last checkpoint."""
-    how, path = config(join={"ttl": "10s", "keep_joined": "1h", "votes": 1}), tmp_path / "state"
-    monitor = feed(started(how, path), [{"id": at, "time": START, "prediction": "a"} for at in range(50)])
-    monitor.checkpoint()
-    feed(monitor, [{"id": 99, "time": START + 100, "truth": "a"}], start=50).close()
-    again = started(how, path)
-    feed(again, [{"id": at, "time": START + 100, "truth": "a"} for at in range(50)], start=51)
-
-    join = again.view().join
-    assert (join.predictions_expired, join.labels_unmatched, join.labels_late) == (50, 1, 50)
-    again.close()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.monitor_runs import Record
 from support.refusals import refused
 
-from stream_metrics.monitor._core.kernels import IdTable, Votes, cut, first_of, id_hash
+from stream_metrics.monitor._core.kernels import IdTable, cut, first_of, id_hash
 from stream_metrics.wire import decoded, encoded
 
 NUMBERS = {  # every size at which another form begins
@@ -129,66 +129,3 @@ def test_hundreds_of_thousands_take_19_bytes_each() -> None:
     for at in range(60):
         table.put_many(more + np.uint64(at), bytes(1000), table.oldest)
     assert sys.getsizeof(table) < 19 * 60_000 + empty
-
-
-def test_a_table_grows_and_forgets() -> None:
-    """Of a hundred thousand ids a tenth is left; a crowd of ids behind the last slot does not hide any."""
-    table = IdTable()
-    for at in range(100_000):
-        table.oldest = max(at // 1000 - 10, 0)
-        table.put(id_hash(at), at % 256, at // 1000)
-    assert [table.mark(at) for at in range(100_000)] == [at % 256 if at >= 89_000 else -1 for at in range(100_000)]
-    assert (table.generation(id_hash(99_999)), table.generation(id_hash("other"))) == (99, None)
-
-    table, before = IdTable(), [(255 << 56) + (at << 45) for at in range(1, 2000)]
-    crowd = [2**64 - 1 - at for at in range(0, 300, 3)]
-    for at, hashed in enumerate(before + crowd):
-        table.put(hashed, 1, at)
-    assert [table.generation(hashed) for hashed in before + crowd] == list(range(len(before + crowd)))
-    assert all(table.generation(hashed - 1) is None for hashed in crowd)
-
-
-@pytest.mark.quick
-def test_what_does_not_fit_changes_nothing() -> None:
-    """No hash, no mark, a generation that is gone or too far ahead, fewer marks than hashes, or too many votes."""
-    table = IdTable()
-    table.oldest = 5
-    table.put(7, 3, 6)
-    for hashed, mark, generation in (
-        *((0, 1, 5), (2**64, 1, 5), (-1, 1, 5), (7, 256, 5), (7, -1, 5)),
-        *((7, 1, 4), (7, 1, 2**32), (7, 1, 5 + 65_536)),
-    ):
-        with pytest.raises((ValueError, OverflowError)):
-            table.put(hashed, mark, generation)
-    refused(lambda: table.put_many(np.array([3, 4], np.uint64), b"a", 5), ValueError, "as many marks as hashes")
-    assert [table.generation(hashed) for hashed in (7, 8, 3)] == [6, None, None]
-    for most in (0, -1, 2**16 + 1):
-        refused(lambda most=most: Votes(most), ValueError, "`votes` to be from 1 to 65536")
-
-
-def test_hashes() -> None:
-    """Ids of every type have hashes; equal ones are equal, and text is not the number that it spells."""
-    ids = ["", "a", "b", "aaaaaaaa", "aaaaaaab", "aaaaaaaaa", "\ud800", 0, 1, -1, 2**63, 2**64, 1.5, b"a", "1"]
-    hashes = [id_hash(key) for key in ids]
-
-    assert len(set(hashes)) == len(ids)
-    assert all(0 < each < 2**64 for each in hashes)
-    assert id_hash(True) == id_hash(1)
-    assert len({id_hash(f"id-{at}") for at in range(50_000)} | {id_hash(at) for at in range(50_000)}) == 100_000
-
-
-@pytest.mark.quick
-@given(st.integers(1, 40), st.lists(st.integers(0, 50).map(float), max_size=120), st.integers(0, 120))
-def test_votes(most: int, times: list[float], read_at: int) -> None:
-    """The time is the largest that a quarter of the last events had reached, also if it is stored and read between."""
-    votes, last, expected = Votes(most), list[float](), -np.inf
-    for at, time in enumerate(times):
-        if at == read_at:
-            again = Votes(most)
-            again.load(votes.content(), votes.time)
-            votes = again
-        last = [*last, time][-most:]
-        if len(last) >= min(8, most):
-            expected = max(expected, sorted(last, reverse=True)[len(last) // 4])
-        assert votes.see(time) == expected
-        assert votes.content() == last

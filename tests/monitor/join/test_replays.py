@@ -134,7 +134,7 @@ def test_the_memory_is_a_dict_with_ages(tmp_path_factory: pytest.TempPathFactory
 def test_a_slow_stream_leaves_few_rows(tmp_path: Path) -> None:
     """With one id for each checkpoint, the state has as many rows as the ids need, and not as many as checkpoints."""
     monitor = started(remembering(keep_joined="0s"), tmp_path / "state")
-    for at in range(1200):
+    for at in range(900):
         feed(monitor, [said(at, at, prediction="a", truth="a")], start=at)
         if at >= 600:
             monitor.checkpoint()

@@ -18,7 +18,19 @@ CHECK = """async () => {
     return [shown, passes.length];
 }"""
 BLIND = {"state": "away", "problem": "Connection refused", "silence": 41.0, "idle": 300.0, "time": None}
+
+
+def striking() -> dict[str, Any]:
+    """Return a view whose heat map has its strongest colours, and an alert that is pending."""
+    view = make_view(6, 4, drift=1.0)
+    part = view["by_window"]["1h"]
+    part["matrix"]["counts"][0][1] = part["classes"][0]["support"]
+    view["alerts"][1]["state"] = "pending"
+    return view
+
+
 STATES: dict[str, Any] = {
+    "striking": striking,
     "empty": empty_view,
     "two": lambda: make_view(2, 2),
     "blind": lambda: make_view(4, 3) | {"source": BLIND},

@@ -6,7 +6,6 @@ import contextlib
 import json
 from urllib.parse import parse_qs
 
-import pytest
 from support.page_server import PageServer
 from support.page_views import make_view
 from support.page_waits import wait_until
@@ -22,35 +21,6 @@ LABELS = "() => [...document.querySelectorAll('#classes-table tbody th')].map((c
 RECALLS = "() => [...document.querySelectorAll('#classes-table td:nth-child(5)')].map((cell) => cell.textContent)"
 GROUND = "getComputedStyle(document.body).backgroundColor"
 # The contrast of each text to the backgrounds below it, painted in their order, by the formula of WCAG 2.
-CONTRAST = """() => {
-    const context = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
-    const over = (colours) => {
-        context.clearRect(0, 0, 1, 1);
-        for (const colour of colours) {
-            context.fillStyle = colour;
-            context.fillRect(0, 0, 1, 1);
-        }
-        return context.getImageData(0, 0, 1, 1).data;
-    };
-    const linear = (byte) => (byte <= 10 ? byte / 255 / 12.92 : ((byte / 255 + 0.055) / 1.055) ** 2.4);
-    const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
-    const low = [];
-    let seen = 0;
-    for (const node of document.querySelectorAll("body *")) {
-        const texts = [...node.childNodes].some((child) => child.nodeType === 3 && child.data.trim());
-        if (!texts || !node.checkVisibility()) continue;
-        seen += 1;
-        const grounds = [];
-        for (let up = node; up instanceof Element; up = up.parentElement) {
-            grounds.unshift(getComputedStyle(up).backgroundColor);
-        }
-        const own = getComputedStyle(node)[node instanceof SVGElement ? "fill" : "color"];
-        const [a, b] = [over(grounds), over([...grounds, own])].map(light);
-        const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-        if (contrast < 4.5) low.push([node.outerHTML.slice(0, 80), contrast]);
-    }
-    return [seen, low];
-}"""
 
 
 SILENT = {"state": "silent", "silence": 724.0}
@@ -256,21 +226,6 @@ def test_themes(visit):
     assert dark == "rgb(13, 17, 23)"
     assert page.evaluate(GROUND) == "rgb(243, 245, 248)"
     assert page.inner_text("#theme") == "Theme: light"
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_has_contrast(visit, scheme):
-    """Every text has a contrast of at least 4.5 to what is behind it, the strongest cells of the heat map included."""
-    view = make_view(6, 4, drift=1.0)
-    part = view["by_window"]["1h"]
-    part["matrix"]["counts"][0][1] = part["classes"][0]["support"]
-    view["alerts"][1]["state"] = "pending"
-    page, _ = visit(view, color_scheme=scheme)
-
-    seen, low = page.evaluate(CONTRAST)
-
-    assert low == []
-    assert seen > 300
 
 
 def test_what_happened_is_listed_newest_first(visit):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import re
 import shutil
@@ -105,22 +104,6 @@ def test_numbers_are_those_of_the_view(exported: Exports) -> None:
     assert math.isnan(empty["accuracy_ratio", "1h"])
     assert empty["labels_joined_total",] == 0
     assert ("consumer_lag_records",) not in empty
-
-
-def test_counts_fall_when_labels_are_corrected(exported: Exports) -> None:
-    """Counts of classes and groups are those of the view, whatever they were before."""
-    view = make_view(3, 2)
-    corrected = copy.deepcopy(view)
-    row, group = corrected["by_window"]["total"]["classes"][0], corrected["by_window"]["total"]["groups"]["rows"][0]
-    for counted, key in ((row, "support"), (row, "predicted"), (row, "true_positives"), (group, "n")):
-        counted[key] -= 10
-    before, after = exported(view), exported(corrected)
-
-    assert {key: before[key] - value for key, value in after.items() if before[key] > value} == {
-        ("class_support", "total", row["label"]): 10,
-        ("class_true_positives", "total", row["label"]): 10,
-        ("group_support", "total", group["group"]): 10,
-    }
 
 
 def test_classes_are_bounded_and_stay(exported: Exports) -> None:

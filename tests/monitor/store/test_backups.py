@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from support.command_line import run_command, start_command
 from support.monitor_events import counted, events, offline, records
 from support.stores import content, execute, failing, monitoring, new_address
@@ -16,12 +15,6 @@ from stream_metrics.monitor import open_store
 
 STREAM = records(events(600, seed=3))
 OLD = Path(__file__).parent / "schema_1.sqlite.gz"
-
-
-@pytest.fixture
-def address(postgres_server: str) -> str:
-    """The address of an empty schema."""
-    return new_address(postgres_server)
 
 
 def run(command: str, *arguments: Any, fails: str = "") -> str:

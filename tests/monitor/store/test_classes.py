@@ -12,10 +12,8 @@ import pytest
 from msgspec.structs import replace
 from support import monitor_events
 from support.command_line import run_command
-from support.inner_monitor import StoreError
 from support.monitor_events import START
-from support.refusals import refused
-from support.stores import blob, execute, monitoring
+from support.stores import execute, monitoring
 
 from stream_metrics.monitor import Config, Monitor, Record, config, open_store
 
@@ -61,25 +59,6 @@ def classes(monitor: Monitor) -> dict[str, float]:
 def shown(path: str) -> Any:
     """Return what a command prints of the classes of a store: how many are apart, and whether others are folded."""
     return json.loads(run_command("monitor", "inspect", path, "--format", "json").out)["classes"]
-
-
-def test_classes_of_a_worker_that_died_keep_their_places(opened: Callable[..., Monitor], store_path: str) -> None:
-    """They were admitted with the step that counted them, before its checkpoint; what is folded is counted exactly."""
-    opened([0]).step(STREAMS[0][:2])
-    for part in (1, 0):
-        heir = opened([part])
-        for at in range(0, 30, 3):
-            heir.step(STREAMS[part][at : at + 3])
-            heir.checkpoint()
-    whole = opened([0, 1])
-    window = whole.view().by_window["total"]
-    rows = [(name, name if at % 3 else "c0") for names in NAMES for at, name in enumerate(names)]
-
-    assert shown(store_path) == {"apart": MOST, "folded": True}
-    assert classes(whole) == {name: sum(truth == name for truth, _ in rows) for name in ("c0", "c1", "c3", "c4")}
-    assert window.metrics["accuracy"] == sum(truth == said for truth, said in rows) / len(rows)
-    assert window.classes_folded == sum(not {*row} <= {*classes(whole)} for row in rows)
-    assert not any("another store" in warning for warning in window.warnings)
 
 
 def test_workers_at_the_same_time_agree(opened: Callable[..., Monitor], store_path: str) -> None:
@@ -156,15 +135,6 @@ def test_a_worker_alone_writes_its_classes_with_its_checkpoints(tmp_path: Path) 
         assert {"c5", "c0", "c6"} < {*apart}
     with monitoring(path, CONFIG, [0, 1], now=START + 100) as third:
         assert classes(third) == apart
-
-
-def test_damage_is_reported(opened: Callable[..., Monitor], store_path: str) -> None:
-    """The note has a checksum, as everything has."""
-    worker = opened([0])
-    worker.step(STREAMS[0][:3])
-    execute(store_path, f"update notes set body = {blob(store_path, b'other')} where name = 'classes'")
-    for call in (lambda: worker.step(STREAMS[0][3:]), lambda: opened([])):
-        refused(call, StoreError, "the note 'classes' is damaged")
 
 
 def test_the_limit_may_change(opened: Callable[..., Monitor], store_path: str) -> None:

@@ -120,25 +120,6 @@ def test_an_earlier_owner_that_wakes_up(processes: Processes, order: dict[str, A
 
 
 @POSTGRES
-def test_connections_that_break_at_any_moment(processes: Processes, order: dict[str, Any]) -> None:
-    """The server ends them, also while a checkpoint is committed: none is lost, and none is written twice."""
-    import psycopg
-
-    select = "from pg_stat_activity where pid <> pg_backend_pid() and application_name like 'stream%'"
-    broken, child = 0, processes.start(**order)
-    with psycopg.connect(order["state"], autocommit=True) as connection:
-        while state_of(child) != "Z":
-            before = reached(order["state"])
-            broken += len(connection.execute(f"select pg_terminate_backend(pid) {select}").fetchall())
-            until(lambda before=before: reached(order["state"]) != before or state_of(child) == "Z")
-
-    assert processes.wait(child) in (0, FAILED)  # where some checkpoints have failed
-    assert broken > 5
-    assert processes.run(**order) == 0
-    check(order["state"])
-
-
-@POSTGRES
 def test_a_server_that_crashes_is_waited_for(processes: Processes, order: dict[str, Any], postgres_server: str) -> None:
     """It is started again while a monitor counts, three times; nothing is lost, and nothing counted twice."""
     folder = postgres.binaries()

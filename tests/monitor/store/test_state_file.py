@@ -25,12 +25,6 @@ from stream_metrics.monitor import Monitor, Store, config
 STREAM = records(events(300))
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    """The path of a state file."""
-    return str(tmp_path / "state.sqlite")
-
-
 OPEN = """
 import sys
 from stream_metrics.monitor import open_store

@@ -21,7 +21,7 @@ from support.inner_monitor import StaleOwner, StoreError
 from support.monitor_events import CONFIG, NOW, START, counted, events, lines, offline, records, stored_panes
 from support.postgres import Proxy
 from support.refusals import refused
-from support.stores import blob, columns, content, execute, failing, monitoring, new_address
+from support.stores import blob, columns, content, execute, failing, monitoring
 
 from stream_metrics.monitor import Monitor, Record, config, open_store
 
@@ -115,8 +115,8 @@ def test_readers_see_all_partitions_as_they_were_at_one_moment(store_path: str, 
     backups: list[str] = []
 
     def write() -> None:
-        for at in range(0, 500, 10):
-            monitor.step([*streams[0][at : at + 10], *streams[1][at : at + 10]])
+        for at in range(0, 500, 20):
+            monitor.step([*streams[0][at : at + 20], *streams[1][at : at + 20]])
             monitor.checkpoint()
 
     with monitoring(store_path, parts=[0, 1]) as monitor, ThreadPoolExecutor() as threads:
@@ -128,7 +128,7 @@ def test_readers_see_all_partitions_as_they_were_at_one_moment(store_path: str, 
             backed_up = run_command("monitor", "backup", store_path, backups[-1])
             assert backed_up.status == 0, backed_up.err
         writing.result()
-    for backup in backups[:: max(len(backups) // 8, 1)] + backups[-1:]:
+    for backup in backups[:: max(len(backups) // 4, 1)] + backups[-1:]:
         with monitoring(backup, parts=[0, 1]) as copy:
             offsets = copy.assign([0, 1])
             read = offsets.get(("t", 0), 0)
@@ -185,12 +185,6 @@ def test_without_psycopg_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch
 PAIRS = records(events(300))
 PATIENCE = "stream_metrics.monitor.store.postgres.PATIENCE"
 BREAK = "select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name like 'stream-metrics%'"
-
-
-@pytest.fixture
-def address(postgres_server: str) -> str:
-    """The address of an empty schema."""
-    return new_address(postgres_server)
 
 
 @pytest.fixture
@@ -288,14 +282,3 @@ def test_no_message_has_a_password() -> None:
         if any("hunter2" in text for text in texts):
             failures.append(texts)
     assert not failures
-
-
-def test_models_of_one_database_are_apart(postgres_server: str, address: str) -> None:
-    """Each has a schema of its own; the name of the store shows the user and the database."""
-    with monitoring(address) as one, monitoring(new_address(postgres_server)) as other:
-        one.step(PAIRS)
-        one.checkpoint()
-        assert other.stored_offsets() == {}
-        assert one.store is not None
-        assert one.store.name.startswith("postgresql://test@")
-        assert one.store.name.endswith("/postgres")

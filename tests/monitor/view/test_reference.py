@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -74,22 +73,6 @@ def test_a_reference_is_taken_on_request() -> None:
     assert verdicts(bad)["reference"] == "worse"
     assert again.reference.window == "1m"
     assert verdicts(again)["reference"] is None
-
-
-def test_references_of_workers_merge_in_any_order() -> None:
-    """The last one that was requested wins, also over a configured one that was taken later, and over earlier data."""
-    automatic, first, last = Stream("1m"), Stream(), Stream()
-    for stream in (automatic, first, last):
-        stream.feed(120, 20)
-    first.monitor.take_reference("1m")
-    last.monitor.reference.merge(first.monitor.reference.to_data())
-    last.monitor.take_reference("5m")
-    data = [stream.monitor.reference.to_data() for stream in (automatic, first, last)]
-    for order in permutations([*data, data[0]]):
-        reference = Stream().monitor.reference
-        for each in order:
-            reference.merge(each)
-        assert reference.to_data() == {"began": data[0]["began"], "stored": data[2]["stored"]}
 
 
 def test_a_window_without_samples_is_refused() -> None:
