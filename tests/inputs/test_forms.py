@@ -153,7 +153,8 @@ def test_predictions_beside_scores() -> None:
     failures = []
     values = (0.5, 1.5, np.float32(0.1), np.array(0.7), True, "a", None, {}, {True: 0.3}, 1)
     beside = [[None, x] for x in BESIDE] + [[x, x] for x in BESIDE]
-    for predicted, scores, truth, (name, make) in product(values, beside, (True, 0.5, "a"), SETS.items()):
+    makes = {name: SETS[name] for name in ("set", "set, any scores", "rolling set", "groups of windows")}
+    for predicted, scores, truth, (name, make) in product(values, beside, (True, 0.5, "a"), makes.items()):
         columns: dict[str, Any] = {"y_true": [truth] * 2, "y_pred": [predicted] * 2, "scores": scores}
         if together(make, 2, **columns) != alone(make, **columns):
             failures.append((name, columns))

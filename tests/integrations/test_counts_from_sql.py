@@ -114,23 +114,6 @@ def test_duckdb(duck: Any, form: str) -> None:
         check_scores(query)
 
 
-def test_polars() -> None:
-    """Its lengths are uint32."""
-    polars = pytest.importorskip("polars", reason="needs polars")
-    pytest.importorskip("pyarrow", reason="needs pyarrow")
-    frame = polars.DataFrame(ROWS, schema=list(NAMES), orient="row")
-    n, w = polars.len().alias("n"), polars.sum("w").alias("sum")
-    results = {
-        BY_LABEL: frame.group_by("y_true", "y_pred").agg(n),
-        AGAIN: frame.group_by("y_true", "y_pred", "country").agg(n).group_by("y_true", "y_pred").agg(polars.sum("n")),
-        BY_WEIGHT: frame.group_by("y_true", "y_pred", "w").agg(n, w).drop("w").rename({"sum": "w"}),
-        BY_COUNTRY: frame.lazy().group_by("country", "y_true", "y_pred").agg(n).collect(),
-        BY_SCORE: frame.group_by("score", polars.col("y_true") == "spam").agg(n),
-    }
-    check(results.__getitem__)
-    check_scores(results.__getitem__)
-
-
 def test_spark_sql(spark: Any) -> None:
     """Spark counts, and the driver gets one row for each pair of labels."""
     schema = "y_true string, y_pred string, score double, w double, country string"

@@ -149,35 +149,27 @@ def test_actors_are_accumulators() -> None:
     assert sm.from_bytes(after[0]) == sm.Accuracy()
 
 
-def test_a_restarted_actor_and_an_aggregate() -> None:
-    """Each batch counts once if a restarted actor is fed from the position that its reports give."""
-    worker = Accumulator.options(max_restarts=1).remote(sm.MetricSet())
+def test_restarted_actors_and_an_aggregate() -> None:
+    """Each batch counts once if a restarted actor is fed from the position that its reports give.
+
+    Epochs are counts of restarts, from one that the aggregate gave on; an actor in its place has a larger one.
+    """
     aggregate, batches = sm.Aggregate(), parts(table())
+    worker = Accumulator.options(max_restarts=2).remote(sm.MetricSet(), aggregate.register("w"))
     for part in batches[:2]:
         worker.update_many.remote(*labels(part))
-    before = ray.get(worker.report.remote())
-    aggregate.put("worker", *before)
-
-    ray.kill(worker, no_restart=False)
-    _, sequence, epoch = restarted(worker, epoch=before[2])
-    assert (before[1], sequence, epoch > before[2]) == (2, 0, True)
-    for part in batches[sequence:]:
-        worker.update_many.remote(*labels(part))
-    aggregate.put("worker", *ray.get(worker.report.remote()))
-    aggregate.put("worker", *before)
-    assert aggregate.total().to_bytes() == whole()
-
-
-def test_an_actor_needs_no_clock() -> None:
-    """Epochs are counts of restarts, from one that the aggregate gave on; an actor in its place has a larger one."""
-    aggregate = sm.Aggregate()
-    worker = Accumulator.options(max_restarts=2).remote(sm.MetricSet(), aggregate.register("w"))
     reports = [ray.get(worker.report.remote())]
+    assert aggregate.put("w", *reports[0])
     for _ in range(2):
         ray.kill(worker, no_restart=False)
         reports.append(restarted(worker, reports[-1][2]))
-        assert aggregate.put("w", *reports[-1])
+    assert [report[1] for report in reports] == [2, 0, 0]
     assert [report[2] - reports[0][2] for report in reports] == [0, 1, 2]
+    for part in batches:
+        worker.update_many.remote(*labels(part))
+    aggregate.put("w", *ray.get(worker.report.remote()))
+    aggregate.put("w", *reports[0])
+    assert aggregate.total().to_bytes() == whole()
 
     other = Accumulator.remote(sm.MetricSet(), epoch=aggregate.register("w"))
     assert aggregate.put("w", *ray.get(other.report.remote()))

@@ -95,17 +95,12 @@ def test_a_track_clones_it() -> None:
 
 
 def test_windows_of_river_go_around_ours() -> None:
-    """`TimeRolling` of river has a new metric of its period, and `Rolling` the value of river's own metric."""
+    """`TimeRolling` of river has a new metric of its period."""
     start = dt.datetime(2026, 1, 1)
     timed = utils.TimeRolling(sm.ROCAUC, dt.timedelta(seconds=30))
     for at, sample in enumerate(outcomes()):
         timed.update(*sample, t=start + dt.timedelta(seconds=at))
         assert repr(timed.get()) == repr(fed(sm.ROCAUC(), outcomes()[max(0, at - 29) : at + 1]).get())
-
-    rolling, expected = utils.Rolling(sm.FBeta, 50, beta=2.0), utils.Rolling(metrics.FBeta, 50, beta=2.0)
-    for window in (rolling, expected):
-        evaluate.progressive_val_score(phishing(), logistic(), window)
-    assert rolling.get() == pytest.approx(expected.get(), abs=1e-9)
 
 
 def test_plus_composes_on_either_side() -> None:

@@ -221,7 +221,7 @@ def at_hours(hours: list[tuple[int, str]]) -> Rows:
     return [{"at": f"2026-01-05T{hour:02}:30:00Z", "truth": "cat", "guess": guess} for hour, guess in hours]
 
 
-@pytest.mark.parametrize(("mode", "ttl"), [("append", None), ("update", None), ("update", 3600)])
+@pytest.mark.parametrize(("mode", "ttl"), [("append", None), ("update", 3600)])
 def test_windows_of_event_time_end_at_the_watermark(stream: Stream, mode: Any, ttl: float | None) -> None:
     """Complete windows are written once, in the mode "append"; late rows are not counted, unless the limit is a ttl."""
     limits = {"output_mode": mode, "ttl": ttl, "delay": None if ttl else "30 minutes"}

@@ -106,21 +106,6 @@ def test_a_sampler_that_splits_the_rows_as_they_are(results: Results) -> None:
         assert rank["dropped"] == counted(slice(-1))
 
 
-def test_the_example_of_the_docstring(results: Results) -> None:
-    """A loop as for Lightning logs on every rank what one process would, epoch by epoch."""
-    y, p = ranks.rows()
-    flipped = torch.cat([part.flip(0) for half in (y[:700], y[700:]) for part in half.split(64)])
-    expected = []
-    for truth in (y, flipped):
-        whole = sm.MetricSet(scores=True)
-        whole.update_many(truth, scores=p.log().softmax(-1), classes=ranks.CLASSES)
-        total = whole.snapshot()
-        expected.append({"balanced_accuracy": total["balanced_accuracy"], "roc_auc": total["roc_auc_ovo"]})
-
-    assert [rank["epochs"] for rank in results] == [expected, expected]
-    assert expected[0] != expected[1]
-
-
 def test_a_group_of_some_ranks(results: Results) -> None:
     """Ranks of a group merge among themselves; a rank outside it gets an error."""
     alone = ranks.fed("labels", slice(10)).to_bytes()

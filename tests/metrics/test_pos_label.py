@@ -56,12 +56,12 @@ def test_metrics_of_one_class_take_binary_labels_only_by_default() -> None:
                     with case((cls, wrap, bad)):
                         (refuses_labels if of_labels else refuses_scores)(metric, bad, more, many)
                 with case((cls, wrap)):
-                    for at in range(20):
+                    for at in range(8):
                         positive, negative = TAKEN[at % 4]
                         metric.update(positive, negative if of_labels else 0.5, **more)
                         second = [positive] * 2 if of_labels else [0.5, 0.25]
                         metric.update_many(*columns("array", [positive, negative], second), **many)
-                    assert metric.n == (3 if wrap.startswith("rolling") else 60)
+                    assert metric.n == (3 if wrap.startswith("rolling") else 24)
 
 
 def refuses_labels(metric: Any, bad: Any, more: dict[str, Any], many: dict[str, Any]) -> None:

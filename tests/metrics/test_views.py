@@ -189,26 +189,27 @@ def test_sets_that_need_other_states_say_so() -> None:
     """The error names options and states; with the options of the smaller one both merge."""
     options: list[dict[str, Any]] = [{"metrics": ["roc_auc"]}, {"scores": True}, {}]
     small, large, labels = (fed(sm.MetricSet(**given), SOFT) for given in options)
-    error = refused(partial(large.merge, small), sm.MergeError, "scores")
     states = "['ranks', 'pairs', 'confidence', 'losses'] and ['ranks'] are counted of scores"
-    says(error, "True in one and False in the other, where " + states, "reconfigured(scores=..., metrics=")
-    assert (large.reconfigured(metrics=["roc_auc"], scores=False) + small) == fed(sm.MetricSet(["roc_auc"]), SOFT * 2)
-
-    assert labels + large.reconfigured(scores=False) == fed(sm.MetricSet(), SOFT * 2)
-    error = refused(partial(labels.reconfigured, scores=True), sm.OptionError, "scores")
-    says(error, "True in place of False: this needs ['ranks', 'pairs', ")
-    error = refused(partial(labels.merge, small), sm.MergeError)
-    says(error, "reconfigured(scores=False) ")
-    assert str(error).endswith(", together with metrics=... of labels")
-    assert small.reconfigured(metrics=["accuracy"], scores=False) == fed(sm.MetricSet(["accuracy"]), SOFT)
-    error = refused(partial(small.reconfigured, metrics=["log_loss"]), sm.OptionError, "metrics")
-    says(error, "needs ['losses'] of scores, which were not counted")
-
-    assert large.reconfigured(metrics=["accuracy"]).score_states == large.score_states
     without = large.reconfigured(pairs=False)  # pairs go on request only
+    for call, kind, argument, *parts in [
+        (partial(large.merge, small), sm.MergeError, "scores", states, "reconfigured(scores=..., metrics="),
+        (
+            partial(labels.merge, small),
+            sm.MergeError,
+            "scores",
+            ", together with metrics=... of labels",
+        ),
+        (partial(labels.reconfigured, scores=True), sm.OptionError, "scores", "this needs ['ranks', 'pairs', "),
+        (partial(small.reconfigured, metrics=["log_loss"]), sm.OptionError, "metrics", "needs ['losses'] of scores"),
+        (partial(large.merge, without), sm.MergeError, "pairs", "True in one and False in the other"),
+        (partial(without.reconfigured, pairs=True), sm.OptionError, "pairs", "True in place of False"),
+    ]:
+        says(refused(call, kind, argument), *parts)
+    assert (large.reconfigured(metrics=["roc_auc"], scores=False) + small) == fed(sm.MetricSet(["roc_auc"]), SOFT * 2)
+    assert labels + large.reconfigured(scores=False) == fed(sm.MetricSet(), SOFT * 2)
+    assert small.reconfigured(metrics=["accuracy"], scores=False) == fed(sm.MetricSet(["accuracy"]), SOFT)
+    assert large.reconfigured(metrics=["accuracy"]).score_states == large.score_states
     assert without == fed(sm.MetricSet(scores=True, pairs=False), SOFT)
-    says(refused(partial(large.merge, without), sm.MergeError, "pairs"), "True in one and False in the other")
-    says(refused(partial(without.reconfigured, pairs=True), sm.OptionError, "pairs"), "True in place of False")
 
 
 @pytest.mark.quick

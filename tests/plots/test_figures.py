@@ -216,14 +216,13 @@ assert matplotlib.rcParams.copy() == before
 
 def test_any_number_of_classes_fits() -> None:
     """Titles, ticks and legends lie inside the figure, with long names too, and ticks stay readable."""
-    for size, named in ((0, False), (1, False), (2, True), (7, False), (7, True), (30, True), (100, True), (200, 0)):
+    for size, named in ((0, False), (1, False), (2, True), (7, True), (30, True), (100, True), (200, False)):
         errors = np.arange(size**2).reshape(size, size) % 3
         taken = snapshot(30 * np.eye(size, dtype=int) + errors, LONG[:size] if named else None)
-        matrices = [plots.confusion_matrix(taken, normalize=normalize) for normalize in (None, "true")]
-        for ax in matrices:
-            assert len(ax.get_xticklabels()) <= 60
-            assert (ax.get_xlabel(), ax.get_ylabel()) == ("Predicted class", "True class")
-        for figure in (taken.plot(), plots.per_class(taken).figure, *(ax.figure for ax in matrices)):
+        ax = plots.confusion_matrix(taken, normalize="true" if named else None)
+        assert len(ax.get_xticklabels()) <= 60
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("Predicted class", "True class")
+        for figure in (taken.plot(), plots.per_class(taken).figure, ax.figure):
             figure.draw_without_rendering()
             box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
             assert (min(box.x0, box.y0) >= 0, box.x1 <= width, box.y1 <= height) == (True, True, True), (size, named)
