@@ -191,6 +191,10 @@ def test_no_counter_wraps() -> None:
                         counted, merges = 2 * counted, merges + 1
                         assert state.n + state.abstained == counted
                     assert merges in (range(10, 63) if "fading" in name else range(61, 63))
+                    if kind == "weight 1":  # of all counters only those of a fading state have another value
+                        weights = [number for each in matrices(state) for number in (each.total, each.matrix.max())]
+                        weights += [state.weight] if name.startswith("ranks") else []
+                        assert {*weights} <= {counted}
                     usable(state)
 
 

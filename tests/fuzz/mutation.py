@@ -14,8 +14,6 @@ from typing import Any
 
 from stream_metrics import wire
 
-__all__ = ["Raw", "change_bytes", "change_tree", "change_words", "unpack"]
-
 Raw = Callable[[bytes, Random], bytes]
 INTEGERS = (0, 1, 2, 3, 63, 64, 127, 128, 255, 256, 1023, 1024, 4096, 2**31, 2**32, 2**52, 2**53, 2**61 - 1, 2**62)
 INTEGERS += (2**63 - 1, 2**63, 2**64 - 1, 2**64, 2**127, -1, -2, -(2**31), -(2**63), -(2**63) - 1)

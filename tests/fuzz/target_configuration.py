@@ -16,8 +16,6 @@ from support.command_line import run_command
 import stream_metrics as sm
 from stream_metrics.monitor import Alerts, Monitor, load
 
-__all__ = ["COVERED", "check", "mutate", "seeds"]
-
 COVERED = (
     "stream_metrics.monitor.config.reading", "stream_metrics.monitor.config.secrets",
     "stream_metrics.cli.monitor_flags", "stream_metrics.cli.options", "tomllib",

@@ -21,8 +21,6 @@ from support.monitor_events import NOW, START, counted, events, lines
 from stream_metrics.monitor import Config, Monitor, Record, config, open_store
 from stream_metrics.monitor._core.kernels import cut
 
-__all__ = ["COVERED", "check", "mutate", "seeds"]
-
 COVERED = ("stream_metrics.monitor", "stream_metrics.labels", "stream_metrics.inputs.times")
 JOIN = config.Join(ttl="5m", keep_joined="2m", max_pending=20, max_joined=20)
 DOTTED = config.Fields(id="meta.id", time="meta.time", scores="model.scores", group="meta.group")

@@ -17,8 +17,6 @@ from support.monitor_events import CONFIG, events, offline, records
 from stream_metrics.monitor import Alerts, Monitor
 from stream_metrics.monitor.alerts.rule_reading import CLASS, METRICS, OPERATION, WINDOW, RuleError, parse
 
-__all__ = ["COVERED", "check", "mutate", "seeds"]
-
 COVERED = ("stream_metrics.monitor.alerts", "stream_metrics.inputs.times")
 SEEDS = [
     "balanced_accuracy[1h] < 0.8 for 5m",

@@ -11,8 +11,6 @@ from typing import Any
 
 from support.monitor_runs import START, Alerts, Clock, Monitor, config, started
 
-__all__ = ["RULES", "SECRET", "Receiver", "alerting", "evaluated", "receiving"]
-
 SECRET = "T0K3N"
 RULES = ("lag > 5", "lag > 3")
 

@@ -21,11 +21,6 @@ import stream_metrics as sm
 from stream_metrics.cli import counting, plans
 from stream_metrics.cli.main import main
 
-__all__ = [
-    "COMMAND", "SMALL", "Result", "as_csv", "as_json_lines", "counted", "of_pairs", "refusal", "run_command",
-    "run_json", "saved", "start_command", "until", "write_parquet",
-]  # fmt: skip
-
 COMMAND = [sys.executable, "-m", "stream_metrics"]
 SMALL = [
     (counting, "CHUNK", 7),

@@ -15,8 +15,6 @@ import pyarrow.parquet as pq
 import stream_metrics as sm
 from stream_metrics.integrations.tables import Fields
 
-__all__ = ["BY_KEY", "CASES", "COUNT", "FIELDS", "counted", "parts", "table"]
-
 ROWS = 600
 CLASSES = ("cat", "cow", "dog")
 NAMED = {name: f"p_{name}" for name in CLASSES}

@@ -9,12 +9,6 @@ from stream_metrics.monitor.store import StaleOwner, StoreError
 from stream_metrics.monitor.store.rows import EmptyStoreError, NotEmptyError, OtherSourceError
 
 __all__ = [
-    "EmptyStoreError",
-    "NotEmptyError",
-    "OtherSourceError",
-    "SourceError",
-    "StaleOwner",
-    "StdinSource",
-    "StoreError",
+    "EmptyStoreError", "NotEmptyError", "OtherSourceError", "SourceError", "StaleOwner", "StdinSource", "StoreError",
     "stopped_by_signals",
-]
+]  # fmt: skip

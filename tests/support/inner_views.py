@@ -12,17 +12,6 @@ from stream_metrics.monitor.view.summary import facts, summary
 from stream_metrics.monitor.view.types import View, WindowView, to_json
 
 __all__ = [
-    "CATALOG",
-    "Earlier",
-    "Gate",
-    "View",
-    "ViewCut",
-    "WindowView",
-    "compared",
-    "connections",
-    "cut_if",
-    "facts",
-    "routes",
-    "summary",
-    "to_json",
-]
+    "CATALOG", "Earlier", "Gate", "View", "ViewCut", "WindowView", "compared", "connections", "cut_if", "facts",
+    "routes", "summary", "to_json",
+]  # fmt: skip

@@ -19,8 +19,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["JARS", "Broker", "missing", "running"]
-
 JARS = Path(__file__).parents[2] / "build" / "kafka"
 PASSWORD = "changeit"
 PATIENCE = 60.0

@@ -17,8 +17,6 @@ from typing import Any
 
 from support.orders import Orders
 
-__all__ = ["COMMIT", "ILLEGAL_GENERATION", "Cluster", "MockKafka"]
-
 COMMIT = 8  # the number of the request OffsetCommit
 ILLEGAL_GENERATION = 22
 

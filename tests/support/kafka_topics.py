@@ -16,24 +16,6 @@ from support.inner_monitor import SourceError
 from support.monitor_events import CONFIG, NOW, START, counted, events, offline, records
 from support.refusals import refused
 
-__all__ = [
-    "JOINED",
-    "KEPT",
-    "KIP_848",
-    "at",
-    "check",
-    "ends",
-    "ends_with",
-    "halves",
-    "messy",
-    "placed",
-    "produce",
-    "reached",
-    "read",
-    "reading",
-    "renamed",
-]
-
 KIP_848 = {"group.protocol": "consumer"}
 KEPT = structs.replace(CONFIG, store=config.Store(every_events=100))
 # Of two topics: the order of their records is left to chance, so each clock is trusted, which no order changes.

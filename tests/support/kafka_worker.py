@@ -19,8 +19,6 @@ from support.kafka_topics import JOINED, KEPT
 from support.monitor_events import NOW
 from support.orders import Forks, fork_children
 
-__all__ = ["Workers"]
-
 
 class Workers(Forks):
     """Forks workers."""

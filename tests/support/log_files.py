@@ -9,8 +9,6 @@ from stream_metrics.monitor import Monitor, Store, config, make_source
 from support.inner_monitor import StoreError
 from support.monitor_events import CONFIG, NOW, START
 
-__all__ = ["Reader", "append", "block", "line", "rotate"]
-
 
 def line(number: int) -> bytes:
     """Return an event as a line."""

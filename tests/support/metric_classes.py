@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import stream_metrics as sm
 
-__all__ = ["CLASSES"]
-
 PUBLIC = {name: getattr(sm, name) for name in sm.__all__}
 CLASSES: dict[str, type[sm.Metric]] = {
     name: each

@@ -10,8 +10,6 @@ from stream_metrics.monitor.config import Config, Counting, Join, Store
 from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
 
-__all__ = ["CONFIG", "NOW", "START", "counted", "events", "lines", "offline", "records", "stored_panes"]
-
 START = 1_700_000_000.0
 NOW = START + 10_000_000.0  # by the clock of all tests
 CONFIG = Config(
@@ -61,9 +59,7 @@ def lines(stream: list[Any]) -> list[bytes]:
 
 def records(stream: list[Any], partition: int = 0, topic: str = "t") -> list[Record]:
     """Return events as records."""
-    return [
-        Record(topic, partition, at, at + 1, None, None, line) for at, line in enumerate(lines(stream))
-    ]
+    return [Record(topic, partition, at, at + 1, None, None, line) for at, line in enumerate(lines(stream))]
 
 
 def offline(batch: list[Record], config: Config = CONFIG, at_once: int = 777) -> Monitor:

@@ -11,8 +11,6 @@ from typing import Any
 import stream_metrics as sm
 from stream_metrics import StreamMetricsError
 
-__all__ = ["Oracle", "countable", "recount"]
-
 Event = dict[str, Any]
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 SKETCH: dict[str, Any] = {"buckets": 256, "sample": 128, "pairs": False}

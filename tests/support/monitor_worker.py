@@ -28,8 +28,6 @@ from support.orders import Forks, fork_children
 with contextlib.suppress(ImportError):
     import psycopg  # noqa: F401 - once, rather than in every monitor
 
-__all__ = ["DIED", "FAILED", "STALE", "Processes", "alerting", "state_of"]
-
 DIED, STALE, FAILED = 7, 8, 9
 connect = sqlite3.connect
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["unlabelled"]
-
 MODEL = re.compile(r'(?<=[{,])model="(?:[^"\\]|\\.)*"(?:,|(?=\}))')
 
 

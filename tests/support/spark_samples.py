@@ -6,8 +6,6 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["Rows", "as_columns", "by_key", "counted", "samples"]
-
 Rows = list[dict[str, Any]]
 
 

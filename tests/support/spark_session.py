@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-__all__ = ["KAFKA_JARS", "SETTINGS", "skip_without_java", "spark"]
-
 KAFKA_JARS = sorted(map(str, (Path(__file__).parents[2] / "build" / "spark-kafka").glob("*.jar")))  # of Spark 4
 
 SETTINGS = {

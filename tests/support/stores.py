@@ -15,8 +15,6 @@ from stream_metrics.monitor import Config, Monitor, open_store
 from support import postgres
 from support.monitor_events import CONFIG, NOW
 
-__all__ = ["blob", "columns", "content", "execute", "failing", "monitoring", "new_address", "server"]
-
 NUMBERS = itertools.count()
 RUNNING = {"workers", "leases", "monitor_schema"}  # tables of what runs now
 OWNERS = {"owner", "epoch", "saved", "written", "revision"}  # columns of who wrote what, and when

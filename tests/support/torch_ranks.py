@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import pickle
-import sys
-import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import torch
@@ -88,36 +85,6 @@ def loaded(sampler: Any) -> bytes:
     return adapter.all_reduce(state).to_bytes()
 
 
-def example() -> Any:
-    """Return the class of the module's docstring, made over a stand-in for Lightning."""
-
-    class LightningModule(torch.nn.Module):
-        def log(self, name: str, value: float) -> None:
-            self.logged = getattr(self, "logged", {}) | {name: value}
-
-    lightning = ModuleType("lightning")
-    lightning.LightningModule = LightningModule
-    sys.modules["lightning"] = lightning
-    text = (adapter.__doc__ or "").split("\n\n", 1)[1].split("\n\nValues that are logged")[0]
-    scope: dict[str, Any] = {}
-    exec(textwrap.dedent(text), scope)
-    return scope["Classifier"]
-
-
-def epochs(take: slice) -> list[dict[str, float]]:
-    """Return what the example logs of its rows in two epochs, logits standing for samples."""
-    y, p = (values[take] for values in rows())
-    module = example()(torch.nn.Identity(), CLASSES)
-    logged = []
-    for flip in (False, True):
-        for number, start in enumerate(range(0, len(y), 64)):
-            part = slice(start, start + 64)
-            module.validation_step((p[part].log(), y[part].flip(0) if flip else y[part]), number)
-        module.on_validation_epoch_end()
-        logged.append(module.logged)
-    return logged
-
-
 @contextmanager
 def process_group(rank: int, folder: str, size: int) -> Iterator[dict[str, Any]]:
     """Join a group of ranks, and write down what was put into the dictionary."""
@@ -139,7 +106,6 @@ def rank_main(rank: int, folder: str) -> None:
     with process_group(rank, folder, WORLD) as got:
         for part in (_merges, _errors, _sampled, _grouped, _counted):
             got |= part(rank)
-        got["epochs"] = epochs(slice(0, 700) if rank == 0 else slice(700, None))
 
 
 def tree_main(rank: int, folder: str) -> None:
