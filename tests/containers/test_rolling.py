@@ -113,21 +113,6 @@ def test_a_window_is_a_fresh_state_of_its_last_samples(name: str, data: st.DataO
             assert repr(one.get()) == repr(areas.get(one.inner.pos_label, one.inner.zero_division))
 
 
-def test_a_long_stream_leaves_nothing() -> None:
-    """After thousands of samples of labels that come and go, with fractions of weights, not a bit is left over."""
-    rng = random.Random(7)
-    for make in (sm.Accuracy, sm.MacroF1, sm.CohenKappa, sm.MCC, sm.WeightedF1):
-        rolling, window = Rolling(make(), 50), []
-        for i in range(3_000):
-            truth, predicted = (f"{rng.randrange(8)} {i // 100}" for _ in "ab")
-            window = [*window[-49:], (truth, predicted, rng.choice([1, 0.1, 1 / 3, 7]))]
-            rolling.update(*window[-1])
-            if i % 97 == 0 or i == 2_999:
-                fresh = fed(make(), window)
-                assert rolling.get() == fresh.get()
-                assert rolling.state.to_bytes() == fresh.to_bytes()
-
-
 def test_a_set_with_scores_beside_labels() -> None:
     """Scores as a row with classes, as a mapping, beside a prediction that is not their largest, by keyword."""
     rng = random.Random(3)

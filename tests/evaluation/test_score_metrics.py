@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import re
@@ -91,19 +90,13 @@ def rows(seed: int, n: int = 400, k: int = 5) -> tuple[Any, Any, Any]:
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_several_classes_against_sklearn(weighted: bool) -> None:
-    """Means over classes, pairs, pooled scores, losses, ranks and calibration are those of scikit-learn."""
+    """Losses, ranks and calibration are those of scikit-learn; `ranking` has areas."""
     from sklearn import metrics as sk
 
     truth, table, weights = rows(int(weighted))
     w = weights if weighted else None
-    snapshot, one_hot, given = fed(truth, table, range(5), w), np.eye(5)[truth], {"sample_weight": w}
-    for key, average in (("", None), ("_ovr", "macro"), ("_ovr_weighted", "weighted"), ("_micro", "micro")):
-        for name, function in (("roc_auc", sk.roc_auc_score), ("average_precision", sk.average_precision_score)):
-            actual = snapshot[name + key] if key else list(snapshot.per_class[name].values())
-            close(actual, function(one_hot, table, average=average, **given))
+    snapshot, given = fed(truth, table, range(5), w), {"sample_weight": w}
     close(snapshot["brier_score"], sk.brier_score_loss(truth, table, labels=range(5), **given))
-    if not weighted:
-        close(snapshot["roc_auc_ovo"], sk.roc_auc_score(truth, table, multi_class="ovo", average="macro"))
     with warnings.catch_warnings(action="ignore"):
         close(snapshot["log_loss"], sk.log_loss(truth, table, labels=range(5), **given))
     for k in (1, 2, 3):
@@ -131,40 +124,6 @@ def test_two_classes_against_sklearn() -> None:
         close(taken["brier_score"], sk.brier_score_loss(truth, scores))
     close(snapshot.value("brier_score", scale_by_half=False), 2 * snapshot["brier_score"])
     close(snapshot.value("log_loss", normalize=False), 300 * snapshot["log_loss"])
-
-
-def pairs(rows: list[tuple[Any, dict[Any, float], int]], label: Any, own: Any, rest: set[Any]) -> Fraction:
-    """Return the area of the score of a class, own against the rest, pair by pair."""
-    compared = [
-        (w * v, high.get(label, 0.0) - low.get(label, 0.0))
-        for (mine, high, w), (theirs, low, v) in itertools.product(rows, rows)
-        if mine == own and theirs in rest
-    ]
-    return Fraction(sum(w * int(1 + np.sign(d)) for w, d in compared), 2 * sum(w for w, _ in compared))
-
-
-def test_areas_are_fractions_worked_out_pair_by_pair() -> None:
-    """Every area is the nearest double of the fraction that counting pairs gives, weights and missing scores too."""
-    rng, samples = np.random.default_rng(11), []
-    for _ in range(60):
-        labels = rng.permutation(["a", "b", "c"])[: rng.integers(1, 4)].tolist()
-        scores = dict(zip(labels, (rng.integers(0, 9, len(labels)) / 8).tolist(), strict=True))
-        samples.append((str(rng.choice(["a", "b", "c"])), scores, int(rng.integers(1, 4))))
-    truth, table, w = ([sample[at] for sample in samples] for at in range(3))
-    snapshot = fed(truth, table, None, w)
-    areas = {x: pairs(samples, x, x, set("abc") - {x}) for x in "abc"}
-    directed = {(i, j): pairs(samples, i, i, {j}) for i in "abc" for j in set("abc") - {i}}
-
-    assert snapshot["roc_auc"] == {label: float(area) for label, area in areas.items()}
-    assert snapshot["gini"] == {label: float(2 * area - 1) for label, area in areas.items()}
-    for (i, j), area in directed.items():
-        assert snapshot.estimate("roc_auc_ovo_directed", i, j).value == float(area)
-        close(snapshot.estimate("roc_auc_ovo_pair", i, j).value, float((area + directed[j, i]) / 2), 1e-15)
-    assert abs(snapshot["roc_auc_ovo"] - float(sum(directed.values()) / 6)) <= math.ulp(1.0)
-    single = sum(pairs(samples, "a", j, {i}) for i, j in ("ab", "ac", "bc")) / 3
-    actual = fed(truth, table, None, w, pos_label="a")
-    assert abs(actual["roc_auc_single_score"] - float(single)) <= math.ulp(1.0)
-    assert abs(actual.value("roc_auc_single_score", direction="down") - float(1 - single)) <= math.ulp(1.0)
 
 
 def test_losses_by_hand() -> None:

@@ -164,40 +164,6 @@ def test_points_of_a_good_curve_are_held(key: str) -> None:
     assert hits >= 11
 
 
-def watched(population: Any, key: str, looks: Any, rng: np.random.Generator) -> bool:
-    """Return whether the interval misses the value of the population at any look of one stream."""
-    shares = np.array(population, float) / np.sum(population)
-    truth = snapshot(np.rint(shares * 2**40).astype(np.int64))[key]
-    for counts in rng.multinomial(np.diff(looks, prepend=0), shares.ravel()).cumsum(0):
-        actual = snapshot(counts.reshape(shares.shape)).interval(key, valid="anytime")
-        if actual.low > truth or actual.high < truth:
-            return True
-    return False
-
-
-HARD = [
-    ([[90, 10], [0.03, 0.97]], "balanced_accuracy"),  # an easy rare class: all of 50 are right in 22 % of streams
-    ([[9801, 99], [99, 1]], "matthews_corrcoef"),  # chance, 1:100
-    ([[9900, 0.5], [90, 9.5]], "macro_precision"),  # precise, but rarely predicted
-    ([[300, 20, 10], [20, 150, 10], [3, 3, 50]], "balanced_accuracy"),  # ordinary
-]
-
-
-@pytest.mark.parametrize(
-    ("population", "key", "streams", "most"),
-    [
-        *((*case, 8, 12) for case in HARD[:2]),
-        *(pytest.param(*case, 40, 30, marks=pytest.mark.nightly) for case in HARD),
-    ],
-)
-def test_watching_misses_rarely_where_it_is_hard(population: Any, key: str, streams: int, most: int) -> None:
-    """Looks to 40,000 samples: streams that are ever wrong, with three standard errors."""
-    rng, looks = np.random.default_rng(4), np.unique(np.geomspace(20, 40_000, most).astype(int))
-    missed = np.mean([watched(population, key, looks, rng) for _ in range(streams)])
-
-    assert missed <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / streams)
-
-
 @pytest.mark.quick
 def test_asymptotic_sequences_wait_for_the_cells_that_matter() -> None:
     """Not for samples of a class but for mistakes: until the standard error has seen them, the interval is exact."""

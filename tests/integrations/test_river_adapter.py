@@ -389,17 +389,6 @@ def test_counts_and_weights_are_those_of_river() -> None:
     assert from_river(metrics.ConfusionMatrix()) == sm.ConfusionMatrix()
 
 
-def test_it_goes_on_like_any_state() -> None:
-    """What came from river merges with what was counted here, takes more samples and gives them back."""
-    theirs, ours = filled(["a", "b"], [1.0])
-    state = from_river(theirs).merge(ours)
-    state.update("a", "c")
-    state.revert("a", "c")
-
-    assert state == ours.copy().merge(ours)
-    assert sm.from_bytes(state.to_bytes()) == state
-
-
 def test_metrics_of_river_bring_their_matrix() -> None:
     """The matrix of a metric of river's, also of one inside a window, is found; a binary one holds True and False."""
     accuracy, recall = metrics.Accuracy(), metrics.Recall(pos_val="spam")

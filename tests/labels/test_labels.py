@@ -161,22 +161,6 @@ def test_fixed_labels_are_shown_as_they_were_given() -> None:
         refused(lambda: sm.ConfusionMatrix(labels=no_set), sm.LabelError, "sequence of labels")  # noqa: B023
 
 
-def test_the_largest_score_wins_and_ties_go_to_the_first_label() -> None:
-    """A mapping of scores stands for its largest; among equals, for the first in the order of report."""
-    cases: list[tuple[dict[Any, Any], Any]] = [
-        ({"a": 0.2, "b": 0.8}, "b"), ({"b": 0.5, "a": 0.5}, "a"), ({"a": 0.5, 7: 0.5}, 7), ({"a": -2, "b": -1}, "b"),
-        ({True: np.float32(0.1), False: 0.9}, False), ({"a": True, "b": False}, "a"), ({("x", 1): 1, (): 1}, ()),
-        ({np.str_("b"): 1, np.int8(3): 1}, 3), ({"a": 1e308, "b": 1.7e308}, "b"),
-    ]  # fmt: skip
-    wrong = [
-        each
-        for scores, label in cases
-        for each in (scores, dict(reversed(scores.items())))
-        if counted(("t", each)) != counted(("t", label))
-    ]
-    assert wrong == []
-
-
 def test_a_score_that_is_no_finite_number_is_refused() -> None:
     """A bad score raises a ScoreError that names argument, position and label, even if another score is larger."""
     state = sm.ConfusionMatrix()

@@ -268,26 +268,6 @@ def test_the_best_threshold_has_its_value_as_a_threshold() -> None:
                 assert single == again
 
 
-def test_thresholds_of_a_curve_repeat_its_points() -> None:
-    """Every finite one has the rates of its point, also where scores share the largest code; infinity comes first."""
-    g = np.random.default_rng(3)
-    scores, own = g.uniform(size=50).round(1), np.arange(50) % 3 == 0
-    curves = with_batch(scored_set(), own, scores=scores)
-    curve = curves.snapshot().roc_curve()
-    assert (curve.x[0], curve.y[0], curve.thresholds[0]) == (0.0, 0.0, np.inf)
-    for x, y, threshold in zip(curve.x[1:], curve.y[1:], curve.thresholds[1:], strict=True):
-        state = with_batch(scored_set(threshold=float(threshold)), own, scores=scores)
-        per_class = state.snapshot().per_class
-        assert (1 - per_class["specificity"][True], per_class["recall"][True]) == pytest.approx((x, y), abs=1e-15)
-    for _ in range(5):
-        large = np.where(g.uniform(size=5000) < 0.5, 10.0 ** g.uniform(200, 308, 5000), 1.7e308)
-        sketch = sm.RankSketch(buckets=4, sample=512)
-        sketch.update_many(g.uniform(size=5000) < 0.5, large * g.choice([-1, 1], 5000))
-        thresholds = sketch.snapshot().roc_curve().thresholds
-        assert thresholds[0] == np.inf
-        assert np.isfinite(thresholds[1:]).all()
-
-
 def test_bytes_with_labels_that_are_refused_today_stay_readable() -> None:
     """States, metrics and windows of earlier versions are read, merged, reverted and written as they were."""
     rolling = partial(partial, sm.Rolling, window=3)

@@ -118,19 +118,6 @@ def test_cells_have_contrast_and_hue() -> None:
     assert red[0, 2] == blue[0, 2] == 1
 
 
-@pytest.mark.quick
-def test_the_scale_beside_the_matrix_is_that_of_the_cells() -> None:
-    """Beside the matrix stand the colours of right and wrong cells by their share in per cent."""
-    ax = plots.confusion_matrix(snapshot(MATRIX))
-    (bar,) = ax.child_axes
-    image, scale = ax.images[0], bar.images[0]
-
-    assert y_labels(bar) == ["0", "1", "5", "20", "50", "100"]
-    assert [tick.get_text() for tick in bar.get_xticklabels()] == ["right", "wrong"]
-    assert bar.get_ylabel() == "share of the true class, %"
-    assert scale.to_rgba(scale.get_array())[-1].tolist() == image.to_rgba(np.array([100.0, -100.0])).tolist()
-
-
 def test_figures_that_would_be_illegible_are_left_out() -> None:
     """In a small frame or with many classes the cells carry no figures; given axes are drawn on and come back."""
     small = Figure(figsize=(1.5, 1.5)).add_subplot()

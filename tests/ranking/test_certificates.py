@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -202,7 +204,7 @@ def test_intervals_hold_the_value_of_the_weights_as_given(kind: str, trials: int
 @pytest.mark.parametrize("kind", ["whole", "tenths", "any size", "equal"])
 @pytest.mark.parametrize("buckets", [3, 1024])
 def test_intervals_of_several_classes_hold(kind: str, buckets: int, trials: int) -> None:
-    """Means over classes and over pairs, plain and by support, and pooled scores."""
+    """Of each pair, of means over classes and over pairs, plain and by support, and of pooled scores."""
     g = np.random.default_rng(6)
     failures = []
     for trial in range(trials):
@@ -216,25 +218,24 @@ def test_intervals_of_several_classes_hold(kind: str, buckets: int, trials: int)
         each = [rows_of(truth == k, table[:, k], w) for k in range(3)]
         support = [sum((c for _, b, c in rows if b), Fraction()) for rows in each]
         everything = [row for rows in each for row in rows]
-        pairs = [
-            area(rows_of(truth[s] == i, table[s, i], w[s]))
-            for i in range(3)
-            for j in range(3)
-            for s in [np.isin(truth, [i, j])]
-            if i != j
-        ]
+        chosen = {(i, j): np.isin(truth, [i, j]) for i, j in permutations(range(3), 2)}
+        pairs = {(i, j): area(rows_of(truth[s] == i, table[s, i], w[s])) for (i, j), s in chosen.items()}
         by_support = sum((area(rows) * b for rows, b in zip(each, support, strict=True)), Fraction())
         expected = {
             "roc_auc_ovr": sum(map(area, each), Fraction()) / 3,
             "roc_auc_ovr_weighted": by_support / sum(support, Fraction()),
-            "roc_auc_ovo": sum(pairs, Fraction()) / 6,
+            "roc_auc_ovo": sum(pairs.values(), Fraction()) / 6,
             "roc_auc_micro": area(everything),
             "average_precision_ovr": sum(map(precision_mean, each), Fraction()) / 3,
             "average_precision_micro": precision_mean(everything),
             "pr_auc_trapezoid_ovr": sum(map(lines, each), Fraction()) / 3,
         }
-        for key, value in expected.items():
-            estimated = state.snapshot().estimate(key)
+        places: list[tuple[tuple[Any, ...], Fraction]] = [((key,), value) for key, value in expected.items()]
+        for (i, j), value in pairs.items():
+            places.append((("roc_auc_ovo_directed", i, j), value))
+            places.append((("roc_auc_ovo_pair", i, j), (value + pairs[j, i]) / 2))
+        for key, value in places:
+            estimated = state.snapshot().estimate(*key)
             wrong = fault(estimated, value, known=exact or estimated.low == estimated.high)
             failures += [(trial, key, wrong)] if wrong else []
 

@@ -145,25 +145,6 @@ def test_curves_are_arrays_of_one_length() -> None:
         assert (x[0], y[0], x[-1]) == (*starts[curve], 1)
 
 
-def test_samples_are_counted_apart() -> None:
-    """`n` counts labels and scores, `scored` those with scores, `abstained` neither."""
-    metrics = sm.MetricSet(scores=True)
-    for sample in (
-        ("a", {"a": 0.5}),
-        ("a", "b", 2.5),
-        ("b", None),
-        ("b", {}),
-        ("b", {"a": 0.25, "b": 0.75}, 0),
-        (True, 0.5),
-    ):
-        metrics.update(*sample)
-    snapshot = metrics.snapshot()
-
-    assert (snapshot.n, snapshot.scored, snapshot.abstained, snapshot.weight) == (4, 3, 2, 4.5)
-    assert snapshot.to_dict()["scores"]["n"] == 3
-    assert (metrics.n, metrics.abstained) == (4, 2)
-
-
 def test_data_survives_json() -> None:
     """Everything is plain data: bounds where values are not exact, null for what is undefined."""
     options: list[dict[str, Any]] = [
