@@ -1,22 +1,18 @@
-"""The source of `stream_metrics/metrics/classes.py`: a signature and a docstring for each row that names a class."""
+"""The text of `stream_metrics/metrics/classes.pyi`: a signature and a docstring for each row that names a class."""
 
 import math
+import re
 import textwrap
 
 from stream_metrics.catalog.bibliography import references
-from stream_metrics.catalog.table import CATALOG
-from stream_metrics.metrics.metric import STATES
+from stream_metrics.catalog.table import CLASS_ROWS
+from stream_metrics.metrics.metric import metric_class, signature
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
 
 WIDTH = 120
-HEAD = '''"""The metric classes: for each metric that is watched alone, its key, its signature and its documentation.
-
-Written by .ci/generate.py from the catalog; do not edit. `metric` says what the classes do.
-"""
-
-from __future__ import annotations
+HEAD = '''"""Signatures and docstrings of the metric classes. Written by .ci/generate.py; do not edit."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import nan
@@ -24,79 +20,50 @@ from typing import Literal
 
 from stream_metrics.labels import Label
 from stream_metrics.metrics.metric import Metric, OneClassMetric, ScoreMetric
-
 '''
-BASES = {("counts", "whole"): "Metric", ("counts", "per_class"): "OneClassMetric"}
-WEIGHTS = "Mapping[Label, float] | Sequence[float] | None"
-BINS = 'Literal["uniform", "quantile"]'
-AVERAGES = 'Literal["arithmetic", "geometric", "harmonic", "power"]'
-
-OPTIONS = {  # by the name of an option: annotation, type in the docstring, description
-    "adjusted": ("bool", "bool", "Whether the value is adjusted for chance."),
-    "alpha": ("float", "float", "Number >= 0 that is added to every cell first."),
-    "average": (AVERAGES, '{"arithmetic", "geometric", "harmonic", "power"}', "Mean over the classes."),
-    "beta": ("float", "float", "Number >= 0: how many times as much recall counts as precision."),
-    "bins": ("int", "int", "Number of bins of scores, at most 2**20."),
+SHOWN = {  # annotations that the docstrings write in words
+    "Iterable[Label] | None": "iterable of Label, optional",
+    "Mapping[Label, float] | Sequence[float] | None": "mapping from label to float or sequence of float, optional",
+}
+OPTIONS = {
+    "adjusted": "Whether the value is adjusted for chance.",
+    "alpha": "Number >= 0 that is added to every cell first.",
+    "average": "Mean over the classes.",
+    "beta": "Number >= 0: how many times as much recall counts as precision.",
+    "bins": "Number of bins of scores, at most 2**20.",
     "direction": (
-        'Literal["up", "down", "auto"]',
-        '{"up", "down", "auto"}',
         "Whether later classes (in the order of the labels) are expected to have higher or lower scores. "
-        '"auto" decides for each pair by the medians.',
+        '"auto" decides for each pair by the medians.'
     ),
-    "fpr": ("float", "float", "Largest false positive rate, in [0, 1]."),
-    "k": ("int", "int", "Number of classes from 1 to 10."),
-    "max_fpr": ("float", "float", "Largest false positive rate, in (0, 1]."),
+    "fpr": "Largest false positive rate, in [0, 1].",
+    "k": "Number of classes from 1 to 10.",
+    "max_fpr": "Largest false positive rate, in (0, 1].",
     "metric": (
-        "str",
-        "str",
         'Metric of two classes: "accuracy", "cohen_kappa", "matthews_corrcoef", "p4", "fowlkes_mallows" or a rate of '
-        'one class such as "recall".',
+        'one class such as "recall".'
     ),
-    "normalize": ("bool", "bool", "Whether the value is the mean over the samples; otherwise it is their sum."),
-    "p": ("float | None", "float, optional", 'Exponent of the power mean; needed if `average` is "power".'),
-    "recall": ("float", "float", "Smallest recall, in [0, 1]."),
-    "scale_by_half": (
-        'bool | Literal["auto"]',
-        'bool or "auto"',
-        'Whether the value is halved. "auto" halves it while no sample names more than two classes.',
-    ),
-    "standardized": ("bool", "bool", "Whether the area is scaled so that chance is 1/2 and a perfect score 1."),
-    "strategy": (
-        BINS,
-        '{"uniform", "quantile"}',
-        "Whether bins have the same width or hold the same number of samples.",
-    ),
-    "variant": (
-        'Literal["mean_of_f1", "f1_of_means"]',
-        '{"mean_of_f1", "f1_of_means"}',
-        "Mean of the F1 of the classes, or F1 of macro precision and macro recall.",
-    ),
+    "normalize": "Whether the value is the mean over the samples; otherwise it is their sum.",
+    "p": 'Exponent of the power mean; needed if `average` is "power".',
+    "recall": "Smallest recall, in [0, 1].",
+    "scale_by_half": 'Whether the value is halved. "auto" halves it while no sample names more than two classes.',
+    "standardized": "Whether the area is scaled so that chance is 1/2 and a perfect score 1.",
+    "strategy": "Whether bins have the same width or hold the same number of samples.",
+    "variant": "Mean of the F1 of the classes, or F1 of macro precision and macro recall.",
     "weights": (
-        WEIGHTS,
-        "mapping from label to float or sequence of float, optional",
-        "Weight of each class, >= 0; a sequence is in the order of the labels. By default all classes weigh the same.",
+        "Weight of each class, >= 0; a sequence is in the order of the labels. By default all classes weigh the same."
     ),
-}
-OWN_OPTIONS = {  # where an option of one metric means something else
-    ("weighted_kappa", "weights"): (
-        'Literal["linear", "quadratic"]',
-        '{"linear", "quadratic"}',
-        "Cost of a miss: its distance in the order of the labels, or the square of the distance.",
-    ),
-}
-POS_LABEL = ("Label", "Label", "The class that is measured against the rest.")
-SCORE_LABEL = ("Label", "Label", "The class whose score a single number is.")
-COMMON = {
     "labels": (
-        "Iterable[Label] | None",
-        "iterable of Label, optional",
         "The classes, in the order in which they are reported. Other labels raise `LabelError`, or count as `other`. "
-        "By default, labels appear as they come.",
+        "By default, labels appear as they come."
     ),
-    "other": ("Label | None", "Label, optional", "The label that stands for all labels that are not in `labels`."),
-    "buckets": ("int", "int", "Number of different scores of a class up to which the value is exact."),
-    "sample": ("int", "int", "Number of scores of each class that are kept in full beyond that."),
+    "other": "The label that stands for all labels that are not in `labels`.",
+    "pos_label": "The class whose score a single number is.",
+    "buckets": "Number of different scores of a class up to which the value is exact.",
+    "sample": "Number of scores of each class that are kept in full beyond that.",
+    "zero_division": "Value that stands for 0/0: 0.0, 1.0 or nan.",
 }
+COST = "Cost of a miss: its distance in the order of the labels, or the square of the distance."
+COMPONENTS = " A component that is 0/0 counts as this number; nan leaves it out of the mean."
 MEMORY = {
     "counts": "at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.",
     "ranks": (
@@ -149,70 +116,48 @@ CHOSEN = {  # options of the examples, where the default shows less
 }
 
 
-def class_names():
-    """Return the names of all classes and their second names, sorted."""
-    rows = CATALOG.values()
-    return sorted(name for row in rows for name in (row.class_name, row.alias) if name)
-
-
 def classes_source():
-    """Return the source of the module."""
-    rows = sorted((row for row in CATALOG.values() if row.class_name), key=lambda row: row.class_name)
-    names = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in class_names()) + "]\n"
-    aliases = "".join(f"\n\n{row.alias} = {row.class_name}\n" for row in rows if row.alias)
-    return HEAD + names + "".join(map(_class, rows)) + aliases
+    """Return the text of the stub."""
+    names = sorted(CLASS_ROWS)
+    classes = [_class(CLASS_ROWS[name]) for name in names if CLASS_ROWS[name].class_name == name]
+    aliases = [f"\n{name} = {row.class_name}\n" for name, row in CLASS_ROWS.items() if row.alias == name]
+    return HEAD + "".join([*classes, *aliases])
 
 
 def _class(row):
-    base = BASES.get((row.state, row.kind), "ScoreMetric")
-    parameters = _parameters(row)
-    options = [_written(name, *parameters[name][:2]) for name in row.options]
-    keywords = [_written(name, *parameters[name][:2]) for name in parameters if name not in row.options]
-    passed = f"super().__init__({', '.join(f'{name}={name}' for name in parameters)})"
-    if len(passed) + 8 > WIDTH:
-        passed = "super().__init__(\n" + "".join(f"            {name}={name},\n" for name in parameters) + "        )"
-    lines = [
-        f"class {row.class_name}({base}):",
-        f'    """{row.summary}',
-        "",
-        *_sections(row, parameters),
-        '    """',
-        "",
-        '    __module__ = "stream_metrics"  # the name in pickles',
-        f'    key = "{row.key}"',
-        "",
-        "    def __init__(",
-        *(f"        {line}," for line in ["self", *options, "*", *keywords]),
-        "    ) -> None:",
-        f"        {passed}",
-    ]
-    return "\n\n" + "\n".join(lines) + "\n"
+    header = f"class {row.class_name}({metric_class(row).__base__.__name__}):"
+    lines = [header, f'    """{row.summary}', "", *_sections(row), '    """', "", *_constructor(row)]
+    return "\n" + "\n".join(lines) + "\n"
 
 
-def _parameters(row):
-    """Return annotation, default, docstring type and description by name: options of the formula, then the others."""
-    documented = {name: OWN_OPTIONS.get((row.key, name), OPTIONS[name]) for name in row.options}
-    if row.options.get("p") is not None:
-        documented["p"] = ("float", "float", "Exponent of the power mean.")
-    defaults = dict(row.options)
-    if row.kind == "per_class":
-        documented["pos_label"], defaults["pos_label"] = POS_LABEL, True
-    for name, default in STATES[row.state][1].items():
-        documented.setdefault(name, COMMON.get(name, SCORE_LABEL))
-        defaults[name] = default
-    documented["zero_division"], defaults["zero_division"] = _zero_division(row), row.zero_division
-    return {name: (kind, defaults[name], shown, text) for name, (kind, shown, text) in documented.items()}
+def _constructor(row):
+    """Return the lines of the constructor: options of the formula, then those that are passed by name."""
+    parameters = [*signature(row).parameters.values()]
+    written = [f"{each.name}: {_annotation(each)} = {_literal(each.default)}" for each in parameters[1:]]
+    first = next(at for at, each in enumerate(parameters) if each.kind is each.KEYWORD_ONLY)
+    lines = ["self", *written[: first - 1], "*", *written[first - 1 :]]
+    return ["    def __init__(", *(f"        {line}," for line in lines), "    ) -> None: ..."]
 
 
-def _zero_division(row):
-    text = "Value that stands for 0/0: 0.0, 1.0 or nan."
-    if row.uses_zero_division:
-        text += " A component that is 0/0 counts as this number; nan leaves it out of the mean."
-    return "float", "float", text
+def _described(row, name):
+    """Return what an option of a class means."""
+    if name == "weights" and row.key == "weighted_kappa":
+        return COST
+    if name == "pos_label" and row.kind == "per_class":
+        return "The class that is measured against the rest."
+    if name == "p" and row.options["p"] is not None:
+        return "Exponent of the power mean."
+    return OPTIONS[name] + (COMPONENTS if name == "zero_division" and row.uses_zero_division else "")
 
 
-def _written(name, annotation, default):
-    return f"{name}: {annotation} = {_literal(default)}"
+def _annotation(parameter):
+    return parameter.annotation.replace("'", '"')
+
+
+def _shown(annotation):
+    """Return an annotation as docstrings write it: `{"up", "down"}`, `float, optional`."""
+    text = SHOWN.get(annotation) or re.sub(r"^Literal\[(.*)\]$", r"{\1}", annotation)
+    return re.sub(r"Literal\[(.*)\]", r"\1", text.replace(" | None", ", optional").replace(" | ", " or "))
 
 
 def _literal(value):
@@ -221,12 +166,13 @@ def _literal(value):
     return "nan" if isinstance(value, float) and math.isnan(value) else repr(value)
 
 
-def _sections(row, parameters):
+def _sections(row):
     """Return the lines of a docstring after its summary."""
     lines = ["    Parameters", "    ----------"]
-    for name, (_, default, shown, text) in parameters.items():
-        suffix = "" if shown.endswith("optional") else f", default {_literal(default)}"
-        lines += [f"    {name} : {shown}{suffix}", *_wrapped(text, 8)]
+    for name, parameter in [*signature(row).parameters.items()][1:]:
+        shown = _shown(_annotation(parameter))
+        suffix = "" if shown.endswith("optional") else f", default {_literal(parameter.default)}"
+        lines += [f"    {name} : {shown}{suffix}", *_wrapped(_described(row, name), 8)]
     lines += ["", "    Notes", "    -----", *_notes(row)]
     lines += ["", "    References", "    ----------"]
     for number, text in enumerate(references(row.source), 1):

@@ -11,7 +11,7 @@ import numpy as np
 
 from stream_metrics.catalog.table import find
 from stream_metrics.errors import ScoreError
-from stream_metrics.metrics.by_key import metric_of_key, value_of
+from stream_metrics.metrics.by_key import metric_of_key
 
 __all__ = ["Scorer", "scorer"]
 
@@ -75,16 +75,16 @@ class Scorer:
         else:
             table, classes = self._scores(estimator, X)
             counts.update_many(y_true, scores=table, w=sample_weight, classes=classes)
-        return self._sign * value_of(counts)
+        value = counts.get()
+        return self._sign * float(value[self.key] if isinstance(value, dict) else value)
 
     def _scores(self, estimator: Any, X: Any) -> tuple[Any, list[Any]]:
         """Return a column of scores for each class, and the classes."""
         methods = ["predict_proba"] if find(self.key).state in SURE else ["predict_proba", "decision_function"]
         method = next((name for name in methods if hasattr(estimator, name)), None)
         if method is None or not hasattr(estimator, "classes_"):
-            but = f"got {type(estimator).__name__}"
             expected = f"to have `classes_` and {' or '.join(methods)}, which {self.key!r} reads"
-            raise ScoreError(argument="estimator", expected=expected, but=but)
+            raise ScoreError(argument="estimator", expected=expected, but=f"got {type(estimator).__name__}")
         table = np.asarray(getattr(estimator, method)(X))
         classes = np.asarray(estimator.classes_).tolist()
         if method == "decision_function" and len(classes) > 2 and _compares_pairs(estimator):

@@ -48,7 +48,7 @@ VERSION = 1
 HEADER = 9
 BIG_INT = 1  # the extension type of an int outside 64 bits
 
-# Modules that define the kinds, to be imported when bytes of one are read first; of metrics, that of all their classes.
+# Modules that define the kinds, to be imported when bytes of one are read first.
 _MODULES = {
     "aggregate": "containers.aggregate",
     "bad_rows": "tables.bad_rows",
@@ -58,7 +58,7 @@ _MODULES = {
     "fading": "containers.fading",
     "groups": "containers.groups",
     "losses": "states.losses",
-    "metric": "metrics.classes",
+    "metric": "metrics.metric",
     "ranks": "states.ranks",
     "rolling": "containers.rolling",
     "running": "inference.running",

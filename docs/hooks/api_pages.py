@@ -10,14 +10,10 @@ from metric_pages import slug
 
 import stream_metrics
 from stream_metrics import monitor
-from stream_metrics.catalog.table import CATALOG
-from stream_metrics.metrics import classes
-from stream_metrics.metrics.metric import METRIC_CLASSES
+from stream_metrics.catalog.table import CLASS_ROWS
 
 __all__ = ["api_pages"]
 
-assert classes.__all__  # importing it fills METRIC_CLASSES
-KEYS = {row.class_name: row.key for row in CATALOG.values() if row.class_name}
 CLASS_PAGE = "metric-classes"
 PAGES = (  # path, title, introduction, prefixes of the modules that define the names
     ("functions", "Functions", "Evaluate arrays, count tables, merge states, read bytes.", ("",)),
@@ -67,11 +63,10 @@ def api_pages() -> Iterator[tuple[str, str, str]]:
 def _names_by_page() -> dict[str, list[str]]:
     """Return the public names by the page that they are on; functions of no other page are on the first."""
     pages: dict[str, list[str]] = {path: [] for path in (*(path for path, *_ in PAGES), CLASS_PAGE)}
-    live = {name for row in CATALOG.values() for name in (row.class_name, row.alias) if name}
     for name in stream_metrics.__all__:
         value = getattr(stream_metrics, name)
         module = (inspect.getmodule(value) or stream_metrics).__name__.removeprefix("stream_metrics").lstrip(".")
-        if name in live:
+        if name in CLASS_ROWS:
             pages[CLASS_PAGE].append(name)
             continue
         is_class = inspect.isclass(value)
@@ -90,8 +85,11 @@ def _page(title: str, introduction: str, objects: list[str], options: str = "") 
 
 def _reference(path: str) -> str:
     """Return a link from a metric class to the metric."""
-    key = KEYS.get(path.removeprefix("stream_metrics."))
-    return f"\n\n[`{key}` in the metrics reference](../metrics/{slug(CATALOG[key].family)}.md#{key})" if key else ""
+    name = path.removeprefix("stream_metrics.")
+    row = CLASS_ROWS.get(name)
+    if row is None or row.alias == name:
+        return ""
+    return f"\n\n[`{row.key}` in the metrics reference](../metrics/{slug(row.family)}.md#{row.key})"
 
 
 def _second_name(path: str) -> str:
@@ -123,9 +121,9 @@ def _overview(names: dict[str, list[str]]) -> str:
             lines.append(f"| [`{name}`][stream_metrics.{name}] | {_summary(getattr(stream_metrics, name))} |")
         lines.append("")
     lines += ["## Metric classes", "", "| Class | Key | What |", "|---|---|---|"]
-    for key, value in sorted(METRIC_CLASSES.items(), key=lambda item: item[1].__name__):
-        name = value.__name__
-        lines.append(f"| [`{name}`][stream_metrics.{name}] | `{key}` | {_summary(value)} |")
+    for name, row in sorted(CLASS_ROWS.items()):
+        if name != row.alias:
+            lines.append(f"| [`{name}`][stream_metrics.{name}] | `{row.key}` | {row.summary} |")
     return "\n".join(lines) + "\n"
 
 

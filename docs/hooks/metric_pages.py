@@ -13,12 +13,10 @@ from formula import render
 from stream_metrics.catalog.bibliography import BIBLIOGRAPHY
 from stream_metrics.catalog.table import ALIASES, CATALOG, MetricSpec
 from stream_metrics.inference.intervals.methods import METHODS, ONE_LOOK, WITH_UNITS, refusal
-from stream_metrics.metrics import classes
-from stream_metrics.metrics.metric import METRIC_CLASSES
+from stream_metrics.metrics.metric import metric_class
 
 __all__ = ["bibliography_page", "families", "metric_pages", "slug"]
 
-assert classes.__all__  # importing it fills METRIC_CLASSES
 STATES = {
     "counts": "the [confusion matrix][stream_metrics.ConfusionMatrix]",
     "ranks": "the [rank sketch][stream_metrics.RankSketch] of the scores",
@@ -167,7 +165,7 @@ def _sources(row: MetricSpec) -> Iterator[tuple[str, str]]:
 def _example(row: MetricSpec) -> list[str]:
     """Return the lines of an example: that of the live class, or one of a snapshot with what it returns."""
     if row.class_name:
-        text = inspect.getdoc(METRIC_CLASSES[row.key]) or ""
+        text = inspect.getdoc(metric_class(row)) or ""
         return text.partition("Examples\n--------\n")[2].strip().split("\n")
     lines = list(COUNTED if row.state == "counts" else SCORED)
     options = "".join(f", {name}={value!r}" for name, value in _given(row).items())

@@ -9,7 +9,7 @@ from stream_metrics.catalog.scores import SCORES
 from stream_metrics.catalog.spec import MetricSpec
 from stream_metrics.errors import UnknownKeyError
 
-__all__ = ["ALIASES", "CATALOG", "LABEL_VALUED", "MetricSpec", "UnknownMetricError", "find"]
+__all__ = ["ALIASES", "CATALOG", "CLASS_ROWS", "LABEL_VALUED", "MetricSpec", "UnknownMetricError", "find"]
 
 
 LABELS = (
@@ -17,6 +17,7 @@ LABELS = (
     *PER_CLASS, *COUNTS, *BASELINES, *SIGNIFICANCE, *LITERAL,
 )  # fmt: skip
 CATALOG: dict[str, MetricSpec] = {row.key: row for row in (*LABELS, *SCORES)}
+CLASS_ROWS = {name: row for row in CATALOG.values() for name in (row.class_name, row.alias) if name}
 ALIASES = {
     "acc": "accuracy",
     "error_rate": "zero_one_loss",
@@ -78,9 +79,8 @@ def find(key: str) -> MetricSpec:
 
 
 def _suggest(key: object, listing: str) -> str:
-    names = {name: row.key for row in CATALOG.values() for name in (row.class_name, row.alias) if name}
-    if (name := str(key)) in names:
-        return f"Expected the key of a metric, but got the class name {key!r}: its key is {names[name]!r}"
+    if (row := CLASS_ROWS.get(str(key))) is not None:
+        return f"Expected the key of a metric, but got the class name {key!r}: its key is {row.key!r}"
     import difflib
 
     close = difflib.get_close_matches(str(key).lower(), [*CATALOG, *ALIASES], n=3, cutoff=0.5)

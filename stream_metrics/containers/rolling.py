@@ -20,7 +20,7 @@ from stream_metrics.inputs.tensors import is_single
 from stream_metrics.labels import Label, unique
 from stream_metrics.labels.pos_label import counted_before
 from stream_metrics.metrics.base import MetricBase
-from stream_metrics.metrics.metric import METRIC_CLASSES, Metric
+from stream_metrics.metrics.metric import Metric
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.limits import Load
@@ -320,8 +320,8 @@ def _reads(leaf: object) -> Reads:
 
 def _is_plain(metric: Metric) -> bool:
     """Tell whether a metric does what its row of the catalog says, and no more."""
-    generated, kind = METRIC_CLASSES[metric.key], type(metric)
-    return kind.get is generated.get and kind.update is UpdateBase.update and kind.revert is UpdateBase.revert
+    kind = type(metric)
+    return kind.get is Metric.get and kind.update is UpdateBase.update and kind.revert is UpdateBase.revert
 
 
 def _sized(inner: Any, window: int) -> Any:

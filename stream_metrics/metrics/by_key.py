@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from stream_metrics.catalog.table import find
-from stream_metrics.metrics import classes as _classes
-from stream_metrics.metrics.metric import METRIC_CLASSES, Metric
+from stream_metrics.metrics.metric import Metric, metric_class
 from stream_metrics.metrics.metric_set import MetricSet
 
-__all__ = ["metric_of_key", "value_of"]
-
-assert _classes.__all__  # importing it fills METRIC_CLASSES
+__all__ = ["metric_of_key"]
 
 
 def metric_of_key(key: str, **options: Any) -> Metric | MetricSet:
@@ -20,18 +17,11 @@ def metric_of_key(key: str, **options: Any) -> Metric | MetricSet:
     Raises UnknownMetricError for no key, ValueError for values of each class and options that do not fit.
     """
     row = find(key)
-    named = METRIC_CLASSES.get(row.key)
-    if named is not None:
-        return named(**options)
+    if row.class_name:
+        return metric_class(row)(**options)
     if row.kind != "whole":
         raise ValueError(f"Expected the key of one number, but {row.key!r} has one for each class")
     unfit = sorted(options.keys() - {"zero_division"})
     if unfit:
         raise ValueError(f"Expected no option {unfit[0]!r} for {row.key!r}, which has no class of its own")
     return MetricSet([row.key], **options)
-
-
-def value_of(metric: Metric | MetricSet) -> float:
-    """Return the value of a metric or set from `metric_of_key`."""
-    value = metric.get()
-    return float(next(iter(value.values())) if isinstance(value, dict) else value)

@@ -1,8 +1,8 @@
 """One metric with a state of its own, read at any time.
 
-The classes (`Accuracy`, `MacroF1`, `MCC`, `ROCAUC`, ...) are in `classes`, which `.ci/generate.py` writes from the
-catalog: each has a key, a signature and a docstring. What they do is here. A row of the catalog says which state its
-formula reads; `STATES` says how such a state is made, and which of its options a class takes.
+`metric_class` creates the classes (`Accuracy`, `MacroF1`, `MCC`, `ROCAUC`, ...), each from a row of the catalog when it
+is first used: a key, a constructor and a docstring. What they do is in `Metric`. A row says which state its formula
+reads; `STATES` says how such a state is created, and which of its options a class takes.
 
 A metric has every member by which river uses one (`clone`, `works_with`, `is_better_than`, ...), so river takes it as
 it is. Where river asks for an instance of its own class, `integrations.river` has an adapter.
@@ -10,9 +10,12 @@ it is. Where river asks for an instance of its own class, `integrations.river` h
 
 from __future__ import annotations
 
+import ast
+import inspect
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache, partial
+from math import nan
 from typing import Any, ClassVar, Literal, Self
 
 from stream_metrics._core.confusion.kernels import LinearRatio, ReadingBase
@@ -36,7 +39,7 @@ from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import not_counted
 from stream_metrics.wire import from_bytes
 
-__all__ = ["METRIC_CLASSES", "STATES", "Metric", "OneClassMetric", "ScoreMetric"]
+__all__ = ["STATES", "Metric", "metric_class", "signature"]
 
 SKETCH: dict[str, object] = {"pos_label": True, "buckets": 1024, "sample": 512}
 STATES: dict[str, tuple[type[Any], dict[str, object]]] = {
@@ -47,7 +50,19 @@ STATES: dict[str, tuple[type[Any], dict[str, object]]] = {
 COUNTING = (  # what a class may do in its own way
     "update", "update_many", "update_counts", "revert", "count_sample", "uncount_sample"
 )  # fmt: skip
-METRIC_CLASSES: dict[str, type[Metric]] = {}  # by key; defining a class adds it
+ANNOTATIONS: dict[object, str] = {  # of the options that are not of the type of their default
+    "average": "Literal['arithmetic', 'geometric', 'harmonic', 'power']",
+    "direction": "Literal['up', 'down', 'auto']",
+    "labels": "Iterable[Label] | None",
+    "other": "Label | None",
+    "pos_label": "Label",
+    "scale_by_half": "bool | Literal['auto']",
+    "strategy": "Literal['uniform', 'quantile']",
+    "variant": "Literal['mean_of_f1', 'f1_of_means']",
+    ("p", None): "float | None",
+    ("weights", None): "Mapping[Label, float] | Sequence[float] | None",
+    ("weights", "linear"): "Literal['linear', 'quadratic']",
+}
 
 
 class Metric(ReadingBase, MetricBase):
@@ -114,15 +129,13 @@ class Metric(ReadingBase, MetricBase):
     requires_labels: ClassVar[bool]
     _fmt: ClassVar[str] = ".6g"
 
-    def __init_subclass__(cls, *, listed: bool = True, **options: object) -> None:
-        """Look up the row of a class that has a key of its own; `listed` adds it to `METRIC_CLASSES`."""
+    def __init_subclass__(cls, **options: object) -> None:
+        """Look up the row of a class that has a key of its own."""
         super().__init_subclass__(**options)
         if "key" in cls.__dict__:
             cls.row = find(cls.key)
             cls.bigger_is_better = cls.row.direction == "higher"
             cls.requires_labels = cls.row.state == "counts"
-            if listed:
-                METRIC_CLASSES.setdefault(cls.key, cls)
 
     def __init__(self, **arguments: Any) -> None:
         if not hasattr(self, "row"):
@@ -241,13 +254,6 @@ class Metric(ReadingBase, MetricBase):
             return False
         return all(getattr(type(self), name) is getattr(type(other), name) for name in COUNTING)
 
-    def _arguments(self) -> dict[str, object]:
-        if METRIC_CLASSES.get(self.key) or type(self).__init__ is not Metric.__init__:
-            return super()._arguments()
-        own = {} if self.pos_label is None else {"pos_label": self.pos_label}
-        names = STATES[self.row.state][1]
-        return {name: getattr(self, name) for name in (*names, "zero_division")} | own | self._options
-
     def _check_same(self, other: object) -> None:
         super()._check_same(other)
         if _takes_binary_only(self.state) != _takes_binary_only(other.state):  # type: ignore[attr-defined]
@@ -276,15 +282,17 @@ class Metric(ReadingBase, MetricBase):
     def _restore(cls, content: Any) -> Metric:
         (key, zero_division, pos_label, options), state_content, *folds = content
         row = find(key)
+        if row.class_name is None and row.state != "counts":
+            raise ValueError(f"a metric that has a class, not {key!r}")
         kind, names = STATES[row.state]
         state = kind.from_content(state_content)
         for_state = {name: getattr(state, "fixed_labels" if name == "labels" else name) for name in names}
         if pos_label:
             for_state["pos_label"] = pos_label[0]
-        named = METRIC_CLASSES.get(key) or _unlisted(key)
-        metric_class = cls if issubclass(cls, named) else named
+        named = metric_class(row)
         with counted_before():
-            metric: Metric = metric_class(zero_division=zero_division, **for_state, **options)
+            chosen = cls if issubclass(cls, named) else named
+            metric: Metric = chosen(zero_division=zero_division, **for_state, **options)
         if metric.state.to_content()[0] != state.to_content()[0] and row.state == "ranks":
             raise ValueError("a sketch such as this metric makes")
         metric.attach(state)
@@ -292,8 +300,7 @@ class Metric(ReadingBase, MetricBase):
         return metric._checked(content)
 
     def __reduce__(self) -> tuple[object, ...]:
-        listed = METRIC_CLASSES.get(self.key)
-        return super().__reduce__() if listed else (from_bytes, (self.to_bytes(),))
+        return super().__reduce__() if self.row.class_name else (from_bytes, (self.to_bytes(),))
 
     def __repr__(self) -> str:
         try:
@@ -350,20 +357,51 @@ def _takes_binary_only(state: Any) -> bool:
     return getattr(state, "binary_only", False) and open_labels
 
 
+class _Documentation:
+    """The docstring of a metric class, read from `classes.pyi` when it is asked for; without that file, the summary."""
+
+    def __get__(self, metric: Metric | None, owner: type[Metric]) -> str:
+        return _docstrings().get(owner.__name__, owner.row.summary)
+
+
 @cache
-def _unlisted(key: str) -> type[Metric]:
-    """Return a class for a key that has none of its own any more, so that bytes of format 1 stay readable."""
-    row = find(key)
-    if row.state != "counts":
-        raise ValueError(f"a metric that has a class, not {key!r}")
-    base = OneClassMetric if row.kind == "per_class" else Metric
+def _docstrings() -> dict[str, str]:
+    from importlib.resources import files
 
-    class UnlistedMetric(base, listed=False):  # type: ignore[misc, valid-type, call-arg]
-        __doc__ = base.__doc__
-        key = row.key
+    stub = files(__package__) / "classes.pyi"
+    body = ast.parse(stub.read_text(encoding="utf-8")).body if stub.is_file() else []
+    return {node.name: ast.get_docstring(node) or "" for node in body if isinstance(node, ast.ClassDef)}
 
-    UnlistedMetric.__name__ = f"Metric[{key}]"
-    return UnlistedMetric
+
+def signature(row: MetricSpec) -> inspect.Signature:
+    """Return the signature of a constructor: the options of the formula, then by name those of the state."""
+    by_name = ({"pos_label": True} if row.kind == "per_class" else {}) | STATES[row.state][1]
+    defaults = row.options | by_name | {"zero_division": row.zero_division}
+    parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    for name, default in defaults.items():
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD if name in row.options else inspect.Parameter.KEYWORD_ONLY
+        annotation = ANNOTATIONS.get(name) or ANNOTATIONS.get((name, default)) or type(default).__name__
+        parameters.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
+    return inspect.Signature(parameters, return_annotation="None")
+
+
+_classes: dict[str, type[Metric]] = {}
+
+
+def metric_class(row: MetricSpec) -> type[Metric]:
+    """Return the class of a row; a row that names none has one, too, so that bytes of format 1 stay readable."""
+    if row.key in _classes:
+        return _classes[row.key]
+    name, written = row.class_name or f"Metric[{row.key}]", signature(row)
+    passed = ", ".join(f"{option}={option}" for option in [*written.parameters][1:])
+    namespace: dict[str, Any] = {"nan": nan, "configure": Metric.__init__, "__name__": "stream_metrics"}
+    source = f"def __init__{written}:\n    configure(self, {passed})"
+    exec(compile(source, f"<{name}>", "exec", dont_inherit=True), namespace)  # so do `dataclasses`
+    constructor = namespace["__init__"]
+    constructor.__qualname__ = f"{name}.__init__"
+    base = ScoreMetric if row.state != "counts" else OneClassMetric if row.kind == "per_class" else Metric
+    members = {"__module__": "stream_metrics", "__doc__": _Documentation(), "key": row.key, "__init__": constructor}
+    return _classes.setdefault(row.key, type(name, (base,), members))  # two threads get the same one
 
 
 def _plain(value: object, argument: str) -> object:
