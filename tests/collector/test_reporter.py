@@ -162,26 +162,17 @@ def test_pauses_grow_and_differ(answering: str, monkeypatch: pytest.MonkeyPatch)
     reporter.close()
 
 
-TOKENS: list[tuple[str, str]] = [("token", ""), ("token_file", ""), ("", "_TOKEN"), ("", "_TOKEN_FILE")]
-
-
-@pytest.mark.parametrize(("argument", "variable"), TOKENS)
+@pytest.mark.parametrize("name", ["token", "token_file", "STREAM_METRICS_TOKEN", "STREAM_METRICS_TOKEN_FILE"])
 def test_the_token_comes_from(
-    argument: str,
-    variable: str,
-    serve: Callable[..., Service],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    name: str, serve: Callable[..., Service], tmp_path: Path, monkeypatch: Any, caplog: Any
 ) -> None:
     """A file, which may change, or the environment; it is in no text, and without it nothing is taken."""
     service, file = serve(token="secret-7"), tmp_path / "token"
     file.write_text("secret-7\n")
-    in_file = "file" in f"{argument}{variable}".lower()
-    value = str(file) if in_file else "secret-7"
-    if variable:
-        monkeypatch.setenv(f"STREAM_METRICS{variable}", value)
-    with sm.Reporter(service.url, counted(), every=0.05, **({argument: value} if argument else {})) as reporter:
+    in_file = "file" in name.lower()
+    value, arguments = str(file) if in_file else "secret-7", dict[str, Any]()
+    monkeypatch.setenv(name, value) if name.isupper() else arguments.update({name: value})
+    with sm.Reporter(service.url, counted(), every=0.05, **arguments) as reporter:
         assert reporter.report()
         if in_file:
             file.write_text("another")

@@ -188,31 +188,27 @@ def test_signals_stop_it_unless_they_are_ignored() -> None:
     SIGHUP is ignored under nohup, and SIGINT in the background of a script, also after another signal has stopped it.
     """
     signals = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
-    for ignored, number in ((None, signal.SIGTERM), (None, signal.SIGHUP), (signal.SIGINT, signal.SIGTERM)):
+    for ignored, number in (
+        *((None, signal.SIGTERM), (None, signal.SIGHUP), (signal.SIGINT, signal.SIGTERM)),
+        (signal.SIGHUP, signal.SIGHUP),
+    ):
+        ends = number == ignored
         previous = None if ignored is None else signal.signal(ignored, signal.SIG_IGN)
         try:
             before = [signal.getsignal(each) for each in signals]
             runner = made(
                 MemorySource(events(10)),
+                once=ends,
                 show=lambda view, number=number: view.records.read and os.kill(os.getpid(), number),
             )
             with stopped_by_signals(runner):
                 runner.run()
             assert runner.latest.by_window["total"].n == 10
-            assert not runner.ended
+            assert runner.ended == ends
             assert [signal.getsignal(each) for each in signals] == before
         finally:
             if ignored is not None:
                 signal.signal(ignored, previous)
-
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        runner = made(MemorySource(), once=True, show=lambda view: os.kill(os.getpid(), signal.SIGHUP))
-        with stopped_by_signals(runner):
-            runner.run()
-    finally:
-        signal.signal(signal.SIGHUP, before)
-    assert runner.ended
 
 
 class Broken(MemorySource):

@@ -88,33 +88,6 @@ def test_metrics_of_rules_are_in_the_view() -> None:
 CHANGED = "changed(accuracy) arl=50 reference=80"
 
 
-def test_changes_fire_with_every_alarm_and_hold() -> None:
-    """An alarm that is over by the time of the look is sent; an earlier one is not, unless it holds."""
-    rule = "changed(accuracy) arl=50 reference=20"
-    monitor, alerts = alerting(None, {}, rules=(rule,), defaults=False)
-    view = monitor.view()
-    row = view.changes[0]
-    part = row.partitions[0]
-
-    def looked(*partitions: tuple[int, int, int, int]) -> str:
-        """Return the state after a look at partitions: number, alarms, alarms when loaded, whether one holds."""
-        rows = [
-            type(part)(number, 0, 0, None, alarms, before, bool(holds)) for number, alarms, before, holds in partitions
-        ]
-        alarms, holds = sum(each.alarms for each in rows), any(each.holds for each in rows)
-        view.changes = [type(row)(rule, 50, 3.5, alarms, holds, "a note", rows)] if rows else []
-        alerts.see(view)
-        return str(view.alerts[0].state)[0]
-
-    assert [looked((0, alarms, 0, holds)) for alarms, holds in ((0, 0), (1, 1), (1, 0), (2, 0), (2, 0))] == [*"ofofo"]
-    assert looked((0, 2, 0, 0), (1, 4, 4, 0)) == "o"  # came from elsewhere, long over
-    assert looked((0, 2, 0, 0), (1, 4, 4, 0), (2, 1, 1, 1)) == "f"
-    assert view.alerts[0].value == 50.0
-    assert looked() == "f"  # no partition is at hand
-    assert looked((0, 2, 0, 0)) == "o"
-    assert looked((0, 2, 0, 0), (1, 5, 5, 0)) == "o"  # its alarm was told where it was
-
-
 def test_a_restart_neither_forgets_a_change_nor_tells_it_again(tmp_path: Path) -> None:
     """An alarm is sent once, over crashes before and after, and its end once its partition knows what is normal."""
     told, counts = list[Any](), list[tuple[int, str]]()

@@ -9,20 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.monitor_runs import (
-    START,
-    Alerts,
-    Monitor,
-    config,
-    crash,
-    exported,
-    feed,
-    lines_of,
-    pair,
-    read,
-    started,
-    window,
-)
+from support.alert_receiver import alerting
+from support.monitor_runs import START, config, crash, exported, feed, lines_of, pair, read, started, window
 
 MOST = 4
 OTHER = {"__other__", "__another__"}
@@ -98,8 +86,7 @@ def test_workers_of_a_store_count_the_same_classes_apart(
     how = config(counting={**COUNTING, "scores": scores, "max_classes": 3})
     path = tmp_path_factory.mktemp("workers") / "state"
     streams = [stream(15, 8, seed + part, scores=scores) for part in range(3)]
-    workers: dict[int, Monitor] = {}
-    owners: dict[int, int] = {}
+    workers, owners = dict[int, Any](), dict[int, int]()
 
     def take(number: int, part: int, n: int) -> None:
         """Have a worker read the next events of a partition, which it takes over as it was stored."""
@@ -199,8 +186,7 @@ def test_scores_of_folded_classes_are_one() -> None:
 def test_folding_is_a_rule_value_a_warning_and_exported() -> None:
     """A rule may watch it; views, the terminal and the exporter say it."""
     rule = "classes_folded[1h] > 20"
-    monitor = started(config(counting=COUNTING, alerts={"rules": [rule]}))
-    alerts = Alerts(monitor.config, monitor, {})
+    monitor, alerts = alerting(None, {}, counting=COUNTING, rules=[rule])
     feed(monitor, stream(300, 30))
     part, number = window(monitor, "1h"), window(monitor, "1h").classes_folded
     alerts.look()

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.monitor_oracle import countable, recount
 from support.monitor_runs import START, Config, Monitor, config, feed, lines_of, read, started, window
-from support.refusals import all_refused
+from support.refusals import all_refused, refused
 
 import stream_metrics as sm
 from stream_metrics import testing
@@ -265,8 +265,10 @@ def test_parts_that_do_not_belong_together_are_refused() -> None:
         parts | {"window/4s/10000000000000": parts[pane]},
         parts | {"classes": b"\x07"},
     ]
-    damaged = [data[:at] for at in (0, 3, 8, 20, -1)] + [data[:4] + b"\x07" + data[5:]]
-    damaged += [data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :] for at in range(0, len(data), 97)]
+    damaged = [data[:at] for at in (0, 3, 8, 20, -1)] + [
+        data[:4] + b"\x07" + data[5:],
+        data[:-1] + bytes([data[-1] ^ 1]),
+    ]
 
     assert counts.from_bytes(options, data).parts() == counts.from_parts(options, parts).parts() == parts
     all_refused((lambda each=each: counts.from_parts(options, each), sm.DecodeError, "") for each in wrong)
@@ -274,10 +276,6 @@ def test_parts_that_do_not_belong_together_are_refused() -> None:
     for name, value in (("scores", "any"), ("max_groups", 3), ("labels", ["a"]), ("pos_label", "a"), ("panes", 2)):
         other = started(config(counting={**COUNTING, "scores": True, name: value})).counts()
         name = "" if name == "panes" else name  # a window that moves otherwise
-        all_refused(
-            [
-                (lambda other=other: counts.merge(other), sm.MergeError, name),
-                (lambda other=other: other.from_bytes(other.config, data), sm.DecodeError, name),
-            ]
-        )
+        refused(lambda other=other: counts.merge(other), sm.MergeError, name)
+        refused(lambda other=other: other.from_bytes(other.config, data), sm.DecodeError, name)
     assert counts.to_bytes() == data

@@ -23,69 +23,46 @@ GROUND = "getComputedStyle(document.body).backgroundColor"
 # The contrast of each text to the backgrounds below it, painted in their order, by the formula of WCAG 2.
 
 
+VIEW = make_view(4, 3)
+UNKNOWN = {"rule": "n[1h] < 1", "state": "unknown", "since": None, "value": None, "note": "no samples"}
+FIRING = UNKNOWN | {"state": "firing", "value": 0.0, "note": None}
 SILENT = {"state": "silent", "silence": 724.0}
 AWAY = {"state": "away", "problem": "Connection refused", "silence": 41.0}
-UNASSIGNED = {"state": "unassigned", "problem": "no partition is assigned", "silence": 41.0}
-UNKNOWN = {"rule": "n[1h] < 1", "state": "unknown", "since": None, "value": None, "note": "no samples"}
+LATE = {"state": "unassigned", "problem": "no partition is assigned", "silence": 41.0}
+REJECTING = {"records": {"rejected_share": 0.087, "rejected": {"decode": 2, "label": 12}}}
+TOO_MANY = {"rule": "rejected_share > 0.01", "state": "firing", "since": VIEW["now"] - 60, "value": 0.087}
+DIFFER = VIEW["by_window"]["1h"] | {"mismatch": "Classes are counted apart: 1 and '1'"}
+SHARE = "of the last records; since the start 12 for label, 2 for decode"
+STATES = [  # kind of the bar, what differs in the view, the words of the bar, and what its detail has
+    ("nodata", {"source": SILENT, "alerts": [UNKNOWN]}, "No data", "No event for 12 min"),
+    ("blind", {"source": AWAY}, "Blind", "Connection refused; the last event came 41 s ago"),
+    ("warn", {"alerts": [UNKNOWN]}, "1 rule unknown", "n[1h] < 1 (no samples)"),
+    ("stale", {"source": LATE}, "Waiting for partitions", "no partition is assigned; the last event came 41 s ago"),
+    ("firing", {"source": AWAY, "alerts": [FIRING]}, "1 alert firing", "blind: the source cannot be read"),
+    ("well", {"source": {"state": "ended"}}, "Well", "read to its end, to events of"),
+    ("warn", REJECTING, "Rejecting 8.7 %", SHARE),
+    ("firing", REJECTING | {"alerts": [TOO_MANY]}, "Rejecting 8.7 %", SHARE),
+    ("warn", {"by_window": {"1h": DIFFER}}, "Labels differ", "Classes are counted apart: 1 and '1'"),
+    ("firing", REJECTING | {"alerts": [TOO_MANY, FIRING]}, "2 alerts firing", ""),
+    ("warn", {"join": {"corrections_refused": 3}}, "Corrections refused", "3 labels were corrected later than keep_"),
+]
 
 
-def test_what_is_not_known_is_never_green(visit):
-    """No data, a source that is away and a rule without a value have words and colours of their own; firing wins."""
-    view = make_view(4, 3)
-    page, server = visit(view)
-    seen = {}
-    for kind, source, alerts in (
-        ("nodata", SILENT, [UNKNOWN]),
-        ("blind", AWAY, []),
-        ("warn", {}, [UNKNOWN]),
-        ("stale", UNASSIGNED, []),
-        ("firing", AWAY, [UNKNOWN | {"state": "firing", "value": 0.0, "note": None}]),
-        ("well", {"state": "ended"}, []),
-    ):
-        shown = view | {"source": view["source"] | source, "alerts": view["alerts"] + alerts}
-        server.publish(shown)
+def test_what_is_not_known_or_doubtful_is_never_green(visit):
+    """No data, a source that is away, rules without a value and wrong records have words and colours; firing wins."""
+    page, server = visit(VIEW)
+    colours = {}
+    for kind, differing, words, detail in STATES:
+        changes = {
+            name: VIEW[name] + more if isinstance(more, list) else VIEW[name] | more for name, more in differing.items()
+        }
+        server.publish(VIEW | changes)
         page.wait_for_selector(f"#bar[data-kind={kind}]")
-        colour = page.evaluate("getComputedStyle(document.getElementById('bar')).getPropertyValue('--state')")
-        seen[kind] = page.inner_text("#state"), page.inner_text("#state-detail"), colour
+        colours[kind] = page.evaluate("getComputedStyle(document.getElementById('bar')).getPropertyValue('--state')")
+        assert page.inner_text("#state") == words
+        assert detail in page.inner_text("#state-detail")
 
-    assert [words for words, _, _ in seen.values()] == [
-        *("No data", "Blind", "1 rule unknown", "Waiting for partitions", "1 alert firing", "Well")
-    ]
-    assert seen["stale"][1].startswith("no partition is assigned; the last event came 41 s ago")
-    assert "No event for 12 min" in seen["nodata"][1]
-    assert "Connection refused; the last event came 41 s ago" in seen["blind"][1]
-    assert seen["warn"][1] == "n[1h] < 1 (no samples)"
-    assert "blind: the source cannot be read" in seen["firing"][1]
-    assert "read to its end, to events of" in seen["well"][1]
-    assert len({colour for _, _, colour in seen.values()}) == 5
-
-
-def test_doubts_about_the_data_are_said_in_words(visit):
-    """Rejected records, labels of two types and corrections that were refused are never green, firing or not."""
-    view = make_view(4, 3)
-    page, server = visit(view)
-    seen = []
-    wrong = {"rejected_share": 0.087, "rejected": {"decode": 2, "label": 12}}
-    rejecting = view | {"records": view["records"] | wrong}
-    alert = {"rule": "rejected_share > 0.01", "state": "firing", "since": view["now"] - 60, "value": 0.087}
-    differ = view["by_window"] | {"1h": view["by_window"]["1h"] | {"mismatch": "Classes are counted apart: 1 and '1'"}}
-    for kind, shown in (
-        ("warn", rejecting),
-        ("firing", rejecting | {"alerts": [*view["alerts"], alert]}),
-        ("warn", view | {"by_window": differ}),
-        ("firing", rejecting | {"alerts": [*view["alerts"], alert, alert | {"rule": "n < 1"}]}),
-        ("warn", view | {"join": view["join"] | {"corrections_refused": 3}}),
-    ):
-        server.publish(shown)
-        page.wait_for_selector(f"#bar[data-kind={kind}]")
-        seen.append((page.inner_text("#state"), page.inner_text("#state-detail")))
-
-    words = ["Rejecting 8.7 %", "Rejecting 8.7 %", "Labels differ", "2 alerts firing", "Corrections refused"]
-    assert [text for text, _ in seen] == words
-    assert seen[0][1] == "of the last records; since the start 12 for label, 2 for decode"
-    assert seen[1][1].startswith(seen[0][1])
-    assert seen[2][1] == "Classes are counted apart: 1 and '1'"
-    assert seen[4][1].startswith("3 labels were corrected later than keep_joined")
+    assert len(set(colours.values())) == 5
 
 
 def test_numbers_that_say_little_are_not_well(visit):
