@@ -193,29 +193,6 @@ def test_any_tree_of_merges_has_the_bytes_of_one_process(name: str, shards: list
         assert left.to_bytes() == fed(merged(empty), [row for _, each in shards for row in each]).to_bytes()
 
 
-@settings(max_examples=60)
-@given(
-    shards=st.lists(st.tuples(st.sampled_from(METRICS), rows, st.integers(0, 6)), min_size=2, max_size=3),
-    after=st.sampled_from(SCORES),
-)
-def test_removed_samples_stay_removed(shards: list[Any], after: dict[str, float]) -> None:
-    """Coarse sketches count removed samples apart; a merge that drops a state has them."""
-    states, plain = [], sm.MetricSet(["accuracy"], scores=True, pairs=True, buckets=2, sample=1)
-    for metrics, samples, removed in shards:
-        state = fed(sm.MetricSet(metrics, scores=True, buckets=2, sample=1), samples)
-        for sample in samples[:removed]:
-            state.remove(*sample)
-        states.append(state)
-        fed(plain, samples[removed:])
-    left = reduce(lambda a, b: a.copy().merge(b), states)
-    right = reduce(lambda a, b: b.copy().merge(a), states[::-1])
-
-    assert left.to_bytes() == right.to_bytes() == sm.from_bytes(left.to_bytes()).to_bytes()
-    assert left.n == sum(max(0, len(samples) - removed) for _, samples, removed in shards)
-    area, exact = (fed(state, [("a", after)]).snapshot().estimate("roc_auc_ovr") for state in (left, plain))
-    assert area.kind == exact.kind == "undefined" or (area.low <= exact.high and exact.low <= area.high)
-
-
 @pytest.mark.quick
 def test_what_was_lost_is_named() -> None:
     """Metrics that need more are left out with the reason; what is counted later does not bring them back."""

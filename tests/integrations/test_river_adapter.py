@@ -316,28 +316,6 @@ def test_a_window_of_time_is_read_by_its_clock() -> None:
     assert timed.get() == 1.0
 
 
-def test_shards_of_windows_of_time_merge() -> None:
-    """Adapters of windows of time merge pane by pane; those of the last samples say why they do not."""
-    whole, *shards = (as_river(sm.TimeWindow(sm.MCC(), 60)) for _ in range(3))
-    for t, (truth, probabilities) in enumerate(outcomes()):
-        for metric in (whole, shards[t % 2]):
-            metric.update(truth, max(probabilities, key=probabilities.get), t=t)
-
-    assert shards[0].merge(shards[1]).get() == whole.get() != 0
-    assert shards[0].live == whole.live
-    rolling = as_river(sm.Rolling(sm.MCC(), 5))
-    refused(partial(rolling.merge, rolling.clone()), sm.MergeError, "TimeWindow merges")
-
-
-def test_abstentions_take_a_place_in_a_window() -> None:
-    """None and {} push the oldest sample out of a window, as any sample does."""
-    metric = fed(as_river(sm.Rolling(sm.Accuracy(), 3)), [(True, {True: 0.9, False: 0.1})] * 3)
-    for nothing in (None, {}):
-        metric.update(y_true=False, y_pred=nothing)
-
-    assert (metric.snapshot().n, metric.snapshot().abstained, metric.get()) == (1, 2, 1.0)
-
-
 def test_wrong_input_is_refused() -> None:
     """Labels and weights that are no such thing raise and leave the value as it was; None is an abstention."""
     metric = as_river(sm.Accuracy())

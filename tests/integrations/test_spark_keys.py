@@ -10,10 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 pytest.importorskip("pyspark", reason="needs PySpark")
 pa = pytest.importorskip("pyarrow", reason="needs PyArrow")
@@ -24,7 +21,7 @@ from support.refusals import refused  # noqa: E402
 
 import stream_metrics as sm  # noqa: E402
 from stream_metrics.integrations.spark import accumulate, accumulate_by, evaluate, evaluate_by  # noqa: E402
-from stream_metrics.integrations.spark_keys import key_codes, key_texts  # noqa: E402
+from stream_metrics.integrations.spark_keys import key_texts  # noqa: E402
 from stream_metrics.integrations.tables import Fields  # noqa: E402
 
 SCHEMA = """
@@ -161,29 +158,6 @@ def test_decimals_without_digits_are_integers(spark: Any) -> None:
     assert scored.n == 9
     count = partial(accumulate, large, sm.MetricSet(), Fields("t", "p"))
     refused(count, Exception, "Expected `y_true` to be a decimal of at most 64 bits")
-
-
-CELLS = st.none() | st.integers(-2, 2)
-COLUMNS = st.tuples(
-    CELLS, st.none() | st.lists(CELLS, max_size=2), st.none() | st.fixed_dictionaries({"a": CELLS, "b": CELLS})
-)
-
-
-@given(st.lists(COLUMNS, min_size=1, max_size=20), st.integers(0, 3))
-def test_codes_of_keys_say_which_rows_are_equal(rows: list[tuple[Any, ...]], cut: int) -> None:
-    """Numbers, lists and structs with nulls anywhere: two rows have one code exactly if they are equal."""
-    kinds = [pa.int64(), pa.list_(pa.int64()), pa.struct({"a": pa.int64(), "b": pa.int64()})]
-    columns = [pa.array(list(values), kind) for values, kind in zip(zip(*rows, strict=True), kinds, strict=True)]
-    whole = pa.table(dict(zip("klm", columns, strict=True)))
-    table = pa.concat_tables([whole.slice(0, cut), whole.slice(cut)])
-
-    codes = key_codes(table)
-
-    texts = [repr(row) for row in rows]
-    assert [[a == b for a in texts] for b in texts] == (codes[:, None] == codes).tolist()
-    assert np.array_equal(np.unique(codes), np.arange(len(set(texts))))
-    written = key_texts(table)
-    assert [[a == b for a in texts] for b in texts] == [[a == b for a in written] for b in written]
 
 
 def test_texts_of_keys_stay_the_same() -> None:

@@ -138,31 +138,6 @@ def test_the_state_survives_a_checkpoint(tmp_path: Path) -> None:
     assert sm.from_bytes(loaded["validation"]) == state
 
 
-def test_tensors_count_as_arrays() -> None:
-    """Labels, weights and scores of every type, also in a graph and of half precision, count by their values."""
-    y, p = ranks.rows()
-    for dtype in ("int64", "int32", "int16", "uint8", "bool", "float32", "float64", "float16"):
-        truth, guess = (values.to(getattr(torch, dtype)) for values in (y, p.argmax(-1)))
-        ours, theirs = sm.ConfusionMatrix(), sm.ConfusionMatrix()
-        ours.update_many(truth, guess, truth)
-        theirs.update_many(truth.numpy(), guess.numpy(), truth.numpy())
-        assert ours.n > 0
-        assert ours.to_bytes() == theirs.to_bytes()
-    for dtype in ("float32", "float64", "float16", "bfloat16"):
-        for gradient in (False, True):
-            kind, columns = getattr(torch, dtype), (y, y, p)
-            truth, w, scores = (x.detach().to(kind).requires_grad_(gradient) * 1.0 for x in columns)
-            exact = scores.detach().double().numpy() if dtype == "bfloat16" else scores.detach().numpy()
-            ours, theirs = (sm.MetricSet(scores="any") for _ in range(2))
-            ours.update_many(truth, scores=scores, classes=ranks.CLASSES, w=w)
-            ours.update_many(y == 1, scores[:, 1])
-            theirs.update_many(y.numpy(), scores=exact, classes=ranks.CLASSES, w=y.numpy())
-            theirs.update_many((y == 1).numpy(), exact[:, 1])
-            assert ours.snapshot().to_dict() == theirs.snapshot().to_dict()
-            assert ours.state.matrix.tolist() == theirs.state.matrix.tolist()
-            assert scores.requires_grad is gradient
-
-
 def peak(state: Any, columns: tuple[Any, ...]) -> int:
     """Return how many bytes counting columns takes for a time, where they have been counted before."""
     state.update_many(*columns)
