@@ -7,7 +7,7 @@ holds, the length of a label. A state that an operation leaves behind can be wri
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -15,80 +15,27 @@ import numpy as np
 import pytest
 from support.cases import every_case
 from support.refusals import refused
-from support.timed_streams import Named
+from support.thread_stress import CASES, Sample, binary, scored_models, soft
 
 import stream_metrics as sm
 
-Draw = Callable[[random.Random], tuple[Any, ...]]
 TIME = 1_700_000_000
 WEIGHTS = [1, 1, 1, 0, 0.5, 2.0**-64, 3, 2**20, 2**53 + 1, 2**61, 2**62, 2**63 - 2000]
-LABELS = ["a", "b", 1, True, 2.5, ("x", 1)]
-
-
-def labelled(rng: random.Random) -> tuple[Any, ...]:
-    """Return a sample of labels."""
-    return rng.choice(LABELS), rng.choice([*LABELS, None]), rng.choice(WEIGHTS)
-
-
-def scored(rng: random.Random) -> tuple[Any, ...]:
-    """Return a sample of scores; a few bring many classes."""
-    if rng.random() < 0.3:
-        return rng.random() < 0.5, rng.choice([0.25, 0.5, rng.random()]), rng.choice(WEIGHTS)
-    if rng.random() < 0.1:
-        return "a", {f"class {i}": i / 100 for i in range(rng.choice([3, 40, 64]))}, 1
-    return rng.choice("ab"), {"a": rng.choice([0.5, rng.random()]), "b": 0.25}, rng.choice(WEIGHTS)
-
-
-def both(rng: random.Random) -> tuple[Any, ...]:
-    """Return a sample of labels or of scores."""
-    return (labelled if rng.random() < 0.3 else scored)(rng)
-
-
-def with_more(sample: Draw, choices: Sequence[Any]) -> Draw:
-    """Return samples with a time or a group after them."""
-    return lambda rng: (*sample(rng), rng.choice(choices))
-
-
-def compared(rng: random.Random) -> tuple[Any, ...]:
-    """Return a sample of two predictions."""
-    return rng.choice("ab"), rng.choice("ab"), rng.choice("abc"), rng.choice(WEIGHTS), rng.choice(UNITS)
-
-
-def compared_scores(rng: random.Random) -> tuple[Any, ...]:
-    """Return a sample of two scores."""
-    return rng.random() < 0.5, rng.random(), rng.random(), rng.choice(WEIGHTS), rng.choice(UNITS)
-
-
-TIMES, GROUPS, UNITS = range(TIME, TIME + 100), [1, True, "g", "h", ("k", 2)], [None, 1, 2]
+NAMES = (
+    "ConfusionMatrix", "RankSketch", "RankSketch, coarse", "ProbabilityLosses", "MacroF1", "ROCAUC", "MetricSet",
+    "MetricSet of coarse scores", "MetricSet of scores of units", "Comparison of units", "Comparison of scores",
+    "ByGroup", "ByGroup, folded", "ByGroup of scores", "TimeWindow", "TimeWindow of scores", "Fading by count",
+    "Fading of scores", "Rolling", "Rolling of scores",
+)  # fmt: skip
 wide = partial(sm.MetricSet, scores=True, pairs=False)
-# what makes each state, its samples, and the names of what stands after the weight
-STATES: dict[str, tuple[Callable[[], Any], Draw, str]] = {
-    "confusion": (sm.ConfusionMatrix, labelled, ""),
-    "ranks": (lambda: sm.RankSketch(buckets=8, sample=4), scored, ""),
-    "ranks_one_vs_rest": (lambda: sm.RankSketch(buckets=64, pairs=False), scored, ""),
-    "losses": (sm.ProbabilityLosses, scored, ""),
-    "metric": (sm.MCC, labelled, ""),
-    "metric_of_scores": (sm.ROCAUC, scored, ""),
-    "set": (sm.MetricSet, labelled, ""),
-    "set_of_scores": (lambda: sm.MetricSet(scores=True, buckets=8, sample=4), both, ""),
-    "set_of_scores_exact": (lambda: sm.MetricSet(scores=True, buckets=1024), both, ""),
-    "comparison": (sm.Comparison, compared, "unit"),
-    "comparison_of_scores": (lambda: sm.Comparison(scores=True, folds=2), compared_scores, "unit"),
-    "groups": (lambda: sm.ByGroup(sm.MetricSet()), with_more(labelled, GROUPS), "group"),
-    "groups_folded": (lambda: sm.ByGroup(wide(), 2), with_more(both, GROUPS), "group"),
-    "window": (lambda: sm.TimeWindow(sm.MetricSet(), "1m", 6), with_more(labelled, TIMES), "t"),
-    "window_of_scores": (lambda: sm.TimeWindow(wide(), "1m", 3, "10s"), with_more(both, TIMES), "t"),
-    "fading": (lambda: sm.Fading(sm.MetricSet(), 5), labelled, ""),
-    "fading_of_scores": (lambda: sm.Fading(wide(), "20s"), with_more(both, TIMES), "t"),
-    "rolling": (lambda: sm.Rolling(sm.MetricSet(), 7), labelled, ""),
-    "rolling_of_scores": (lambda: sm.Rolling(wide(), 7), both, ""),
-}
 
 
-def make_state(name: str) -> Any:
-    """Return an empty state that takes all arguments by position."""
-    make, _, names = STATES[name]
-    return Named(make(), *names.split()) if names else make()
+def drawn(name: str, rng: random.Random) -> Sample:
+    """Return a sample for a kind of state, of a weight that may be near a limit; a few bring many classes."""
+    arguments, named = CASES[name].sample(rng)
+    if CASES[name].arguments is soft and rng.random() < 0.1:
+        arguments = "a", {f"class {i}": i / 100 for i in range(rng.choice([3, 40, 64]))}, 1
+    return (*arguments[:-1], rng.choice(WEIGHTS)), named
 
 
 def tried(act: Callable[[], Any], *states: Any) -> bool:
@@ -112,10 +59,11 @@ def usable(state: Any) -> None:
 
 def grown(name: str, rng: random.Random) -> Any:
     """Return a state after some samples, perhaps merged with itself until a limit is near."""
-    state = make_state(name)
+    state = CASES[name].make()
     for _ in range(rng.randrange(6)):
-        tried(partial(state.update, *STATES[name][1](rng)), state)
-    for _ in range(0 if "rolling" in name else rng.choice([0, 0, 3, 60, 62, 64])):
+        arguments, named = drawn(name, rng)
+        tried(partial(state.update, *arguments, **named), state)
+    for _ in range(0 if "Rolling" in name else rng.choice([0, 0, 3, 60, 62, 64])):
         if not tried(lambda: state.merge(state.copy()), state):
             break
     return state
@@ -123,15 +71,17 @@ def grown(name: str, rng: random.Random) -> Any:
 
 def check_operations(name: str, seed: int) -> None:
     """Update, merge, revert and subtract states that are nearly full; what is refused changes nothing."""
-    draw, rng = STATES[name][1], random.Random(f"{name} {seed}")
+    rng = random.Random(f"{name} {seed}")
     a, b = (grown(name, rng) for _ in range(2))
     for _ in range(25):
-        sample, batch = draw(rng), zip(*(draw(rng) for _ in range(rng.randint(1, 4))), strict=True)
-        acts = [(partial(a.update, *sample), a, b), (partial(a.update_many, *map(list, batch)), a, b)]
-        if "rolling" not in name:
+        (arguments, named), batch = drawn(name, rng), [drawn(name, rng) for _ in range(rng.randint(1, 4))]
+        columns = map(list, zip(*(each for each, _ in batch), strict=True))
+        many = partial(a.update_many, *columns, **{key: [more[key] for _, more in batch] for key in named})
+        acts = [(partial(a.update, *arguments, **named), a, b), (many, a, b)]
+        if "Rolling" not in name:
             acts += [(partial(a.merge, b), a, b), (partial(a.merge, a), a, b), (partial(b.merge, a), b, a)]
         if hasattr(a, "revert"):
-            acts += [(partial(a.revert, *sample), a, b)] * 2
+            acts += [(partial(a.revert, *arguments, **named), a, b)] * 2
         if hasattr(a, "subtract"):
             acts += [(partial(a.subtract, b), a, b)]
         tried(*rng.choice(acts))
@@ -142,7 +92,7 @@ def check_operations(name: str, seed: int) -> None:
 def test_an_operation_succeeds_or_changes_nothing() -> None:
     """Updates, batches, merges, reverts and subtractions of states that are nearly full."""
     with every_case() as case:
-        for name in STATES:
+        for name in NAMES:
             for seed in range(4):
                 with case((name, seed)):
                     check_operations(name, seed)
@@ -151,14 +101,14 @@ def test_an_operation_succeeds_or_changes_nothing() -> None:
 def test_a_state_that_revert_leaves_can_be_counted() -> None:
     """Whatever is reverted: no counter is below 0, and there are as many samples as cells with a weight."""
     with every_case() as case:
-        for name in ("confusion", "losses", "metric", "set", "set_of_scores_exact", "groups"):
+        for name in ("ConfusionMatrix", "ProbabilityLosses", "MacroF1", "MetricSet", "MetricSet of scores", "ByGroup"):
             for seed in range(30):
-                rng, state = random.Random(f"{name} {seed}"), make_state(name)
+                rng, state = random.Random(f"{name} {seed}"), CASES[name].make()
                 with case((name, seed)):
                     for _ in range(60):
-                        truth, predicted, _, *more = STATES[name][1](rng)
+                        arguments, named = drawn(name, rng)
                         act = state.update if rng.random() < 0.4 else state.revert
-                        tried(partial(act, truth, predicted, rng.choice([0, 0.5, 1, 1, 2, 3]), *more), state)
+                        tried(partial(act, *arguments[:-1], rng.choice([0, 0.5, 1, 1, 2, 3]), **named), state)
                         for counts in matrices(state):
                             values = counts.cells()[2]
                             assert counts.n >= len(values)
@@ -177,23 +127,22 @@ def matrices(state: Any) -> list[Any]:
 def test_no_counter_wraps() -> None:
     """A state that is merged with itself is refused before a counter would be beyond what is written and read."""
     with every_case() as case:
-        for name in (name for name in STATES if "rolling" not in name):
-            soft = "scores" in name or name in ("ranks", "ranks_one_vs_rest", "losses")
+        for name in (name for name in NAMES if "Rolling" not in name):
+            scored = CASES[name].arguments in (soft, binary, scored_models)
             for kind in ("abstention", "no weight", "weight 1"):
                 with case((name, kind)):
-                    predicted = None if kind == "abstention" else 0.5 if soft else True
-                    other = [0.5 if soft else False] if "comparison" in name else []
-                    state, (_, draw, names) = make_state(name), STATES[name]
-                    more = draw(random.Random(1))[-1:] if names else ()
-                    state.update(True, predicted, *other, kind != "no weight", *more)
+                    predicted = None if kind == "abstention" else 0.5 if scored else True
+                    other = [0.5 if scored else False] if "Comparison" in name else []
+                    state, (_, named) = CASES[name].make(), drawn(name, random.Random(1))
+                    state.update(True, predicted, *other, kind != "no weight", **named)
                     counted, merges = state.n + state.abstained, 0
                     while tried(lambda: state.merge(state.copy()), state):  # noqa: B023
                         counted, merges = 2 * counted, merges + 1
                         assert state.n + state.abstained == counted
-                    assert merges in (range(10, 63) if "fading" in name else range(61, 63))
+                    assert merges in (range(10, 63) if "Fading" in name else range(61, 63))
                     if kind == "weight 1":  # of all counters only those of a fading state have another value
                         weights = [number for each in matrices(state) for number in (each.total, each.matrix.max())]
-                        weights += [state.weight] if name.startswith("ranks") else []
+                        weights += [state.weight] if "RankSketch" in name else []
                         assert {*weights} <= {counted}
                     usable(state)
 
