@@ -190,38 +190,35 @@ def test_the_view(serve: Callable[..., Service], monkeypatch: pytest.MonkeyPatch
     assert ask(service, "GET", "/healthz")[0] == ask(service, "GET", "/readyz")[0] == 200
 
 
-TIMED, GROUPED, SOFT = {"t": 1_700_000_000}, {"group": "x"}, {"y_pred": 0.75}
-KINDS: list[tuple[Callable[[], Any], dict[str, Any]]] = [  # with arguments beside a sample
-    *((make, {}) for make in (sm.MetricSet, sm.MacroF1, sm.ConfusionMatrix)),
-    (lambda: sm.ByGroup(sm.MetricSet()), GROUPED),
-    (lambda: sm.TimeWindow(sm.MetricSet(), "1h", 6), TIMED),
-    (lambda: sm.ByGroup(sm.TimeWindow(sm.MetricSet(), "1h", 6)), TIMED | GROUPED),
-    (lambda: sm.Fading(sm.MetricSet(), "1h"), TIMED),
-    *((make, SOFT) for make in (lambda: sm.MetricSet(scores=True), sm.ROCAUC, sm.RankSketch, sm.ProbabilityLosses)),
-    (sm.Comparison, {"pred_a": True, "pred_b": False}),
-]
+TRUTHS = [True, False, True, False, True]
+LABELS, TIMED, GROUPED = {"y_pred": TRUTHS}, {"t": [1_700_000_000] * 5}, {"group": [*"xyxyx"]}
+KINDS: list[tuple[Any, dict[str, Any]]] = [  # empty states, with the columns beside the truths
+    *((state, LABELS) for state in (sm.MetricSet(), sm.MacroF1(), sm.ConfusionMatrix())),
+    (sm.ByGroup(sm.MetricSet()), LABELS | GROUPED),
+    (sm.TimeWindow(sm.MetricSet(), "1h", 6), LABELS | TIMED),
+    (sm.ByGroup(sm.TimeWindow(sm.MetricSet(), "1h", 6)), LABELS | TIMED | GROUPED),
+    (sm.Fading(sm.MetricSet(), "1h"), LABELS | TIMED),
+    *((state, {"y_pred": [0.75] * 5})
+      for state in (sm.MetricSet(scores=True), sm.ROCAUC(), sm.RankSketch(), sm.ProbabilityLosses())),
+    (sm.Comparison(), {"pred_a": [True] * 5, "pred_b": [False] * 5}),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("at", range(len(KINDS)))
-def test_every_kind_of_state(serve: Callable[..., Service], at: int) -> None:
+def test_every_kind_of_state(serve: Callable[..., Service]) -> None:
     """What merges is collected and shown, whatever it is; metrics as far as classes were counted."""
-    service, (make, beside) = serve(), KINDS[at]
-    parts = [make(), make()]
-    for worker, state in zip("ab", parts, strict=True):
-        for truth in (True, False, True, False, True):
-            given = {"group": "xy"[not truth]} if "group" in beside else {}
-            state.update(
-                **{"y_true": truth, "y_pred": truth} | beside | given if at < 11 else {"y_true": truth} | beside
-            )
-        send(service, worker, state)
-    assert service.total() == sm.merge(parts)
-    total = view_of(service)["by_window"]["total"]
-    assert total["n"] == 10
-    if at < 7:
-        assert total["metrics"]["accuracy"] == 1
-    if "group" in beside:
-        assert [(row["group"], row["n"]) for row in total["groups"]["rows"]] == [("x", 6), ("y", 4)]
-    assert ask(service, "GET", "/metrics")[0] == 200
+    for at, (state, columns) in enumerate(KINDS):
+        service = serve(f"{at}.sqlite")
+        state.update_many(TRUTHS, **columns)
+        send(service, "a", state)
+        send(service, "b", state)
+        assert service.total() == sm.merge([state, state])
+        total = view_of(service)["by_window"]["total"]
+        assert total["n"] == 10
+        if columns.get("y_pred") is TRUTHS:
+            assert total["metrics"]["accuracy"] == 1
+        if "group" in columns:
+            assert [(row["group"], row["n"]) for row in total["groups"]["rows"]] == [("x", 6), ("y", 4)]
+        assert ask(service, "GET", "/metrics")[0] == 200
 
 
 def test_a_file_that_cannot_be_written(serve: Callable[..., Service], disk: Disk) -> None:

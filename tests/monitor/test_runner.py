@@ -278,7 +278,7 @@ def test_rules_do_not_wait_for_a_view_that_costs_much(caplog: pytest.LogCaptureF
     def show(view: Any) -> None:
         n = view.by_window["total"].n if view.by_window else 0
         shown.append(n)
-        end = time.thread_time() + 1.5 * (n == 10)
+        end = time.thread_time() + 1.0 * (n == 10)
         while time.thread_time() < end:
             pass
 

@@ -182,7 +182,7 @@ def monitor() -> Monitor:
 
 
 def test_the_whole_range_has_the_metrics_of_the_total(monitor: Monitor) -> None:
-    """Values, intervals and samples are those since the start, of classes and groups too."""
+    """Values, intervals and samples are those since the start, of classes too."""
     answer, snapshot = get(monitor, f"metrics={','.join(KEYS)}&points=1"), monitor.counts().total.snapshot()
     (point,), label = answer["points"], str(snapshot.labels[0])
     assert (point["n"], point["values"]) == (snapshot.n, {key: snapshot[key] for key in KEYS})
@@ -197,10 +197,6 @@ def test_the_whole_range_has_the_metrics_of_the_total(monitor: Monitor) -> None:
     assert value == snapshot["recall", label]
     assert get(monitor, f"metrics={quote(strange)}&points=1")["points"][0]["values"] == {strange: None}
     assert set(get(monitor, "points=1")["points"][0]["values"]) == set(monitor.view().headline)
-    groups = monitor.counts().total_groups.snapshot()
-    for name in groups:
-        (point,) = get(monitor, f"metrics=accuracy&points=1&group={name}")["points"]
-        assert (point["n"], point["values"]["accuracy"]) == (groups[name].n, groups[name]["accuracy"])
     (point,) = get(monitor, "metrics=accuracy&points=1&group=nowhere")["points"]
     assert (point["n"], point["values"]) == (0, {"accuracy": None})
 

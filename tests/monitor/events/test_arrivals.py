@@ -115,27 +115,6 @@ def test_a_window_ends_at_the_time_that_is_shown(votes: int) -> None:
     assert view.event_time == pytest.approx(START + (7203 if moved else 6), abs=4)
 
 
-@pytest.mark.parametrize("after", [0, 1, 50])
-def test_time_passes_over_a_restart(tmp_path: Path, after: int) -> None:
-    """The last hour is that of the clock at once, also after a pause: events before it do not make others too fresh."""
-    clock = Clock(START + 4)
-    monitor, _ = monitor_of(clock, tmp_path / "state")
-    feed(monitor, pairs(206))
-    if after:
-        clock.now = START + 8 * 3600
-        feed(monitor, pairs(after, clock.now - 2, step=0.01), start=206)
-    monitor.close()
-    clock.now += 10 if after else 4000
-    again, _ = monitor_of(clock, tmp_path / "state")
-    again.report_lag({("t", 0): 0})
-    view = again.view()
-
-    assert sizes(view) == [0, after, 206 + after]
-    assert -3 <= view.source.time - clock.now <= 0
-    assert (view.source.state, view.source.silence) == (("silent", pytest.approx(10 if after else 4000, abs=0.1)))
-    again.close()
-
-
 def test_a_restart_reads_the_windows_at_the_same_time(tmp_path: Path) -> None:
     """Whatever the clocks of the last events were, then and after further events."""
     for wrong, batch in product((3000.0, -3000.0), (1, 7, 50)):

@@ -20,7 +20,7 @@ from support.stores import columns, execute, monitoring, new_address
 
 from stream_metrics.monitor import Monitor, config, make_source
 
-KILLS = 20
+KILLS = 10
 SQLITE, POSTGRES = (pytest.mark.parametrize("store_path", [kind], indirect=True) for kind in ("sqlite", "postgres"))
 DATA = b"".join(line + b"\n" for line in lines(events(1200, seed=3)))
 
@@ -71,8 +71,8 @@ def check(state: str) -> None:
     assert state.startswith("postgresql") or execute(state, "pragma integrity_check") == [("ok",)]
 
 
-def test_twenty_kills_at_random_moments(processes: Processes, order: dict[str, Any]) -> None:
-    """Killed after any processor time and started again, twenty times over: the counts are those of one pass."""
+def test_kills_at_random_moments(processes: Processes, order: dict[str, Any]) -> None:
+    """Killed after any processor time and started again, ten times over: the counts are those of one pass."""
     chance, mean, kills, moments = random.Random(0), 0.05, 0, [0]
     while kills < KILLS:
         ended = processes.run(**order, cpu=chance.uniform(0.001, mean))
