@@ -18,6 +18,7 @@ HALF = 1022 * E
 ZERO = 2**63
 MIXED = 2**64 - 1
 ENDS = (1, 2**64 - 2)
+UNIT = 2**64  # a weight is a whole number of 1/UNIT
 SHIFT = 20  # moments leave out the lowest bits
 
 
@@ -66,24 +67,18 @@ class RankOracle:
         self.buckets, self.sample = buckets, sample
 
     def column(self, scores: Any, own: Any, weights: Any = None) -> RankColumn:
-        """Return the column of raw scores; `own` tells which of them belong to the class asked for."""
+        """Return the column of raw scores in units of 2^-64; `own` tells which belong to the class asked for."""
         codes, own = code(scores), np.asarray(own, bool)
-        weights = np.ones(len(codes), np.int64) if weights is None else np.asarray(weights)
-        places, units = _in_units(weights)
+        weights = [1] * len(codes) if weights is None else np.asarray(weights).tolist()
+        units = np.array([max(round(Fraction(w) * UNIT), w > 0) for w in weights], object)
         groups = [(codes[own == c], units[own == c]) for c in (False, True)]
         stated = [(c[c != ZERO], w[c != ZERO]) for c, w in groups]
         level, cells, sole = self._cells(np.unique(codes[codes != ZERO]))
-        sums = [_sums(level, cells, sole, *group, 2**places) for group in stated]
+        sums = [_sums(level, cells, sole, *group) for group in stated]
         samples = [self._sample(*group) if level else self._sample(*(g[:0] for g in group)) for group in stated]
         counts = np.stack([counts for counts, _ in sums], axis=1)
-        totals = np.array([w.sum() for _, w in groups], counts.dtype)
-        every = counts, totals, samples[0][1], samples[1][1]
-        spare = min((_zero_bits(int(x)) for array in every for x in array.ravel()), default=64)
-        spare = min(spare, places)
-        spare = spare if spare == places or not places else min(spare, 64 - 20)
-        wide = places - spare > 61 or (sum(int(x) >> places for x in totals) + 2) >> (63 - places + spare) > 0
-        kind = object if places > spare and wide else np.int64
-        counts, totals, *sampled = ((x >> spare).astype(kind) for x in every)
+        totals = np.array([w.sum() for _, w in groups], object)
+        every = np.concatenate([counts.ravel(), totals, samples[0][1], samples[1][1]])
         return RankColumn(
             level,
             cells,
@@ -92,12 +87,12 @@ class RankOracle:
             np.stack([offsets for _, offsets in sums], axis=1),
             totals,
             (samples[0][0], samples[1][0]),
-            (sampled[0], sampled[1]),
+            (samples[0][1], samples[1][1]),
             (samples[0][2], samples[1][2]),
-            2 ** (places - spare),
-            float(sum(w < 2.0**-11 and w * 2.0**64 % 1 != 0 for w in weights.tolist())) * 2.0**-64,
+            UNIT,
+            float(sum(w < 2.0**-11 and w * 2.0**64 % 1 != 0 for w in weights)) * 2.0**-64,
             bool(np.any(codes > ZERO + 1075 * E)),
-            int(totals.sum()) / 2 ** (places - spare) / len(codes) if places > spare else 1.0,
+            int(totals.sum()) / UNIT / len(codes) if (every % UNIT).any() else 1.0,
         )
 
     def _cells(self, distinct: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
@@ -112,7 +107,7 @@ class RankOracle:
     def _sample(self, codes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the codes with the smallest hashes, their weights, and the share of all codes below the last hash."""
         distinct, index = np.unique(codes, return_inverse=True)
-        totals = np.zeros(len(distinct), weights.dtype)
+        totals = np.zeros(len(distinct), object)
         np.add.at(totals, index, weights)
         order = np.argsort(mixed(distinct))[: self.sample]
         tau = 1.0 if len(order) < self.sample else float(mixed(distinct[order[-1:]])[0]) / 2.0**64
@@ -120,33 +115,20 @@ class RankOracle:
         return distinct[order], totals[order], tau
 
 
-def _in_units(weights: np.ndarray) -> tuple[int, np.ndarray]:
-    """Return weights as integers: as they are if whole, else in units of 2^-64, rounded; and 0 or 64."""
-    if weights.dtype.kind != "f" or not np.any(weights % 1):
-        return 0, weights.astype(np.int64)
-    return 64, np.array([max(round(Fraction(w) * 2**64), w > 0) for w in weights.tolist()], object)
-
-
-def _zero_bits(number: int) -> int:
-    """Return how often 2 divides a number; 64 for 0."""
-    return (number & -number).bit_length() - 1 if number else 64
-
-
 def _sums(
-    level: int, cells: np.ndarray, sole: np.ndarray, codes: np.ndarray, weights: np.ndarray, one: int
+    level: int, cells: np.ndarray, sole: np.ndarray, codes: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weight, of which `one` is a weight of 1, and the mean offset of one class in every cell."""
+    """Return the weight and the mean offset of one class in every cell."""
     index = np.searchsorted(cells, codes >> np.uint64(level))
-    counts = np.zeros(len(cells), weights.dtype)
+    counts = np.zeros(len(cells), object)
     np.add.at(counts, index, weights)
     if level <= SHIFT:
         return counts, np.full(len(cells), np.nan)
-    kind, divisor = (np.uint64, np.uint64(1)) if one == 1 else (object, one)  # whole weights wrap where nothing fits
     start = (cells << np.uint64(level)) >> np.uint64(SHIFT)
-    moments = np.zeros(len(cells), kind)
-    np.add.at(moments, index, weights.astype(kind) * ((codes >> np.uint64(SHIFT)) - start[index]).astype(kind))
-    mean = (moments / divisor).astype(np.float64)  # rounded once
-    fits = np.array([int(count) << (level - SHIFT) < one << 64 for count in counts], bool)
+    moments = np.zeros(len(cells), object)
+    np.add.at(moments, index, weights * ((codes >> np.uint64(SHIFT)) - start[index]).astype(object))
+    mean = (moments / UNIT).astype(np.float64)  # rounded once
+    fits = np.array([int(count) << (level - SHIFT) < UNIT << 64 for count in counts], bool)
     usable = (counts > 0) & (sole == np.uint64(MIXED)) & fits
-    span = (counts / one).astype(np.float64) * 2.0 ** (level - SHIFT)
+    span = (counts / UNIT).astype(np.float64) * 2.0 ** (level - SHIFT)
     return counts, np.where(usable, mean / np.where(usable, span, 1.0), np.nan)
