@@ -169,17 +169,6 @@ def test_by_count_a_merge_lays_shards_side_by_side() -> None:
 
 
 @pytest.mark.quick
-def test_what_is_too_old_is_dropped_and_gone() -> None:
-    """After twice the reach nothing is left of a sample; one that comes as late is not counted."""
-    fading = sm.Fading(sm.ConfusionMatrix(), "1s")
-    for label, t in (("old", 0), ("new", 81), ("old", 1)):
-        fading.update(label, label, t=t)
-
-    assert fading.snapshot().labels == ("new",)
-    assert (fading.n, fading.dropped) == (1, 1)
-
-
-@pytest.mark.quick
 def test_there_is_room_for_the_weights_that_are_promised() -> None:
     """Weights of 2^36 (2^28 with scores) at the end of a stretch are counted; what is too much is refused."""
     for inner, w, end in ((sm.ConfusionMatrix(), 2.0**36, 80), (sm.MetricSet(scores=True), 2.0**28, 48)):

@@ -68,12 +68,6 @@ def test_containers_in_containers_show_values() -> None:
     assert repr(aggregate) == "Aggregate(Accuracy: 0.75, 2 workers, 4 samples)"
 
 
-def test_a_detector_shows_its_level() -> None:
-    """The level that is given, or how many samples it is learned from."""
-    assert repr(sm.ChangeDetector(0.1)) == "ChangeDetector(p0=0.1, up, arl=10000, 0 samples, 0 alarms)"
-    assert "reference=500, up" in repr(sm.ChangeDetector(reference=500))
-
-
 def test_a_line_is_short() -> None:
     """Results fit a line, however many classes or points they have."""
     truth = list(range(300)) * 2

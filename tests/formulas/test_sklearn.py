@@ -1,4 +1,4 @@
-"""Metrics that scikit-learn, SciPy and river define too, on random labels, with weights and with 0/0."""
+"""Metrics that scikit-learn and SciPy define too, on random labels, with weights and with 0/0."""
 
 from __future__ import annotations
 
@@ -92,14 +92,3 @@ def test_metrics_of_labels_are_those_of_scipy() -> None:
         assert same(value("mcnemar_p_value", pair, exact=True), stats.binomtest(b, b + c).pvalue)
         assert same(value("mcnemar", errors), statistic)
         assert same(value("mcnemar_p_value", errors), stats.chi2.sf(statistic, some.sum()))
-
-
-def test_indices_of_river() -> None:
-    """The index over pairs, and the geometric mean of recalls where every class occurs, are those of river."""
-    from river import metrics as river
-
-    for key, theirs in (("pair_fowlkes_mallows", river.FowlkesMallows()), ("geometric_mean", river.GeometricMean())):
-        data = list("aabbbccab"), list("abbbacccb")
-        for row in zip(*data, strict=True):
-            theirs.update(*row)
-        assert same(ours(key, data), theirs.get())

@@ -241,14 +241,6 @@ def test_a_window_has_no_interval_of_all_looks() -> None:
         assert n is None or taken.interval("accuracy").n == n
 
 
-def test_live_metrics_have_intervals() -> None:
-    """A single metric's snapshot has the interval of a set's."""
-    metric, state = sm.MCC(), sm.MetricSet()
-    for each_ in (metric, state):
-        each_.update_many([0, 1] * 50, [0, 1, 1, 1] * 25)
-    assert metric.snapshot().interval("mcc") == state.snapshot().interval("matthews_corrcoef")
-
-
 def test_few_cells_choose_another_method() -> None:
     """From ten of each kind in each class, or an influence of ten samples, the delta method; below the posterior."""
     chosen = [

@@ -17,11 +17,6 @@ TEXT = ["cat", "dog", "cat", "", "cat", "é", "dog"]
 WEIGHTS = (None, [2, 0.5, 0, 1, 2**55, 1, 1])
 
 
-def pyarrow() -> Any:
-    """Return the module."""
-    return pytest.importorskip("pyarrow")
-
-
 def polars() -> Any:
     """Return the module."""
     return pytest.importorskip("polars")
@@ -56,10 +51,6 @@ TEXT_COLUMNS: dict[str, Callable[[list[Any]], Any]] = {
     "sm.Categorical": codes,
     "unsigned codes": lambda rows: sm.Categorical(np.array(codes(rows).codes, np.uint8), codes(rows).categories),
     "wide codes": lambda rows: sm.Categorical(np.array(codes(rows).codes, ">i8"), tuple(codes(rows).categories)),
-    "Arrow": lambda rows: pyarrow().array(rows),
-    "Arrow chunks": lambda rows: pyarrow().chunked_array([rows[:2], rows[2:]]),
-    "Arrow dictionary": lambda rows: pyarrow().array(rows).dictionary_encode(),
-    "Arrow dictionary chunks": lambda rows: pyarrow().chunked_array([rows[:2], rows[2:]]).dictionary_encode(),
     "polars": lambda rows: polars().Series(rows),
     "polars category": lambda rows: polars().Series(rows, dtype=polars().Categorical),
 }
@@ -71,7 +62,7 @@ CONFIGURATIONS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("library", ["numpy", "pyarrow", "polars"])
+@pytest.mark.parametrize("library", ["numpy", "polars"])
 def test_columns_of_text(library: str) -> None:
     """However text is stored, in either column, weighted or not, with fixed labels or not, it counts as its rows."""
     failures = []

@@ -157,17 +157,11 @@ def test_what_is_refused() -> None:
 
 
 def test_fields_name_what_rows_hold() -> None:
-    """With Fields a Row or mapping is one sample of labels, scores, groups or times; other names are not read."""
+    """With Fields a Row or mapping is one sample of labels, groups or times; other names are not read."""
     named = [{"label": t, "guess": p, "weight": w, "id": 1} for t, p, w in rows()]
     moment = beam.utils.timestamp.Timestamp(1_700_000_000)
     for prototype, fields, elements, samples in [
         (sm.MetricSet(), FIELDS, [beam.Row(**row) if at % 2 else row for at, row in enumerate(named)], rows()),
-        (
-            sm.MetricSet(scores=True),
-            Fields("t", None, "s", classes=["a", "b"]),
-            [beam.Row(t="a", s=[0.75, 0.25])],
-            [("a", {"a": 0.75, "b": 0.25})],
-        ),
         (
             sm.ByGroup(sm.TimeWindow(sm.MCC(), "1h")),
             Fields("y", "p", group="g", time="at"),

@@ -85,15 +85,6 @@ def test_steps_name_each_metric() -> None:
     assert steps == [(40, names, 40), (80, names, 80), (100, names, 100)]
 
 
-def test_a_track_clones_it() -> None:
-    """`Track.run` leaves the metric that it was given empty and yields one that was fed."""
-    for metric in (sm.MCC(), as_river(sm.MCC())):
-        track = evaluate.Track("one", [datasets.Phishing()], metric)
-        *_, last = track.run(naive_bayes.GaussianNB(), datasets.Phishing(), 2)
-        assert last["MCC"].get() > 0.5
-        assert metric.get() == 0.0
-
-
 def test_windows_of_river_go_around_ours() -> None:
     """`TimeRolling` of river has a new metric of its period."""
     start = dt.datetime(2026, 1, 1)

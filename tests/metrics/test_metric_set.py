@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import sys
 from functools import partial
 from typing import Any
 
@@ -136,12 +135,6 @@ def test_zero_division_reaches_every_metric() -> None:
     for options in ({"metrics": []}, {"labels": ["a"], "other": "rest", "zero_division": NAN}):
         metrics = fed(sm.MetricSet(**options))
         assert sm.from_bytes(metrics.to_bytes()) == metrics == fed(metrics.clone())
-
-
-def test_without_river_no_model_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A metric or a set looks at a model of river only where river was imported."""
-    monkeypatch.delitem(sys.modules, "river.base", raising=False)
-    assert [state.works_with(object()) for state in (sm.MetricSet(), scored_set(), sm.MCC())] == [False] * 3
 
 
 def test_the_label_of_scores() -> None:

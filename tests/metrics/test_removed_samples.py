@@ -72,19 +72,23 @@ def test_what_is_left_is_a_recount(scores: Any, data: st.DataObject, pairs: bool
     assert_values_of(sm.from_bytes(metrics.to_bytes()), left)
 
 
-@given(st.lists(st.tuples(several(), st.booleans()), max_size=12), st.integers(0, 12))
-def test_shards_with_removed_samples_merge(rows: Any, split: int) -> None:
-    """Sets that removed samples merge like others: in any order, with the same bytes."""
+METRICS = st.sampled_from([["accuracy"], ["accuracy", "roc_auc_ovr"], ["roc_auc_ovo", "accuracy"], None])
+
+
+@given(st.lists(st.tuples(several(), st.booleans()), max_size=12), st.integers(0, 12), st.tuples(METRICS, METRICS))
+def test_shards_with_removed_samples_merge(rows: Any, split: int, metrics: Any) -> None:
+    """Sets that removed samples merge like others, also where a state is dropped: in any order, with the same bytes."""
     shards = []
-    for part in (rows[:split], rows[split:]):
-        shard = counted([row for row, _ in part], scores="any")
+    for part, keys in zip((rows[:split], rows[split:]), metrics, strict=True):
+        shard = counted([row for row, _ in part], metrics=keys, scores="any")
         for row, gone in part:
             if gone:
                 shard.remove(*row)
         shards.append(shard)
     left = [row for row, gone in rows if not gone]
 
-    assert sm.merge(shards).to_bytes() == sm.merge(shards[::-1]).to_bytes()
+    if metrics[0] == metrics[1]:  # otherwise the first one says what is shown
+        assert sm.merge(shards).to_bytes() == sm.merge(shards[::-1]).to_bytes()
     assert_values_of(sm.merge(shards), left)
     assert_values_of(sm.merge(shards).reconfigured(sample=1), left)
 

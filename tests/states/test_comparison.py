@@ -243,15 +243,3 @@ def test_a_comparison_with_other_options_is_one_that_had_them() -> None:
     for options in ({"scores": True}, {"folds": 8}, {"labels": ["a"]}):
         refused(lambda options=options: counting().reconfigured(**options), sm.OptionError, f"`{min(options)}`")
         assert Comparison().reconfigured(**options) == Comparison(**options)
-
-
-@pytest.mark.quick
-def test_the_order_of_fixed_labels_does_not_matter() -> None:
-    """The left one says in which order they are shown, also of the scores that only the other one has."""
-    for scores in (False, True):
-        mine, theirs = (Comparison(labels=labels, scores=scores) for labels in (["a", "b"], ["b", "a"]))
-        once, samples = counting(labels=["b", "a"], scores=scores), SOFT if scores else HARD
-        total = mine + once
-        assert total == counting(labels=["a", "b"], scores=scores)
-        assert sm.from_bytes(total.to_bytes()).labels == ("a", "b")
-        assert once + fed(mine, samples) == fed(fed(theirs, samples), samples)
