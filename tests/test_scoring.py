@@ -19,6 +19,7 @@ from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, make_scorer, precision_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
@@ -95,7 +96,7 @@ def test_copies_pickles_processes_and_weights() -> None:
 @config_context(enable_metadata_routing=True)
 def test_metadata_routing() -> None:
     """Weights that are requested reach the scorer, alone and among several; others raise, or are not passed."""
-    model = LogisticRegression(max_iter=1000).set_fit_request(sample_weight=True)
+    model = GaussianNB().set_fit_request(sample_weight=True)
 
     def folds(scoring: Any) -> Any:
         results = cross_validate(model, X, TEXT, params={"sample_weight": WEIGHTS}, scoring=scoring)
@@ -109,7 +110,8 @@ def test_metadata_routing() -> None:
         assert folds({"f1": ours, "more": copy.deepcopy(ours)}) == pytest.approx(expected)
     with pytest.raises(UnsetMetadataPassedError):
         folds(sm.scorer("macro_f1"))
-    search = GridSearchCV(model, {"C": [1.0]}, scoring=sm.scorer("macro_f1").set_score_request(sample_weight=True))
+    requested = sm.scorer("macro_f1").set_score_request(sample_weight=True)
+    search = GridSearchCV(model, {"var_smoothing": [1e-9]}, scoring=requested)
     search.fit(X, TEXT, sample_weight=WEIGHTS)
     assert search.best_score_ == pytest.approx(folds(theirs.set_score_request(sample_weight=True)).mean())
 

@@ -26,7 +26,7 @@ def frequent_switches() -> Iterator[None]:
 
 def test_rounds_of_everything_at_once() -> None:
     """Threads that do everything at once to every accumulator lose nothing; in a process of their own."""
-    command = [sys.executable, "-X", "faulthandler", str(STRESS), "--rounds", "4"]
+    command = [sys.executable, "-X", "faulthandler", str(STRESS), "--rounds", "3"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
 
     assert done.returncode == 0, done.stdout + done.stderr
