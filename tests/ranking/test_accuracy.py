@@ -1,6 +1,6 @@
 """How far estimates from coarse sketches are from the raw scores, by shape, and whether they say so.
 
-The cells are those of the compiled sketch, which `states/test_ranks_oracle.py` shows to be the plain one's, to the bit.
+The cells are those of the compiled sketch, which `states/test_ranks.py` shows to be the plain one's, to the bit.
 `benchmarks/certificates.py` asks the same of a million scores a shape, and of ten thousand random trials.
 """
 

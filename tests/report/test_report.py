@@ -318,8 +318,8 @@ def test_exact_values_stand_without_bounds() -> None:
     brier, errors = (0.1**2 + 0.4**2 + 0.7**2 + 0.2**2) / 4, (0.1 + 0.4 + 0.7 + 0.2) / 4  # each is a bin of its own
     chosen = binary(metrics=["accuracy", "log_loss", "roc_auc_ovr", "roc_auc"], scores=False).snapshot().report(80)
 
-    by_hand = [f"{3 / 4:.4f}", f"{5 / 6:.4f}", f"{log_loss:.4f}", f"{brier:.4f}", f"{errors:.4f}"]
-    assert list(rows(binary().snapshot().report(80)).items()) == [(key, [x]) for key, x in zip(SCORES, by_hand, strict=True)]
+    by_hand = [f"{value:.4f}" for value in (3 / 4, 5 / 6, log_loss, brier, errors)]
+    assert list(rows(binary().snapshot().report(80)).items()) == [(SCORES[at], [x]) for at, x in enumerate(by_hand)]
     assert rows(chosen) == {"Log loss (cross-entropy)": ["0.5108"], "ROC AUC, mean over classes": ["0.7500"]}
     assert re.search(r"^Accuracy +0\.7500$", chosen, re.M)
     assert re.search(r"^Class +ROC AUC\nFalse\nTrue +0\.750$", chosen, re.M)
