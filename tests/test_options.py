@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 import json
 import pickle
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from support.refusals import refused
 
 import stream_metrics as sm
 
@@ -138,6 +140,38 @@ def test_reading_with_options_is_reading_a_metric_that_has_them() -> None:
         failed += [metric.key] * (own != readings(without, of_groups[1], **options))
         if isinstance(interval := own[-1], sm.Interval):
             failed += [(metric.key, "interval")] * (not interval.low <= interval.value == own[0] <= interval.high)
+    assert not failed
+
+
+def test_two_models_are_compared_with_options() -> None:
+    """The values are those of metrics of each model, in the interval of every method; defaults change nothing."""
+    failed: list[Any] = []
+    other = np.clip(TRUTH * 0.5 + rng.random(240) * 0.5, 0, 1)
+    predicted = LABELS, (other > 0.7).astype(int)
+    by_labels, by_units, by_scores = sm.Comparison(), sm.Comparison(), sm.Comparison(scores=True)
+    by_labels.update_many(TRUTH, *predicted)
+    by_units.update_many(TRUTH, *predicted, unit=np.arange(240) % 60)
+    by_scores.update_many(TRUTH, SCORES, other)
+    for metric in metrics_with_options():
+        options = OPTIONS[type(metric).__name__]
+        both = [metric, metric.copy()]
+        scored = metric.reads != "labels"
+        for each, columns in zip(both, (SCORES, other) if scored else predicted, strict=True):
+            each.update_many(TRUTH, columns)
+        label = {"label": 1} if sm.metrics()[metric.key].kind == "per_class" else {}
+        defaults = {name: inspect.signature(type(metric)).parameters[name].default for name in options}
+        for state in [by_scores] if scored else [by_labels, by_units]:
+            read = partial(state.snapshot().difference, metric.key, **label, draws=50)
+            try:
+                plain, fixed, always = read(), read(**options), read(valid="anytime", **options)
+            except ValueError:
+                failed += [(metric.key, "refused")] * (metric.key not in ("roc_auc_single_score", "log_loss"))
+                continue
+            failed += [(metric.key, "defaults")] * (repr(read(**defaults)) != repr(plain))
+            failed += [(metric.key, "value")] * ([fixed.a, fixed.b] != pytest.approx([each.get() for each in both]))
+            for each in (fixed, always):
+                failed += [(metric.key, "interval", each)] * (not each.note and not each.low <= each.value <= each.high)
+        refused(lambda: read(wrong=1), ValueError)  # noqa: B023
     assert not failed
 
 

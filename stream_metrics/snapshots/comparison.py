@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from stream_metrics.catalog.spec import MetricSpec
 from stream_metrics.catalog.table import ALIASES, find
 from stream_metrics.errors import UnknownKeyError
 from stream_metrics.evaluation.evaluation import States
@@ -32,7 +31,7 @@ from stream_metrics.formulas.stats.normal import normal_quantile, t_quantile
 from stream_metrics.inference.comparison import methods as methods
 from stream_metrics.inference.comparison import scores as scores
 from stream_metrics.inference.comparison import shares as shares
-from stream_metrics.inference.comparison.methods import Joint
+from stream_metrics.inference.comparison.methods import Joint, Measure
 from stream_metrics.inference.comparison.tests import Better, Evidence, discordant_evidence, mcnemar_test
 from stream_metrics.inference.intervals.anytime import STEADY, TOO_EARLY, early_level, late_multiplier
 from stream_metrics.inference.intervals.interval import Ends
@@ -316,6 +315,7 @@ class ComparisonSnapshot(Mapping[str, Difference]):
         t_opt: float = 1000.0,
         draws: int = DRAWS,
         seed: int = SEED,
+        **options: Any,
     ) -> Difference:
         """Return a metric of both models, and b less a with its interval.
 
@@ -336,6 +336,8 @@ class ComparisonSnapshot(Mapping[str, Difference]):
             Number of samples near which an asymptotic sequence is tightest; to be chosen before the first look.
         draws, seed : int, default 1000 and 20101
             Of the bootstrap and the posterior.
+        **options : object
+            Options of the formula, such as beta=2.
 
         Returns
         -------
@@ -358,23 +360,24 @@ class ComparisonSnapshot(Mapping[str, Difference]):
         if row.needs and self._weighted:
             raise ValueError(f"Expected samples of weight 1 for {key!r}, but got {self._weighted} of another weight")
         label = None if label is None else canonical(label, "label")
-        if row.state != "counts":
-            return self._finished(row, label, self._of_scores(row, label), level, valid, t_opt)
-        if (row.kind == "per_class") != (label is not None) or row.kind == "matrix":
+        if row.state == "counts" and ((row.kind == "per_class") != (label is not None) or row.kind == "matrix"):
             expected = "Expected a label for a per-class key and none for a whole one"
             raise UnknownKeyError(f"{expected}, but got {key!r}, {label!r}")
-        a, b = (float(methods.value_of(key, s, s.counts(self.joint.values), label)) for s in self._sides)
+        metric = methods.measure(row, options)
+        if row.state != "counts":
+            return self._finished(metric, label, self._of_scores(metric, label), level, valid, t_opt)
+        a, b = (float(methods.value_of(metric, s, s.counts(self.joint.values), label)) for s in self._sides)
         if not self.n or math.isnan(b - a):
             return Difference(
-                key, label, a, b, math.nan, math.nan, math.nan, math.nan, level, "none", valid, "0/0 for a model"
+                row.key, label, a, b, math.nan, math.nan, math.nan, math.nan, level, "none", valid, "0/0 for a model"
             )
         self._check(method, valid)
-        empty = Difference(key, label, a, b, b - a, math.nan, math.nan, math.nan, level, "", valid)
+        empty = Difference(row.key, label, a, b, b - a, math.nan, math.nan, math.nan, level, "", valid)
         if self._units:
-            return self._finished(row, label, (a, b, *self._of_folds(key, label)), level, valid, t_opt)
+            return self._finished(metric, label, (a, b, *self._of_folds(metric, label)), level, valid, t_opt)
         if valid == "anytime":
-            return self._watched(row, empty, t_opt)
-        return self._once(row, empty, method, draws, seed)
+            return self._watched(metric, empty, t_opt)
+        return self._once(metric, empty, method, draws, seed)
 
     def _check(self, method: str | None, valid: str) -> None:
         """Raise ValueError for a method that there is not, or that the samples do not allow."""
@@ -394,58 +397,58 @@ class ComparisonSnapshot(Mapping[str, Difference]):
                 f"but got {self._weighted} of another weight"
             )
 
-    def _of_folds(self, key: str, label: Label | None) -> tuple[str, float, int]:
+    def _of_folds(self, metric: Measure, label: Label | None) -> tuple[str, float, int]:
         rows = methods.without_folds(self.joint)
-        a, b = (methods.value_of(key, side, side.counts(rows), label) for side in self._sides)
+        a, b = (methods.value_of(metric, side, side.counts(rows), label) for side in self._sides)
         return "folds", jackknife(b - a), len(rows)
 
-    def _once(self, row: MetricSpec, empty: Difference, method: str | None, draws: int, seed: int) -> Difference:
+    def _once(self, metric: Measure, empty: Difference, method: str | None, draws: int, seed: int) -> Difference:
         """Return a difference with its interval for one look."""
-        key, label, level, value = row.key, empty.label, empty.level, empty.value
-        pairs, sign = shares.pairs_of(key, self.joint, label)
-        se = methods.delta_se(key, self._sides, self.joint.values, label)
+        label, level, value = empty.label, empty.level, empty.value
+        pairs, sign = metric.pairs(self.joint, label)
+        se = methods.delta_se(metric, self._sides, self.joint.values, label)
         if method == "tango" and not pairs:
-            raise ValueError(f"Expected a rate or a mean of recalls for the method 'tango', but got {key!r}")
-        note = self._rare(row, label)
+            raise ValueError(f"Expected a rate or a mean of recalls for the method 'tango', but got {metric.row.key!r}")
+        note = self._rare(metric, label)
         if pairs and method in (None, "tango"):
             low, high = _signed(shares.paired_bounds(pairs, level), sign)
             return replace(empty, low=low, high=high, se=se, method="tango", note=note)
         if method is None:
-            method = "delta" if methods.steady(key, self._sides, self.joint, label, ENOUGH) else "posterior"
+            method = "delta" if methods.steady(metric, self._sides, self.joint, label, ENOUGH) else "posterior"
         if method == "delta":
             margin = -normal_quantile((1 - level) / 2) * se
             return replace(empty, low=value - margin, high=value + margin, se=se, method="delta", note=note)
         if method == "posterior":
-            low, high, se, lost = methods.posterior(key, self.joint, label, draws, seed, level)
+            low, high, se, lost = methods.posterior(metric, self.joint, label, draws, seed, level)
         else:
-            low, high, se, lost = methods.bootstrap(key, self._sides, self.joint.values, label, draws, seed, level)
+            low, high, se, lost = methods.bootstrap(metric, self._sides, self.joint.values, label, draws, seed, level)
         note = f"{lost} of {draws} draws were 0/0" if lost else note
         low, high = min(low, value), max(high, value)  # all draws may lie beside it
         return replace(empty, low=low, high=high, se=se, method=method, note=note)
 
-    def _watched(self, row: MetricSpec, empty: Difference, t_opt: float) -> Difference:
+    def _watched(self, metric: Measure, empty: Difference, t_opt: float) -> Difference:
         """Return a difference with its interval for all looks: by bets where they can be had, else asymptotic."""
-        key, label, level = row.key, empty.label, empty.level
-        pairs, sign = shares.pairs_of(key, self.joint, label)
-        se = methods.delta_se(key, self._sides, self.joint.values, label)
+        label, level = empty.label, empty.level
+        pairs, sign = metric.pairs(self.joint, label)
+        se = methods.delta_se(metric, self._sides, self.joint.values, label)
         empty = replace(empty, se=se)
         if len(pairs) == 1:
             low, high = _signed(shares.paired_sequence(pairs, level), sign)
             return replace(empty, low=low, high=high, method="bets")
-        if methods.steady(key, self._sides, self.joint, label, STEADY):
+        if methods.steady(metric, self._sides, self.joint, label, STEADY):
             margin = late_multiplier(self.n, t_opt, level) * se
             return replace(empty, low=empty.value - margin, high=empty.value + margin, method="asymptotic")
         if pairs:
             low, high = _signed(shares.paired_sequence(pairs, early_level(level, 1)), sign)
             return replace(empty, low=low, high=high, method="bets")
-        bounds = methods.apart(key, self._sides, label, level)
+        bounds = methods.apart(metric, self._sides, label, level)
         if bounds is not None:
             return replace(empty, low=bounds[0], high=bounds[1], method="beta_binomial")
-        most = row.high - row.low
+        most = metric.row.high - metric.row.low
         return replace(empty, low=-most, high=most, method="asymptotic", note=TOO_EARLY)
 
     def _finished(
-        self, row: MetricSpec, label: Label | None, parts: Parts, level: float, valid: str, t_opt: float
+        self, metric: Measure, label: Label | None, parts: Parts, level: float, valid: str, t_opt: float
     ) -> Difference:
         """Return the difference with the interval that the standard error of folds gives."""
         a, b, method, se, folds = parts
@@ -453,36 +456,36 @@ class ComparisonSnapshot(Mapping[str, Difference]):
         note = f"only {folds} folds" if folds else REPEATED
         if not se > 0:
             note = "the models do not differ in any sample that counts here" if se == 0 else note
-            return Difference(row.key, label, a, b, value, math.nan, math.nan, se, level, method, valid, note)
+            return Difference(metric.row.key, label, a, b, value, math.nan, math.nan, se, level, method, valid, note)
         margin, note = t_quantile(level, folds - 1), "" if folds > 7 else note
-        doubt = self._doubt(row, label, se, valid)
+        doubt = self._doubt(metric, label, se, valid)
         if valid == "anytime":
             if doubt:
-                most = row.high - row.low
-                return Difference(row.key, label, a, b, value, -most, most, se, level, method, valid, doubt)
+                most = metric.row.high - metric.row.low
+                return Difference(metric.row.key, label, a, b, value, -most, most, se, level, method, valid, doubt)
             margin *= asymptotic_multiplier(self.n, t_opt, 1 - level) / -normal_quantile((1 - level) / 2)
         note = note or doubt
         return Difference(
-            row.key, label, a, b, value, value - margin * se, value + margin * se, se, level, method, valid, note
+            metric.row.key, label, a, b, value, value - margin * se, value + margin * se, se, level, method, valid, note
         )
 
-    def _doubt(self, row: MetricSpec, label: Label | None, se: float, valid: str) -> str:
+    def _doubt(self, metric: Measure, label: Label | None, se: float, valid: str) -> str:
         """Return why the standard error of folds is no reason for an interval, or ""."""
         watched = valid == "anytime"
-        if row.state != "counts":
-            if watched and self._rarest(row, label) < BURN_IN:
+        if metric.row.state != "counts":
+            if watched and self._rarest(metric, label) < BURN_IN:
                 return f"too early: a class has fewer than {BURN_IN} samples"
-            return "" if watched else self._rare(row, label)
+            return "" if watched else self._rare(metric, label)
         values = self.joint.values * (self.n / self.joint.values.sum())
-        alone = methods.delta_se(row.key, self._sides, values, label)
+        alone = methods.delta_se(metric, self._sides, values, label)
         joint = self.joint._replace(values=values * min(1.0, (alone / se) ** 2))
-        if methods.steady(row.key, self._sides, joint, label, STEADY if watched else ENOUGH):
+        if methods.steady(metric, self._sides, joint, label, STEADY if watched else ENOUGH):
             return ""
         return TOO_EARLY if watched else FEW_SAMPLES
 
-    def _rarest(self, row: MetricSpec, label: Label | None) -> float:
+    def _rarest(self, metric: Measure, label: Label | None) -> float:
         """Return the number of samples of the rarest class that the metric depends on."""
-        if row.key in OF_ALL:
+        if metric.row.key in OF_ALL:
             return self.n
         totals = np.bincount(self.joint.truth, self.joint.values, len(self.labels))
         if label is not None and label in self.labels:
@@ -490,17 +493,18 @@ class ComparisonSnapshot(Mapping[str, Difference]):
             return min(own, float(totals.sum()) - own)
         return float(totals[totals > 0].min()) if totals.any() else 0
 
-    def _rare(self, row: MetricSpec, label: Label | None) -> str:
-        few = self._rarest(row, label)
+    def _rare(self, metric: Measure, label: Label | None) -> str:
+        few = self._rarest(metric, label)
         if few >= ENOUGH:
             return ""
         return f"a class has {few:.0f} sample{'s' * (round(few) != 1)}, too few for this interval"
 
-    def _of_scores(self, row: MetricSpec, label: Label | None) -> Parts:
+    def _of_scores(self, metric: Measure, label: Label | None) -> Parts:
         """Return a value of the scores of both models, the method, its standard error, and the number of folds.
 
         The number is 0 if samples repeat without a unit.
         """
+        row = metric.row
         if row.state not in self.scored or row.kind == "matrix" or row.quadratic:
             raise ValueError(
                 f"Expected a key of the scores that are kept ({self.scored or 'none'}), but got {row.key!r}"
@@ -510,10 +514,11 @@ class ComparisonSnapshot(Mapping[str, Difference]):
         if row.state not in self._left_out:
             self._left_out[row.state] = left_out(self._scored, row.state)
         wholes, rest = self._left_out[row.state]
-        a, b = (scores.read(row, state, label) for state in wholes)
+        a, b = (scores.read(row, state, label, metric.options) for state in wholes)
         if not self._units and scores.uneven(self._scored, self.joint.parts):
             return a, b, "folds", math.nan, 0
-        estimates = np.array([scores.read(row, y, label) - scores.read(row, x, label) for x, y in rest])
+        pairs = [[scores.read(row, state, label, metric.options) for state in pair] for pair in rest]
+        estimates = np.array([y - x for x, y in pairs])
         return a, b, "folds", jackknife(estimates), len(estimates)
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:

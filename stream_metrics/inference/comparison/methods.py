@@ -15,19 +15,27 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics.catalog.table import find
+from stream_metrics.catalog.spec import MetricSpec
+from stream_metrics.evaluation.evaluate import Options, checked_options, compute
 from stream_metrics.formulas.arithmetic import inner
 from stream_metrics.formulas.protocol import Floats, NumberOrArray
+from stream_metrics.inference.comparison.shares import Pairs, pairs_of
 from stream_metrics.inference.intervals.adequacy import HALF, effective_count, padded
 from stream_metrics.inference.intervals.anytime import exact_bounds, exact_classes, rests_on_enough
 from stream_metrics.inference.intervals.batched_counts import BatchedCounts, Cells, batched, make_cells
-from stream_metrics.inference.intervals.batched_formulas import CELLS, MARGINS, PER_CLASS
+from stream_metrics.inference.intervals.batched_formulas import (
+    CELLS,
+    MARGINS,
+    PAIR_LIMIT,
+    PER_CLASS,
+    BatchedFormula,
+)
 from stream_metrics.inference.intervals.gradients import Gradient, class_slopes, gradient
 from stream_metrics.inference.intervals.matrix_counts import MatrixCounts
 from stream_metrics.labels import Label
 
 __all__ = [
-    "Joint", "Side", "apart", "bootstrap", "delta_se", "posterior", "sides", "steady", "value_of",
+    "Joint", "Measure", "Side", "apart", "bootstrap", "delta_se", "measure", "posterior", "sides", "steady", "value_of",
     "without_folds",
 ]  # fmt: skip
 
@@ -64,6 +72,32 @@ class Side(NamedTuple):
         return batched(np.add.reduceat(values[..., self.order], self.starts, axis=-1), self.where)
 
 
+class Measure(NamedTuple):
+    """A metric of labels, with options that are not its defaults, if there are any."""
+
+    row: MetricSpec
+    options: Options
+    formula: BatchedFormula | None  # None if it reads scores
+
+    def pairs(self, joint: Joint, label: Label | None) -> tuple[list[Pairs], int]:
+        """Return the rates whose mean the metric is, as `pairs_of` does."""
+        return ([], 1) if self.options else pairs_of(self.row.key, joint, label)
+
+
+def measure(row: MetricSpec, options: Options) -> Measure:
+    """Return a metric with options; ValueError if two models cannot be compared by it, or an option is wrong."""
+    checked = checked_options(row, options)
+    if not checked.get("normalize", True):
+        raise ValueError(f"Expected normalize=True to compare two models by {row.key!r}: a sum grows with the samples")
+    options = {name: value for name, value in checked.items() if repr(value) != repr(row.options[name])}
+    if row.state != "counts":
+        return Measure(row, options, None)
+    formula = MARGINS.get(row.key) or CELLS.get(row.key) or PER_CLASS.get(row.key)
+    if formula is None:
+        raise ValueError(f"Expected `key` to be a metric that two models can differ in, but got {row.key!r}")
+    return Measure(row, options, formula)
+
+
 def sides(joint: Joint) -> tuple[Side, Side]:
     """Return the matrices of both models; the classes of each are the true labels and its own predictions."""
     return _side(joint, joint.a), _side(joint, joint.b)
@@ -86,32 +120,44 @@ def _side(joint: Joint, predicted: NDArray[np.int64]) -> Side:
     )
 
 
-def value_of(key: str, side: Side, counts: BatchedCounts, label: Label | None = None) -> NumberOrArray:
+def value_of(metric: Measure, side: Side, counts: BatchedCounts, label: Label | None = None) -> NumberOrArray:
     """Return a metric of one model for counts of any leading shape, nan where it is 0/0; ValueError if it has none."""
-    zero = find(key).zero_division
-    if key in PER_CLASS:
-        if label not in side.labels:
-            return np.full(np.shape(counts.total), np.nan)
-        return PER_CLASS[key](counts, zero)[..., side.labels.index(label)]
-    formula = MARGINS.get(key) or CELLS.get(key)
-    if formula is None:
-        raise ValueError(f"Expected `key` to be a metric that two models can differ in, but got {key!r}")
-    return formula(counts, zero)
+    if metric.row.key in PER_CLASS and label not in side.labels:
+        return np.full(np.shape(counts.total), np.nan)
+    assert metric.formula is not None, "it reads labels"
+    if metric.options:
+        values: NumberOrArray = _with_options(metric, side, counts.values)
+    else:
+        values = metric.formula(counts, metric.row.zero_division)
+    return values[..., side.labels.index(label)] if metric.row.key in PER_CLASS else values
 
 
-def delta_se(key: str, both: tuple[Side, Side], values: Floats, label: Label | None = None) -> float:
+def _with_options(metric: Measure, side: Side, values: Floats) -> Floats:
+    """Return a metric with options for weights of a model's cells, (..., cells), one matrix at a time."""
+    k = len(side.labels)
+    if k > PAIR_LIMIT:
+        raise ValueError(f"Expected at most {PAIR_LIMIT} classes for a metric with options, but got {k}")
+    computed = []
+    for weights in values.reshape(-1, values.shape[-1]):
+        matrix = np.zeros((k, k), np.float64 if (weights % 1).any() else np.int64)
+        matrix[side.where.rows, side.where.columns] = weights
+        computed.append(compute(metric.row, MatrixCounts(matrix, side.labels), None, **metric.options))
+    return np.array(computed, np.float64).reshape((*values.shape[:-1], *np.shape(computed[0])))
+
+
+def delta_se(metric: Measure, both: tuple[Side, Side], values: Floats, label: Label | None = None) -> float:
     """Return the standard error of the difference by the delta method; nan where a gradient is not defined."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        first, second = (_influence(key, side, values, label) for side in both)
+        first, second = (_influence(metric, side, values, label) for side in both)
     g = second - first
     mean = inner(values, g) / float(values.sum())
     return math.sqrt(inner(values, (g - mean) ** 2))
 
 
-def _influence(key: str, side: Side, values: Floats, label: Label | None) -> Floats:
+def _influence(metric: Measure, side: Side, values: Floats, label: Label | None) -> Floats:
     """Return the derivative of a model's metric in every joint cell."""
     rows, columns, *_ = side.where
-    slopes = _slopes(key, side, side.counts(values), label)
+    slopes = _slopes(metric, side, side.counts(values), label)
     g = slopes.cells
     if g is None:
         g = slopes.true[rows] + slopes.predicted[columns] + np.where(rows == columns, slopes.diagonal[rows], 0.0)
@@ -119,19 +165,30 @@ def _influence(key: str, side: Side, values: Floats, label: Label | None) -> Flo
     return influence
 
 
-def _slopes(key: str, side: Side, counts: BatchedCounts, label: Label | None) -> Gradient:
+def _slopes(metric: Measure, side: Side, counts: BatchedCounts, label: Label | None) -> Gradient:
     """Return the gradient of a model's metric; of a value of one class it is 0 in all others."""
-    zero, k = find(key).zero_division, len(side.labels)
-    if key not in PER_CLASS:
-        slopes = gradient(key, counts, zero)
+    zero, k = metric.row.zero_division, len(side.labels)
+    if metric.options:
+        return Gradient(0.0, 0.0, 0.0, _differences(metric, side, counts, label))
+    if not metric.row.key in PER_CLASS:
+        slopes = gradient(metric.row.key, counts, zero)
         return slopes if slopes.cells is not None else Gradient(*(np.broadcast_to(p, (k,)) for p in slopes[:3]))
     if label not in side.labels:
         return Gradient(*np.full((3, k), np.nan))
     here = np.arange(k) == side.labels.index(label)
-    return Gradient(*(np.where(here, part, 0.0) for part in class_slopes(key, counts, zero)))
+    return Gradient(*(np.where(here, part, 0.0) for part in class_slopes(metric.row.key, counts, zero)))
 
 
-def steady(key: str, both: tuple[Side, Side], joint: Joint, label: Label | None, enough: int) -> bool:
+def _differences(metric: Measure, side: Side, counts: BatchedCounts, label: Label | None) -> Floats:
+    """Return the derivative of a model's metric in each of its cells, as what one sample less there makes it lose."""
+    values = counts.values
+    step = np.minimum(values / 2, 1.0) if (values % 1).any() else np.ones(len(values))
+    less = batched(values - np.diag(step), side.where)
+    whole, without = (value_of(metric, side, part, label) for part in (counts, less))
+    return np.asarray((whole - without) / step)
+
+
+def steady(metric: Measure, both: tuple[Side, Side], joint: Joint, label: Label | None, enough: int) -> bool:
     """Tell whether the variance of a difference rests on enough samples; see `adequacy` and `anytime`.
 
     Half a sample more of each kind that only one model gets right is added to every class: missed by one of them, or
@@ -140,32 +197,34 @@ def steady(key: str, both: tuple[Side, Side], joint: Joint, label: Label | None,
     if not joint.values.any():
         return False
     with np.errstate(invalid="ignore", divide="ignore"):
-        first, second = (_influence(key, side, joint.values, label) for side in both)
+        first, second = (_influence(metric, side, joint.values, label) for side in both)
     f, weights = second - first, joint.values
-    if key not in MARGINS and key not in PER_CLASS:  # the gradient in empty cells is not known
+    if metric.options or metric.row.key in CELLS:  # the gradient in empty cells is not known
         f = f - inner(weights, f) / weights.sum()
         return bool(least_discordant(joint) >= enough and effective_count(weights, f) >= enough)
-    added = _added(key, both, joint, label)
+    added = _added(metric, both, joint, label)
     f = np.concatenate([f, added])
     weights = np.concatenate([weights, np.full(len(added), HALF)])
     f = f - inner(weights, f) / weights.sum()
     return bool(np.isfinite(f).all()) and rests_on_enough(weights, f, len(added), enough)
 
 
-def apart(key: str, both: tuple[Side, Side], label: Label | None, level: float) -> tuple[float, float] | None:
+def apart(metric: Measure, both: tuple[Side, Side], label: Label | None, level: float) -> tuple[float, float] | None:
     """Return the limits of a difference from the exact sequence of each model, each with half of the error."""
+    if metric.options:
+        return None
     ends = []
     for side in both:
         k = len(side.labels)
-        if k > DENSE or (key in PER_CLASS and label not in side.labels):
+        if k > DENSE or (metric.row.key in PER_CLASS and label not in side.labels):
             return None
         matrix = np.zeros((k, k), np.int64)
         matrix[side.where.rows, side.where.columns] = side.where.values
         counts = MatrixCounts(matrix, side.labels)
-        if key in PER_CLASS:
-            bounds = exact_classes(key, counts, np.array([side.labels.index(label)]), (1 + level) / 2)
+        if metric.row.key in PER_CLASS:
+            bounds = exact_classes(metric.row.key, counts, np.array([side.labels.index(label)]), (1 + level) / 2)
         else:
-            bounds = exact_bounds(key, counts, (1 + level) / 2)
+            bounds = exact_bounds(metric.row.key, counts, (1 + level) / 2)
         if bounds is None:
             return None
         ends.append((np.max(bounds.low), np.max(bounds.high)))
@@ -179,23 +238,23 @@ def least_discordant(joint: Joint) -> int:
     return int(np.bincount(joint.truth, joint.values * one)[np.unique(joint.truth)].min())
 
 
-def _added(key: str, both: tuple[Side, Side], joint: Joint, label: Label | None) -> Floats:
+def _added(metric: Measure, both: tuple[Side, Side], joint: Joint, label: Label | None) -> Floats:
     """Return the influence of a sample of each class that one model misses, and that one takes for the class."""
     true = np.bincount(joint.truth, joint.values, len(joint.labels))
-    (hit_a, missed_a, taken_a), (hit_b, missed_b, taken_b) = (_kinds(key, side, joint, label) for side in both)
+    (hit_a, missed_a, taken_a), (hit_b, missed_b, taken_b) = (_kinds(metric, side, joint, label) for side in both)
     parts = [(missed_b - hit_a)[true > 0], (hit_b - missed_a)[true > 0]]
     parts += [true @ hit_b / true.sum() - taken_a, taken_b - true @ hit_a / true.sum()]
     return np.concatenate([part[np.isfinite(part)] for part in parts])
 
 
-def _kinds(key: str, side: Side, joint: Joint, label: Label | None) -> tuple[Floats, Floats, Floats]:
+def _kinds(metric: Measure, side: Side, joint: Joint, label: Label | None) -> tuple[Floats, Floats, Floats]:
     """Return the derivative of a model's metric in a hit of each class of both, a miss, and a false alarm.
 
     A miss goes to an average class, a false alarm comes from one; nan where the model never says the class.
     """
     counts = padded(side.counts(joint.values), unseen=True)
     with np.errstate(invalid="ignore", divide="ignore"):
-        a, b, p, _ = _slopes(key, side, counts, label)
+        a, b, p, _ = _slopes(metric, side, counts, label)
     n = float(counts.total)
     own = a + b + p, b + counts.predicted_totals @ p / n, p + counts.true_totals @ b / n
     places = {name: at for at, name in enumerate(side.labels)}
@@ -205,7 +264,7 @@ def _kinds(key: str, side: Side, joint: Joint, label: Label | None) -> tuple[Flo
 
 
 def posterior(
-    key: str, joint: Joint, label: Label | None, draws: int, seed: int, level: float
+    metric: Measure, joint: Joint, label: Label | None, draws: int, seed: int, level: float
 ) -> tuple[float, float, float, int]:
     """Return quantiles and standard deviation of the difference over draws of the joint cells, and draws lost.
 
@@ -228,7 +287,7 @@ def posterior(
     size = max(1, CHUNK // len(extended.values))
     for start in range(0, draws, size):
         drawn = random.standard_gamma(extended.values, (min(size, draws - start), len(extended.values)))
-        first, second = (value_of(key, side, side.counts(drawn), label) for side in both)
+        first, second = (value_of(metric, side, side.counts(drawn), label) for side in both)
         parts.append(second - first)
     return _summary(np.concatenate(parts), draws, level)
 
@@ -243,14 +302,14 @@ def _summary(differences: Floats, draws: int, level: float) -> tuple[float, floa
 
 
 def bootstrap(
-    key: str, both: tuple[Side, Side], values: Floats, label: Label | None, draws: int, seed: int, level: float
+    metric: Measure, both: tuple[Side, Side], values: Floats, label: Label | None, draws: int, seed: int, level: float
 ) -> tuple[float, float, float, int]:
     """Return quantiles of the difference over multinomial draws, its standard deviation, and how many were 0/0."""
     random = np.random.default_rng(seed)
     n, parts = round(float(values.sum())), []
     for start in range(0, draws, size := max(1, CHUNK // max(1, len(values)))):
         drawn = random.multinomial(n, values / values.sum(), min(size, draws - start)).astype(np.float64)
-        a, b = (value_of(key, side, side.counts(drawn), label) for side in both)
+        a, b = (value_of(metric, side, side.counts(drawn), label) for side in both)
         parts.append(b - a)
     return _summary(np.concatenate(parts), draws, level)
 

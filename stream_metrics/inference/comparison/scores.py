@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from stream_metrics.catalog.spec import MetricSpec
-from stream_metrics.evaluation.evaluate import evaluate, value_labels
+from stream_metrics.evaluation.evaluate import Options, evaluate, value_labels
 from stream_metrics.formulas.stats.tails import chi_square_tail
 from stream_metrics.inference.intervals.jackknife import Folds
 from stream_metrics.labels import Label
@@ -18,9 +18,9 @@ __all__ = ["read", "uneven"]
 UNEVEN = 1e-6  # the p-value of equally large folds below which samples are taken to repeat
 
 
-def read(row: MetricSpec, state: RankState, label: Label | None) -> float:
+def read(row: MetricSpec, state: RankState, label: Label | None, options: Options) -> float:
     """Return a value of a state of scores; nan where it is 0/0."""
-    value, _ = evaluate(row, state, math.nan)
+    value, _ = evaluate(row, state, math.nan, **options)
     if row.kind == "whole":
         return float(value)
     labels = value_labels(row, state)
