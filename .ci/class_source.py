@@ -45,7 +45,10 @@ OPTIONS = {
     "normalize": "Whether the value is the mean over the samples; otherwise it is their sum.",
     "p": 'Exponent of the power mean; needed if `average` is "power".',
     "recall": "Smallest recall, in [0, 1].",
-    "scale_by_half": 'Whether the value is halved. "auto" halves it while no sample names more than two classes.',
+    "scale_by_half": (
+        'Whether the value is halved. "auto" halves the loss of a single probability and of a row of False and True; '
+        "in a set with `labels`, of every sample if they are two, of none if they are more."
+    ),
     "standardized": "Whether the area is scaled so that chance is 1/2 and a perfect score 1.",
     "strategy": "Whether bins have the same width or hold the same number of samples.",
     "variant": "Mean of the F1 of the classes, or F1 of macro precision and macro recall.",

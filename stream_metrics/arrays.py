@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from stream_metrics._core.numeric.kernels import real_number
 from stream_metrics.catalog.table import find
 from stream_metrics.containers.groups import ByGroup
-from stream_metrics.inputs.score_tables import is_mapping, materialize, score_table
+from stream_metrics.inputs.score_tables import is_mapping, materialize, own_names, score_table
 from stream_metrics.labels import Label, unique
 from stream_metrics.metrics.metric import Metric
 from stream_metrics.metrics.metric_set import MetricSet
@@ -155,11 +155,15 @@ def evaluate(
     if unread and not scored:
         raise ValueError(f"Expected `scores`, which {unread[0]!r} is computed from, but got labels only")
     fixed = None if labels is None else unique(labels, "labels")
+    classes = None if classes is None else unique(classes, "classes")
     kind: bool | Literal["any"] = scored
     if scored:
-        kind = True if _in_unit_interval(score_table(columns["scores"])) else "any"
+        table = score_table(columns["scores"])
+        kind = True if _in_unit_interval(table) else "any"
     options: dict[str, Any] = {} if pos_label is None else {"pos_label": pos_label}
     state: Any = MetricSet(None if rows is None else [row.key for row in rows], scores=kind, labels=fixed, **options)
+    if kind is True and fixed is None and getattr(table, "ndim", 1) == 2 and state.scored.losses is not None:
+        state.scored.declared = own_names(columns["scores"]) or classes
     if group is None:
         del columns["group"]
     else:

@@ -12,6 +12,7 @@ import numpy as np
 from stream_metrics.catalog.table import find
 from stream_metrics.errors import ScoreError
 from stream_metrics.metrics.by_key import metric_of_key
+from stream_metrics.states.losses import ProbabilityLosses
 
 __all__ = ["Scorer", "scorer"]
 
@@ -74,6 +75,8 @@ class Scorer:
             counts.update_many(y_true, estimator.predict(X), sample_weight)
         else:
             table, classes = self._scores(estimator, X)
+            if isinstance(counts.state, ProbabilityLosses):  # all classes are known
+                counts.attach(ProbabilityLosses(counts.state.pos_label, classes))
             counts.update_many(y_true, scores=table, w=sample_weight, classes=classes)
         value = counts.get()
         return self._sign * float(value[self.key] if isinstance(value, dict) else value)

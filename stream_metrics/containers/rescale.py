@@ -48,11 +48,17 @@ def _faded_counts(counts: ConfusionMatrix, factor: float) -> ConfusionMatrix:
 
 def _faded_losses(losses: ProbabilityLosses, factor: float) -> ProbabilityLosses:
     mantissa, power = math.frexp(factor)
-    n, abstained, _, two, *sums = losses.numbers()
-    two, *sums = [(x * int(mantissa * 2**53) << max(power, 0)) >> 53 + max(-power, 0) for x in (two, *sums)]
+    n, abstained, weight, *numbers = losses.numbers()
+    binary = losses.binary_numbers()[:2]
+    of_all = binary[0] == weight
+    numbers = [(x * int(mantissa * 2**53) << max(power, 0)) >> 53 + max(-power, 0) for x in (*numbers, *binary)]
+    two, *sums, binary_weight, binary_brier = numbers
     weight = sum(sums[:-3])
+    two = min(two, weight)
+    binary = [two if of_all else min(binary_weight, two), binary_brier]
     twin = losses.copy()
-    twin.restore([n, abstained, weight, min(two, weight), *(sums if weight else [0] * len(sums))])
+    numbers, binary = (part if weight else [0] * len(part) for part in (sums, binary))
+    twin.restore([n, abstained, weight, two, *numbers], None, binary)
     return twin
 
 

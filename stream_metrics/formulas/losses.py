@@ -24,8 +24,16 @@ class Losses(Protocol):
         """N, the sum of all weights, in units of 2^-64."""
 
     @property
-    def two_class_units(self) -> int:
-        """The weight of the samples that name at most two classes, the true one counted, in units of 2^-64."""
+    def classes(self) -> Sequence[object] | None:
+        """The classes that there are, if they are known beforehand."""
+
+    @property
+    def binary_weight_units(self) -> int:
+        """The weight of the samples that can have two classes only, in units of 2^-64."""
+
+    @property
+    def binary_brier_units(self) -> int:
+        """The part of `brier_units` that comes from these samples."""
 
     @property
     def rank_units(self) -> tuple[int, ...]:
@@ -54,6 +62,9 @@ class LossState(Losses, Protocol):
     def squares(self) -> Sequence[int] | None:
         """Return samples of another weight, Brier losses above 2, and the sums of squares; None if they are unknown."""
 
+    def binary_numbers(self) -> Sequence[int]:
+        """Return weight and Brier loss of the binary samples, and if squares are known the squares of these losses."""
+
 
 def log_loss(c: Losses, *, normalize: bool = True) -> float:
     """Mean surprise at the true class: cross-entropy, in nats.
@@ -70,15 +81,25 @@ def log_loss(c: Losses, *, normalize: bool = True) -> float:
 def brier_score(c: Losses, *, scale_by_half: bool | Literal["auto"] = "auto") -> float:
     """Mean squared distance between the probabilities and the truth.
 
-    (1/N) sum w sum_k (p_k - y_k)^2, in [0, 2] where rows sum to 1; halved, in [0, 1], if `scale_by_half` is True, or
-    "auto" while no sample names more than two classes: (p - y)^2 for a single probability. 0/0 without data. A class
-    without a score has p_k = 0. Brier 1950.
+    (1/N) sum w sum_k (p_k - y_k)^2, in [0, 2] where rows sum to 1; 0/0 without data. A class without a score has
+    p_k = 0. Halved, in [0, 1], if `scale_by_half` is True, and with "auto" where a set has two `labels`. In a set
+    without `labels` "auto" halves the loss of a single probability, to (p - y)^2, and of a row of False and True.
+    Brier 1950.
     """
+    half = is_halved(c, scale_by_half)
+    doubled = c.brier_units if half else 2 * c.brier_units - (0 if half is False else c.binary_brier_units)
+    return ratio(doubled, 2 * c.weight_units * WEIGHT_TO_LOSS)
+
+
+def is_halved(c: Losses, scale_by_half: bool | Literal["auto"]) -> bool | None:
+    """Tell whether the Brier losses of all samples are halved, or of none; None if only those of binary samples are."""
     if scale_by_half not in (True, False, "auto"):
         raise ValueError(f"Expected `scale_by_half` to be True, False or 'auto', but got {scale_by_half!r}")
-    n = c.weight_units
-    half = c.two_class_units == n if scale_by_half == "auto" else scale_by_half
-    return ratio(c.brier_units, n * WEIGHT_TO_LOSS * (2 if half else 1))
+    if scale_by_half != "auto":
+        return bool(scale_by_half)
+    if c.classes is not None:
+        return len(c.classes) <= 2
+    return c.binary_weight_units == c.weight_units if c.binary_weight_units in (0, c.weight_units) else None
 
 
 def spherical_score(c: Losses) -> float:

@@ -207,7 +207,8 @@ class BrierScore(ScoreMetric):
     Parameters
     ----------
     scale_by_half : bool or "auto", default "auto"
-        Whether the value is halved. "auto" halves it while no sample names more than two classes.
+        Whether the value is halved. "auto" halves the loss of a single probability and of a row of False and True; in a
+        set with `labels`, of every sample if they are two, of none if they are more.
     pos_label : Label, default True
         The class whose score a single number is.
     zero_division : float, default nan

@@ -487,7 +487,7 @@ class Comparison(PairedCounts, Portable):
         labels, fixed = state.labels, state.fixed_labels
         joint = Joint(folds, truth, a, b, values, labels, 0 if fixed is None else len(fixed), state.folds)
         counters = {name: getattr(state, name) for name in ("n", "keyed", "weighted", "abstentions")}
-        scored = {fold: tuple(_by_name(side) for side in pair) for fold, pair in sorted(state._scored.items())}
+        scored = {fold: tuple(side.by_name() for side in pair) for fold, pair in sorted(state._scored.items())}
         return ComparisonSnapshot((self.a, self.b), joint, scored, **counters)
 
     def _content(self) -> list[object]:
@@ -539,11 +539,6 @@ def _again(side: ScoreStates, twin: ScoreStates) -> ScoreStates:
     """Return states that are empty with the counts of others."""
     side.count_again(twin)
     return twin
-
-
-def _by_name(scored: ScoreStates) -> dict[str, RankSketch | ProbabilityLosses]:
-    """Return the states of a model's scores by what reads them."""
-    return {"ranks": scored.ranks} | ({} if scored.losses is None else {"losses": scored.losses})
 
 
 def _names(classes: Iterable[Label] | None) -> tuple[Label, ...] | None:

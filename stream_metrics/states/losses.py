@@ -52,7 +52,8 @@ class ProbabilityLosses(LossSums, Portable):
     pos_label : Label, default True
         The class whose probability a single number is.
     classes : iterable of Label, optional
-        The classes that a sequence of probabilities belongs to.
+        The classes that there are, to which a sequence of probabilities belongs. If they are two, Brier scores are
+        halved.
 
     Attributes
     ----------
@@ -78,7 +79,7 @@ class ProbabilityLosses(LossSums, Portable):
     >>> state.update("cat", {"cat": 0.75, "dog": 0.25})
     >>> state.update_many(["dog"], [[0.5, 0.5]], classes=["cat", "dog"])
     >>> round(state.snapshot()["brier_score"], 4)
-    0.1562
+    0.3125
     """
 
     KIND: ClassVar[str] = "losses"
@@ -148,7 +149,8 @@ class ProbabilityLosses(LossSums, Portable):
             self._refuse(refused, table, (self.pos_label,), wholes)
         else:
             names = check_classes(names, table.shape[1])
-            refused = self.count_rows(table, batch.true_columns(names), _places(names), wholes, parts)
+            truth, binary = batch.true_columns(names), _is_binary(names)
+            refused = self.count_rows(table, truth, _places(names), wholes, parts, binary)
             self._refuse(refused, table, names, wholes)
 
     def prepare_rows(self, batch: Batch, order: NDArray[np.int64]) -> CountRows | None:
@@ -159,7 +161,7 @@ class ProbabilityLosses(LossSums, Portable):
         wholes, parts = (None if x is None else x[order] for x in batch.split_weights())
         single = table.ndim == 1
         names = (self.pos_label,) if single else check_classes(batch.classes, table.shape[1])
-        places = None if single else _places(names)
+        places, binary = None if single else _places(names), _is_binary(names)
         truth: Array = (self._positive(batch.truth) if single else batch.true_columns(names))[order]
 
         def count(state: ProbabilityLosses, start: int, end: int) -> None:
@@ -169,7 +171,7 @@ class ProbabilityLosses(LossSums, Portable):
             if places is None:
                 refused = state.count_singles(scores, truth[rows], weights, fractions)
             else:
-                refused = state.count_rows(scores, truth[rows], places, weights, fractions)
+                refused = state.count_rows(scores, truth[rows], places, weights, fractions, binary)
             state._refuse(refused, scores, names, weights)
 
         return count
@@ -250,7 +252,7 @@ class ProbabilityLosses(LossSums, Portable):
         if state.n and repr(twin.pos_label) != repr(self.pos_label):
             reason = "single numbers were counted as probabilities of this class"
             raise not_counted("pos_label", self.pos_label, twin.pos_label, reason)
-        twin.restore(state.numbers(), state.squares())
+        twin.restore(state.numbers(), state.squares(), state.binary_numbers())
         return twin
 
     def snapshot(self) -> Snapshot:
@@ -264,8 +266,14 @@ class ProbabilityLosses(LossSums, Portable):
         return Snapshot(losses=self.copy())
 
     def _content(self) -> list[object]:
-        squares = self.squares() if self.n else None  # without samples, bytes are those of earlier releases
-        return [self.pos_label, self.classes, *self.numbers(), *(squares or ())]
+        numbers, squares, binary = self.numbers(), self.squares(), self.binary_numbers()
+        if not self.n:  # without samples, bytes are those of earlier releases
+            squares = None
+        # As `restore` takes it if it is not said, for the bytes of earlier releases.
+        weight, two, brier = numbers[2], numbers[3], numbers[-2]
+        derived = [weight, brier, *(squares or [0] * 5)[3:4]] if two == weight else [0] * 3
+        implied = binary == derived[: len(binary)]
+        return [self.pos_label, self.classes, *numbers, *(squares or ()), *(() if implied else binary)]
 
     @classmethod
     def _restore(cls, content: Any) -> Self:
@@ -273,11 +281,21 @@ class ProbabilityLosses(LossSums, Portable):
         state = cls(pos_label, classes)
         if repr((state.pos_label, state.classes)) != repr((pos_label, classes)):
             raise ValueError("labels in their plain form")
-        state.restore(numbers[:SUMS], numbers[SUMS:] or None)
+        known, more = SUMS + 5, numbers[SUMS:]
+        squares = more[:5] if len(numbers) >= known else None
+        binary = numbers[known:] if squares else more
+        state.restore(numbers[:SUMS], squares, binary or None)
+        if binary and len(state._content()) != len(content):
+            raise ValueError("no numbers of binary samples that follow from the others")
         return state
 
     def __repr__(self) -> str:
         return f"ProbabilityLosses({quantity(self.n, 'sample')})"
+
+
+def _is_binary(names: tuple[Label, ...]) -> bool:
+    """Tell whether classes are False and True, so that there are no others."""
+    return len(names) == 2 and all(type(name) is bool for name in names)
 
 
 def _places(names: tuple[Label, ...]) -> NDArray[np.int32]:

@@ -69,6 +69,7 @@ class ScoreStates(ScoreCounters):
         threshold: float,
     ) -> None:
         self.labels, self.threshold = labels, threshold
+        self.declared = labels  # the classes that there are, if they are known beforehand
         self.rule = LabelRule(ranks.pos_label, labels, threshold)
         self.configure(ranks, confidence, losses, self.rule.negative, self.rule.names.fixed, threshold)
         for reader in (self.ranks, self.losses):
@@ -81,12 +82,16 @@ class ScoreStates(ScoreCounters):
         confidence = None if self.confidence is None else self.confidence.copy()
         losses = None if self.losses is None else self.losses.copy()
         twin = ScoreStates(self.ranks.copy(), confidence, losses, self.labels, self.threshold)
+        twin.declared = self.declared
         twin.removed = None if self.removed is None else self.removed.copy()
         return twin
 
     def by_name(self) -> dict[str, RankState | ProbabilityLosses]:
         """Return the states as formulas read them, by their names in the catalog, without those that are missing."""
-        states = {"ranks": self.ranks, "confidence": self.confidence, "losses": self.losses}
+        losses = self.losses
+        if losses is not None and self.declared is not None:
+            losses = ProbabilityLosses(losses.pos_label, self.declared).merge(losses)
+        states = {"ranks": self.ranks, "confidence": self.confidence, "losses": losses}
         by_name: dict[str, RankState | ProbabilityLosses] = {
             name: state for name, state in states.items() if state is not None
         }

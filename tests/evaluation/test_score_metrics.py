@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 import re
 import warnings
 from fractions import Fraction
@@ -12,6 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.refusals import refused
 
 import stream_metrics as sm
@@ -122,21 +125,71 @@ def test_two_classes_against_sklearn() -> None:
     for taken in (snapshot, fed(truth, both), fed(truth, np.column_stack([1 - scores, scores]), [False, True])):
         close(taken["log_loss"], sk.log_loss(truth, np.clip(scores, 2.0**-52, 1 - 2.0**-52)))
         close(taken["brier_score"], sk.brier_score_loss(truth, scores))
+    names, columns = np.where(truth, "yes", "no"), np.column_stack([1 - scores, scores])
+    named = sm.evaluate(names, scores=columns, classes=["no", "yes"], group=truth)
+    for taken in (named.overall, pickle.loads(pickle.dumps(named)).overall, fed(names, columns, labels=["no", "yes"])):
+        close(taken["brier_score"], snapshot["brier_score"])
     close(snapshot.value("brier_score", scale_by_half=False), 2 * snapshot["brier_score"])
     close(snapshot.value("log_loss", normalize=False), 300 * snapshot["log_loss"])
 
 
 def test_losses_by_hand() -> None:
-    """A certain hit costs nothing; Brier's scale follows the samples; options out of range are refused."""
+    """A certain hit costs nothing; a single probability has half a loss; options out of range are refused."""
     sure = fed(["a"], [{"a": 1.0, "b": 0.0}])
-    three = fed([True, "a"], [{False: 1.0}, {"a": 1.0, "b": 0.0, "c": 0.0}])
+    three = fed([True, True, "a"], [0.0, {False: 1.0}, {"a": 1.0, "b": 0.0, "c": 0.0}])
 
     assert {key: sure[key] for key in LOSSES} == {**dict.fromkeys(LOSSES, 0), "spherical_score": 1, "top_k_accuracy": 1}
-    assert fed([True], [{False: 1.0}])["brier_score"] == 1.0
-    assert (three["brier_score"], three.value("brier_score", scale_by_half=True)) == (1.0, 0.5)  # (2 + 0) / 2
+    assert fed([True], [{False: 1.0, True: 0.0}])["brier_score"] == 1.0
+    assert (three["brier_score"], three.value("brier_score", scale_by_half=True)) == (1.0, 2 / 3)  # (1 + 2 + 0) / 3
     for k in (0, 11, 1.0, True, "1"):
         refused(lambda k=k: sure.value("top_k_accuracy", k=k), ValueError, "`k`")  # type: ignore[misc]
     refused(lambda: sure.value("brier_score", scale_by_half="no"), ValueError, "`scale_by_half`")
+
+
+ORDER = [False, True, "c"]
+ROW = st.dictionaries(st.sampled_from(ORDER), st.integers(0, 64), min_size=1)
+SAMPLE = st.tuples(st.booleans(), ROW | st.integers(0, 64), st.integers(1, 3), st.integers(0, 2))
+
+
+def exact_losses(samples: list[Any], labels: Any) -> dict[str, Fraction | float]:
+    """Return mean losses by their definitions, of (truth, scores in 64ths, weight, ...); a number is that of True."""
+    sums: dict[str, Any] = dict.fromkeys(LOSSES, Fraction(0))
+    for truth, scores, w, _ in samples:
+        row = {True: scores, False: 64 - scores} if isinstance(scores, int) else scores
+        row = {label: Fraction(p, 64) for label, p in row.items()}
+        own, squares = row.get(truth, Fraction(0)), sum(p * p for p in row.values())
+        half = row.keys() == {True, False} if labels is None else len(labels) == 2
+        ahead = [x for x in row if truth not in row or (-row[x], ORDER.index(x)) < (-own, ORDER.index(truth))]
+        sums["brier_score"] += w * (1 - 2 * own + squares) / (2 if half else 1)
+        sums["log_loss"] -= w * (math.log(own) if own else -52 * math.log(2))
+        sums["spherical_score"] += w * (own / math.sqrt(squares) if squares else 0)
+        sums["top_k_accuracy"] += w * (len(ahead) < 2)
+    return {key: total / sum(w for *_, w, _ in samples) for key, total in sums.items()}
+
+
+@given(st.lists(SAMPLE, min_size=1, max_size=12), st.sampled_from([None, ORDER[:2], ORDER]), st.booleans())
+def test_losses_are_means_over_samples(samples: list[Any], labels: Any, whole: bool) -> None:
+    """Whatever shards, groups, windows and bytes samples pass through, losses are those that their definitions give."""
+    samples = [x for x in samples if labels is None or isinstance(x[1], int) or x[1].keys() <= {*labels}]
+    groups = {at: [x for x in samples if x[3] == at] for at in range(3)}
+    metrics = sm.MetricSet([*LOSSES], labels=labels)
+    inner = sm.ByGroup(sm.TimeWindow(metrics, 3, 3)), sm.ByGroup(sm.TimeWindow(metrics, 3, 3))
+    for at, (truth, scores, w, group) in enumerate(samples):
+        row = scores / 64 if isinstance(scores, int) else {label: p / 64 for label, p in scores.items()}
+        if whole:
+            metrics.update(truth, row, w)
+        else:
+            shard = metrics.copy()
+            shard.reset()
+            shard.update_many([truth], [row], [w])
+            metrics = sm.from_bytes(shard.to_bytes()).merge(metrics)
+        inner[at % 2].update(truth, row, w, group=group, t=group)
+    by = inner[0].merge(inner[1]).snapshot()
+
+    for part, counted in [(samples, metrics.snapshot()), *((part, by[at]) for at, part in groups.items() if part)]:
+        for key, expected in exact_losses(part, labels).items() if part else ():
+            exact = isinstance(expected, Fraction)
+            assert counted[key] == (float(expected) if exact else pytest.approx(expected, rel=1e-14, abs=1e-15)), key
 
 
 def test_no_data_and_one_class() -> None:

@@ -122,6 +122,8 @@ EARLIER = (
     "groups_v1_folded", "groups_v1_timed", "set_v1_default", "set_v1_fine", "timed_v1_set",
     # Losses had no squares then.
     "comparison_v1_ties", "losses_v1_fractions", "losses_v1_mappings", "losses_v1_single",
+    # Brier losses of binary samples were not counted apart then.
+    "set_v1_counts_more", "set_v1_fine_squares", "set_v1_removed",
 )  # fmt: skip
 
 STATES: dict[str, Callable[[], Any]] = {
@@ -171,11 +173,11 @@ STATES: dict[str, Callable[[], Any]] = {
         sm.ProbabilityLosses(classes=["b", 1, (2, "c")]),
         *((y, [0.5, 0.125, 0.375 * w], w) for y in ("b", 1.0, "none") for w in (0.1, 2.0**-64, 1.0)),
     ),
-    "set_v1_fine_squares": lambda: counted(
+    "set_v1_fine_binary": lambda: counted(
         sm.MetricSet(["accuracy", "roc_auc", "log_loss"], pos_label="a", labels=["a", "b"]),
         *[("a", {"a": 0.75, "b": 0.25}), ("b", 0.5, 0.1), ("b", "a"), ("a", None)],
     ),
-    "set_v1_counts_more": lambda: counted(
+    "set_v1_counts_more_binary": lambda: counted(
         sm.MetricSet(["roc_auc", "log_loss"]), ("a", {"a": 0.75, "b": 0.25}), ("b", {"a": 0.5, "b": 0.5})
     ).reconfigured(metrics=["accuracy"]),
     "rolling_v1_labels": lambda: timed(sm.Rolling(sm.MetricSet(["accuracy"]), 3)),
@@ -217,7 +219,7 @@ STATES: dict[str, Callable[[], Any]] = {
     "detector_v1_recall": lambda: counted(
         ChangeDetector(0.25, of=("recall", "é"), direction="down", restart="stop"), ("é", "é"), ("é", "x"), ("x", None)
     ),
-    "set_v1_removed": lambda: corrected(sm.MetricSet(scores=True, buckets=4, sample=3, pairs=False)),
+    "set_v1_removed_binary": lambda: corrected(sm.MetricSet(scores=True, buckets=4, sample=3, pairs=False)),
     "groups_v1_emptied": emptied,
     "set_v1_units": lambda: units(sm.MetricSet()),
     "set_v1_scored_units": lambda: units(sm.MetricSet(scores=True)),

@@ -255,4 +255,6 @@ def loss_sums(content: Any) -> dict[str, Fraction | int]:
     """Return the sums of a `losses` content by name, in units of 1."""
     names = ["n", "abstained", "weight", "two", *(f"rank_{r}" for r in range(1, 12)), "log_loss", "brier", "spherical"]
     units = [1, 1, *[2**64] * 13, *[2**104] * 3]
-    return {name: Fraction(x, unit) for name, unit, x in zip(names, units, content[2:20], strict=True)}
+    sums = {name: Fraction(x, unit) for name, unit, x in zip(names, units, content[2:20], strict=True)}
+    more = content[25:] if len(content) >= 25 else content[20:]
+    return {**sums, "binary": Fraction(more[1], 2**104) if more else sums["brier"] * (sums["two"] == sums["weight"])}

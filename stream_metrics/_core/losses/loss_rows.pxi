@@ -64,6 +64,7 @@ cdef int measure_mapping(dict scores, object truth, object position, bint clean,
     cdef PyObject *own_score
     cdef Py_ssize_t place = 0, rank
     cdef double p = -1.0, x
+    cdef bint binary = True
     row.classes, row.higher, row.ties, row.squares.high, row.squares.low = len(scores), 0, 0, 0, 0
     if row.classes > MOST_CLASSES:
         raise ScoreError(argument="scores", position=position, expected=f"to name at most {MOST_CLASSES} classes",
@@ -79,6 +80,7 @@ cdef int measure_mapping(dict scores, object truth, object position, bint clean,
         x = PyFloat_AS_DOUBLE(<object> value)
         if not in_range(x):
             raise no_probability(x, <object> key, position)
+        binary = binary and type(<object> key) is bool
         row.higher += x > p
         row.ties += x == p
         add_square(&row.squares, quantize52(clamp(x)))
@@ -86,5 +88,6 @@ cdef int measure_mapping(dict scores, object truth, object position, bint clean,
     if own_score != NULL:
         rank = row.higher + 1 + (earlier_ties(scores, truth, p) if row.ties > 1 else 0)
     rate(s, clamp(p), &row, rank, own_score != NULL)
+    s.binary = binary and own_score != NULL and row.classes == 2
     finish(s, 1)
     return 0

@@ -27,7 +27,7 @@ from stream_metrics._core.numeric.kernels cimport (
     MOST_SAMPLES, Guarded, check_samples, not_contained, not_counted, plain, row_values, split, sum_overflow,
 )
 from stream_metrics._core.losses.terms cimport (
-    BLOCK, RANKS, Sample, Squares, Sums, count, count_block, finish, forget_squares, in_range, minus_sums,
+    BLOCK, RANKS, Sample, Squares, Sums, all_binary, count, count_block, finish, forget_squares, in_range, minus_sums,
     plus_sums, possible, rate_rows, rate_single, rate_singles, real)
 from stream_metrics._core.numeric.wide cimport fixed_units, read_fixed, read_wide, wide_units
 cdef object MISSING
@@ -65,6 +65,7 @@ cdef class LossSums(Guarded):
         if not in_range(p):
             raise no_probability(p, self.pos_label, position)
         rate_single(s, p, self.is_positive(truth, position))
+        s.binary = True
         finish(s, 1)
         return 0
 
@@ -222,16 +223,15 @@ cdef class LossSums(Guarded):
         return 0
 
     def count_rows(self, const real[:, ::1] rows, const int32_t[::1] truth, const int32_t[::1] order,
-                   const int64_t[::1] whole,
-                   const uint64_t[::1] part):
+                   const int64_t[::1] whole, const uint64_t[::1] part, bint binary):
         """Count rows of probabilities; truth: the column of each row's class or -1; order: the place of each
-        column's label.
+        column's label; binary: whether the classes are False and True.
 
         Returns the first row that is refused (then nothing was counted), or -1.
         """
         cdef Sums batch
         cdef Sample s[BLOCK]
-        cdef Py_ssize_t n = rows.shape[0], k = rows.shape[1], start = 0, size, done, counted = 0
+        cdef Py_ssize_t n = rows.shape[0], k = rows.shape[1], start = 0, size, done, r, counted = 0
         cdef bint weighted = whole is not None, fractional = part is not None
         cdef int64_t limit = LARGEST - self.sums.weight.whole
         memset(&batch, 0, sizeof(Sums))
@@ -239,6 +239,9 @@ cdef class LossSums(Guarded):
             while start < n:
                 size = min(n - start, BLOCK)
                 done = rate_rows(&rows[start, 0], size, k, &truth[start], &order[0], s)
+                if binary:
+                    for r in range(done):
+                        s[r].binary = truth[start + r] >= 0
                 counted = count_block(&batch, s, done, &whole[start] if weighted else NULL, &part[start] if fractional
                                       else NULL, limit)
                 if counted < size:
@@ -269,6 +272,7 @@ cdef class LossSums(Guarded):
                 start += size
         if start < n:
             return start + counted
+        all_binary(&batch)
         self.commit(&batch)
         return -1
 
@@ -412,14 +416,24 @@ cdef class LossSums(Guarded):
             return None
         return [s.weighted, s.beyond, wide_units(s.log_loss), wide_units(s.brier), wide_units(s.spherical)]
 
-    def restore(self, numbers, squares=None):
-        """Fill an empty state with what `numbers` and `squares` returned; ValueError names what cannot have been
-        counted."""
+    def binary_numbers(self):
+        """Weight and Brier loss of the binary samples, and if squares are known the squares of these losses."""
+        cdef Sums s = self.sums
+        numbers = [fixed_units(s.binary_weight), wide_units(s.binary_brier)]
+        return numbers if s.squares.unknown else [*numbers, wide_units(s.squares.binary)]
+
+    def restore(self, numbers, squares=None, binary=None):
+        """Fill an empty state with what `numbers`, `squares` and `binary_numbers` returned; ValueError names what
+        cannot have been counted.
+
+        Bytes of earlier versions do not say which samples are binary: all, if none names more than two classes.
+        """
         cdef Sums s
         cdef int r
         if [type(x) for x in numbers] != [int] * (RANKS + 7):
             raise ValueError("eighteen whole numbers")
         n, abstained, weight, two, *rest = numbers
+        memset(&s, 0, sizeof(Sums))
         s.n, s.abstained = n, abstained
         read_fixed(weight, &s.weight)
         read_fixed(two, &s.two)
@@ -436,6 +450,16 @@ cdef class LossSums(Guarded):
             read_wide(log_loss, &s.squares.log_loss)
             read_wide(brier, &s.squares.brier)
             read_wide(spherical, &s.squares.spherical)
+        if binary is not None:
+            weight, brier, *square = binary
+            if [type(x) for x in binary] != [int] * len(binary) or len(square) > (not s.squares.unknown):
+                raise ValueError("whole numbers of binary samples")
+            read_fixed(weight, &s.binary_weight)
+            read_wide(brier, &s.binary_brier)
+            if square:
+                read_wide(square[0], &s.squares.binary)
+        elif s.two.whole == s.weight.whole and s.two.part == s.weight.part:
+            all_binary(&s)
         if not possible(&s) or s.n > MOST_SAMPLES or s.abstained > MOST_SAMPLES:
             raise ValueError("sums of samples that were counted")
         self.sums = s
@@ -468,6 +492,16 @@ cdef class LossSums(Guarded):
     def two_class_units(self):
         """The weight of the samples that name at most two classes, in units of 2^-64, exact."""
         return fixed_units(self.sums.two)
+
+    @property
+    def binary_weight_units(self):
+        """The weight of the samples of two classes that have no others, in units of 2^-64, exact."""
+        return fixed_units(self.sums.binary_weight)
+
+    @property
+    def binary_brier_units(self):
+        """The part of `brier_units` that comes from these samples."""
+        return wide_units(self.sums.binary_brier)
 
     @property
     def rank_units(self):

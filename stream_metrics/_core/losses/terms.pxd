@@ -33,18 +33,21 @@ cdef struct Sample:
     Term log_loss, brier, spherical
     int rank  # the index into Sums.rank
     bint two  # no more than two classes are named
+    bint binary  # there are no other classes: a single probability, or a row of False and True
 
 cdef struct Squares:  # of the losses of samples of weight 1, each loss rounded to a multiple of 2^-52 first
     int64_t weighted  # samples of another weight, which are left out
     int64_t beyond  # samples of weight 1 whose Brier loss is above BRIER_LIMIT, whose square is left out
     Wide log_loss, brier, spherical
+    Wide binary  # the part of `brier` that comes from binary samples
     bint unknown  # some samples come from bytes without squares; then all of the above is 0
 
 cdef struct Sums:
     int64_t n, abstained
-    Fixed weight, two
+    Fixed weight, two, binary_weight
     Fixed rank[RANKS]
     Wide log_loss, brier, spherical
+    Wide binary_brier  # the part of `brier` that comes from binary samples
     Squares squares
 
 
@@ -117,6 +120,7 @@ cdef inline void rate(Sample *s, double p, Row *row, Py_ssize_t rank, bint is_na
     s.brier = brier
     s.rank = <int> min(rank, RANKS) - 1
     s.two = row.classes + (not is_named) <= 2
+    s.binary = False
 
 
 cdef inline void finish(Sample *s, Py_ssize_t n) noexcept nogil:
@@ -157,6 +161,21 @@ cdef inline void count_squares(Squares *squares, Sample *s) noexcept nogil:
         plus_square(&squares.brier, s.brier)
 
 
+cdef inline void count_binary(Sums *sums, Sample *s, int64_t whole, uint64_t part) noexcept nogil:
+    """Add a binary sample to the sums of those alone; it is in the sums of all."""
+    cdef uint64_t top = 0
+    cdef Term product = times(s.brier, whole, part, &top)
+    plus_fixed(&sums.binary_weight, whole, part)
+    plus_wide(&sums.binary_brier, top, product.high, product.low)
+    if whole == 1 and part == 0 and not sums.squares.unknown:
+        plus_square(&sums.squares.binary, s.brier)  # the loss is at most 2
+
+
+cdef inline void all_binary(Sums *sums) noexcept nogil:
+    """Take all samples for binary ones."""
+    sums.binary_weight, sums.binary_brier, sums.squares.binary = sums.weight, sums.brier, sums.squares.brier
+
+
 cdef inline void count(Sums *sums, Sample *s, int64_t whole, uint64_t part) noexcept nogil:
     """Add a sample whose weight was checked."""
     cdef Term product
@@ -180,6 +199,8 @@ cdef inline void count(Sums *sums, Sample *s, int64_t whole, uint64_t part) noex
     plus_fixed(&sums.rank[s.rank], whole, part)
     if s.two:
         plus_fixed(&sums.two, whole, part)
+    if s.binary:
+        count_binary(sums, s, whole, part)
 
 
 cdef inline Py_ssize_t count_block(Sums *sums, Sample *s, Py_ssize_t n, const int64_t *whole, const uint64_t *part,
@@ -240,6 +261,7 @@ cdef inline void plus_squares(Squares *a, const Squares *b) noexcept nogil:
     plus_wide(&a.log_loss, <uint64_t> b.log_loss.high, b.log_loss.middle, b.log_loss.low)
     plus_wide(&a.brier, <uint64_t> b.brier.high, b.brier.middle, b.brier.low)
     plus_wide(&a.spherical, <uint64_t> b.spherical.high, b.spherical.middle, b.spherical.low)
+    plus_wide(&a.binary, <uint64_t> b.binary.high, b.binary.middle, b.binary.low)
 
 
 cdef inline void minus_squares(Squares *a, const Squares *b, int64_t left) noexcept nogil:
@@ -252,6 +274,7 @@ cdef inline void minus_squares(Squares *a, const Squares *b, int64_t left) noexc
     minus_wide(&a.log_loss, <uint64_t> b.log_loss.high, b.log_loss.middle, b.log_loss.low)
     minus_wide(&a.brier, <uint64_t> b.brier.high, b.brier.middle, b.brier.low)
     minus_wide(&a.spherical, <uint64_t> b.spherical.high, b.spherical.middle, b.spherical.low)
+    minus_wide(&a.binary, <uint64_t> b.binary.high, b.binary.middle, b.binary.low)
 
 
 cdef inline void plus_sums(Sums *a, const Sums *b) noexcept nogil:
@@ -265,6 +288,8 @@ cdef inline void plus_sums(Sums *a, const Sums *b) noexcept nogil:
     plus_wide(&a.log_loss, <uint64_t> b.log_loss.high, b.log_loss.middle, b.log_loss.low)
     plus_wide(&a.brier, <uint64_t> b.brier.high, b.brier.middle, b.brier.low)
     plus_wide(&a.spherical, <uint64_t> b.spherical.high, b.spherical.middle, b.spherical.low)
+    plus_fixed(&a.binary_weight, b.binary_weight.whole, b.binary_weight.part)
+    plus_wide(&a.binary_brier, <uint64_t> b.binary_brier.high, b.binary_brier.middle, b.binary_brier.low)
     plus_squares(&a.squares, &b.squares)
 
 
@@ -279,11 +304,30 @@ cdef inline void minus_sums(Sums *a, const Sums *b) noexcept nogil:
     minus_wide(&a.log_loss, <uint64_t> b.log_loss.high, b.log_loss.middle, b.log_loss.low)
     minus_wide(&a.brier, <uint64_t> b.brier.high, b.brier.middle, b.brier.low)
     minus_wide(&a.spherical, <uint64_t> b.spherical.high, b.spherical.middle, b.spherical.low)
+    minus_fixed(&a.binary_weight, b.binary_weight.whole, b.binary_weight.part)
+    minus_wide(&a.binary_brier, <uint64_t> b.binary_brier.high, b.binary_brier.middle, b.binary_brier.low)
     minus_squares(&a.squares, &b.squares, a.n)
 
 
 cdef inline bint is_zero(const Wide *sum) noexcept nogil:
     return (sum.high | <int64_t> (sum.middle | sum.low)) == 0
+
+
+cdef inline bint is_part(Wide part, Wide whole) noexcept nogil:
+    """Whether a sum that is not negative is at most another one."""
+    minus_wide(&whole, <uint64_t> part.high, part.middle, part.low)
+    return part.high >= 0 and whole.high >= 0
+
+
+cdef inline bint possible_binary(const Sums *s) noexcept nogil:
+    """Whether binary samples can be among those that name at most two classes, and their losses among all."""
+    cdef Fixed rest = s.two
+    minus_fixed(&rest, s.binary_weight.whole, s.binary_weight.part)
+    if rest.whole < 0 or s.binary_weight.whole < 0:
+        return False
+    if (s.binary_weight.whole | <int64_t> s.binary_weight.part) == 0 and not is_zero(&s.binary_brier):
+        return False
+    return is_part(s.binary_brier, s.brier) and is_part(s.squares.binary, s.squares.brier)
 
 
 cdef inline bint possible_squares(const Squares *s, int64_t n) noexcept nogil:
@@ -317,7 +361,7 @@ cdef inline bint possible(const Sums *s) noexcept nogil:
         return False
     if s.two.whole > s.weight.whole or (s.two.whole == s.weight.whole and s.two.part > s.weight.part):
         return False
-    if s.n < ranks or not possible_squares(&s.squares, s.n):
+    if s.n < ranks or not possible_squares(&s.squares, s.n) or not possible_binary(s):
         return False
     if s.weight.whole | <int64_t> s.weight.part:
         return True

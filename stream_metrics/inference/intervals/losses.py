@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from stream_metrics.catalog.table import MetricSpec
 from stream_metrics.evaluation.evaluation import Options
-from stream_metrics.formulas.losses import LOSS_UNITS, LossState
+from stream_metrics.formulas.losses import LOSS_UNITS, LossState, is_halved
 from stream_metrics.formulas.stats.normal import t_quantile
 from stream_metrics.inference.intervals.adequacy import ENOUGH
 from stream_metrics.inference.intervals.count_intervals import on_logit_scale
@@ -83,9 +83,13 @@ def _moments(key: str, state: LossState, options: Options) -> tuple[float, float
     assert sums is not None, "the squares are known"
     n, squares = int(state.n), int(sums[LOSSES[key]])
     total = int({"log_loss": state.log_loss_units, "brier_score": state.brier_units}.get(key, state.spherical_units))
+    half = is_halved(state, options.get("scale_by_half", "auto")) if key == "brier_score" else False  # type: ignore[arg-type]
     if key == "spherical_score":
         total, squares = n * LOSS_UNITS - total, squares - 2 * total + n * LOSS_UNITS
     worst = {"log_loss": WORST_LOG_LOSS, "brier_score": WORST_BRIER}.get(key, 1.0)
+    if half is None:  # of twice the losses, which are whole numbers
+        _, binary, binary_squares = state.binary_numbers()
+        total, squares, worst = 2 * total - binary, 4 * squares - 3 * binary_squares, 2 * worst
     variance_of_padded = max(n * squares * LOSS_UNITS - total * total, 0) / (n * max(n - 1, 1) * LOSS_UNITS**2)
     one = total / LOSS_UNITS / worst, squares / LOSS_UNITS / worst**2, variance_of_padded / worst**2
     if key == "spherical_score":
@@ -93,8 +97,7 @@ def _moments(key: str, state: LossState, options: Options) -> tuple[float, float
     if key == "log_loss":
         mean = max(total / LOSS_UNITS / n, 2.0**-104)
         return 0.0, worst, _Moments(n, *one, min(-math.log(-math.expm1(-mean)) / worst, 1.0))
-    halved = state.two_class_units == state.weight_units and options.get("scale_by_half", "auto") == "auto"
-    return 0.0, worst / 2 if halved or options.get("scale_by_half") is True else worst, _Moments(n, *one, 1.0)
+    return 0.0, worst if half is False else worst / 2, _Moments(n, *one, 1.0)
 
 
 def _ends(key: str, m: _Moments, request: IntervalRequest) -> tuple[tuple[float, float], str]:
