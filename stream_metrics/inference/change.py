@@ -51,6 +51,8 @@ class DetectorSnapshot:
     """
 
     __slots__ = ("_data",)
+    warnings: tuple[str, ...] = ()
+    interval_display = None  # groups of detectors show none
 
     def __init__(self, data: dict[str, object]) -> None:
         """Take over plain data."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from stream_metrics.catalog.table import CATALOG, LABEL_VALUED
@@ -37,6 +37,8 @@ def snapshot_frame(snapshot: Snapshot, rows: Rows) -> pandas.DataFrame:
 def group_frame(groups: GroupSnapshot, rows: Rows) -> pandas.DataFrame:
     """Return a table with a row for each group, or for each class of each group; see `GroupSnapshot.to_frame`."""
     pd = _pandas()
+    if groups and not isinstance(next(iter(groups.values())), Mapping):  # detectors, which have no metrics
+        return pd.DataFrame([view.to_dict() for view in groups.values()], index=_index(list(groups), "group"))
     order = ranked_groups(groups)
     if _checked(rows) == "classes":
         frames = [_class_frame(groups[group]) for group in order]

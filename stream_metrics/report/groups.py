@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.errors import quantity
@@ -51,8 +52,11 @@ def _sections(
     """Return the tables of a report with their footnotes: at most `most` groups, and the largest differences."""
     if not len(groups):
         return []
-    keys = group_keys(groups)
     names = dict(zip(groups, map(visible, label_names(list(groups))), strict=True))
+    if not isinstance(next(iter(groups.values())), Mapping):  # detectors, which have no metrics
+        table = _detectors(groups, names, most, separator)
+        return [(table if width is None else table.fit(width), [])]
+    keys = group_keys(groups)
     table, notes = _table(groups, names, keys, most, separator)
     table = table.calm()
     gaps = _gaps(groups, names, keys, 30 if width is None else max(10, width // 5))
@@ -132,6 +136,17 @@ def _table(
         refused = [(name, obstacle) for name, values in read for key in keys if (obstacle := values.obstacle(key))]
         notes += [f"-: {name}: {CATALOG[obstacle.key].title} {obstacle.reason}" for name, obstacle in refused]
     return table, notes
+
+
+def _detectors(groups: GroupSnapshot, names: dict[Label, str], most: int, separator: str) -> Table:
+    """Return the groups with the most alarms, and the most evidence of a change now, first."""
+    views: list[tuple[Label, Any]] = sorted(groups.items(), key=lambda item: (-item[1].alarms, -item[1].evidence))
+    columns = [
+        Column("samples", "n", numbers([view.n for _, view in views[:most]], separator)),
+        Column("alarms", "alarms", numbers([view.alarms for _, view in views[:most]], separator)),
+        Column("evidence", "evidence", [f"{view.evidence:.4g} of {view.arl:g}" for _, view in views[:most]]),
+    ]
+    return Table("Group", [names[group] for group, _ in views[:most]], columns)
 
 
 def _title(groups: GroupSnapshot, key: str) -> str:

@@ -297,6 +297,11 @@ def test_the_report_shows_worst_groups_and_gaps() -> None:
         for truth, group in ((True, "a"), (False, "b")):
             state.update(truth, 0.7 if isinstance(inner, sm.CrossEntropy) else True, group=group)
         assert "Largest difference" in state.snapshot().report(80)
+    detectors = sm.ByGroup(sm.ChangeDetector(0.3, of="accuracy"))
+    detectors.update_many([1] * 300, [1] * 150 + [0] * 150, group=["x", "y"] * 150)
+    shown = detectors.snapshot()
+    assert [line.split()[:3] for line in str(shown).splitlines()[-2:]] == [["x", "150", "4"], ["y", "150", "4"]]
+    assert shown.to_json().count('"alarms": 4') == shown._repr_html_().count("of 10000") == 2
 
 
 def test_the_report_fits_any_width() -> None:

@@ -170,7 +170,7 @@ def _slopes(metric: Measure, side: Side, counts: BatchedCounts, label: Label | N
     zero, k = metric.row.zero_division, len(side.labels)
     if metric.options:
         return Gradient(0.0, 0.0, 0.0, _differences(metric, side, counts, label))
-    if not metric.row.key in PER_CLASS:
+    if metric.row.key not in PER_CLASS:
         slopes = gradient(metric.row.key, counts, zero)
         return slopes if slopes.cells is not None else Gradient(*(np.broadcast_to(p, (k,)) for p in slopes[:3]))
     if label not in side.labels:
