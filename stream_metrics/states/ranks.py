@@ -38,7 +38,7 @@ class RankSketch(RankCounters, Portable):
     """Score distributions of every class: the state of ROC areas, average precision, curves, calibration.
 
     There is one column of scores for every class that ever had a score other than 0. A column is exact while it has at
-    most `buckets` different scores.
+    most `buckets` different scores. Scores of 2.6e277 and more in magnitude are one score.
 
     Parameters
     ----------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -359,3 +360,25 @@ def test_areas_of_pairs_after_removal() -> None:
     for a in range(3):
         for b in {0, 1, 2} - {a}:
             check_area(snapshot.estimate("roc_auc_ovo_directed", a, b), remaining.column(a, a, b))
+
+
+SIZES = st.sampled_from([0.0, 5e-324, 1e-300, 2.0**-53, 0.5, 1.0, 1e10, 2.6e277])
+
+
+@given(st.lists(st.tuples(st.booleans(), SIZES, st.integers(-6, 6), st.integers(1, 3)), min_size=1, max_size=12))
+def test_few_scores_of_any_size_have_points(rows: list[Any]) -> None:
+    """With at most `buckets` different scores, denormal ones too, every interval is a point, and areas are exact."""
+    state = sm.RankSketch(12, 1)
+    sides: tuple[list[Any], list[Any]] = [], []
+    for truth, size, factor, w in rows:
+        score = size * (factor / 6)
+        state.update(truth, {True: score, False: 0.0}, w)
+        sides[truth].append((score, w))
+    wins = [(v * w, np.sign(x - y)) for y, v in sides[0] for x, w in sides[1]]
+    for key in ("roc_auc", "average_precision", "partial_roc_auc", "tpr_at_fpr", "ks_statistic"):
+        if True in state.labels:
+            low, value, high = bounds(estimate(state, key))
+            assert low == value == high or math.isnan(value), key
+            if wins and key == "roc_auc":
+                area = sum(w * Fraction(1 + int(sign), 2) for w, sign in wins) / sum(w for w, _ in wins)
+                assert value == float(area)

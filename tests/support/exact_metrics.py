@@ -32,7 +32,7 @@ FEW_ROUNDINGS, SOME_ROUNDINGS, MORE_ROUNDINGS = Bound(6 * ULP), Bound(8 * ULP), 
 MEAN = Bound(4 * ULP, 2.0**-79)  # the kernel adds ratios in units of 2^-80
 WEIGHTED_MEAN = Bound(4 * ULP, 2.0**-61)  # and of 2^-62
 LOGARITHMS = Bound(2.0**-44)
-NEAR_ONE = Bound(0, 2.0**-48)  # differences of numbers from 0 to 1
+NEAR_ONE = Bound(0, 2.0**-48)  # differences of numbers from 0 to 1; docs/guarantees.md says which bound is whose
 
 
 def over(a: Any, b: Any) -> Value:
