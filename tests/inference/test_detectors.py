@@ -53,6 +53,60 @@ def test_evidence_is_that_of_the_definition(losses: list[float], cusum: bool, up
     assert detector.evidence == pytest.approx([0.0, *plain(losses, 0.25, [1.5, 3.0], cusum, up)][-1], rel=1e-9)
 
 
+OPTIONS = st.fixed_dictionaries({
+    "direction": st.sampled_from(["up", "down", "both"]), "method": st.sampled_from(["sr", "cusum"]),
+    "restart": st.sampled_from(["same", "reference", "stop"]), "reference": st.integers(2, 6),
+})  # fmt: skip
+
+
+def watched(losses: list[float], reference: int, direction: str, method: str, restart: str) -> tuple[list[int], float]:
+    """Return when alarms of run length 3 come, by the definitions, and the evidence at the end."""
+
+    def level(mean: float, end: float) -> float:
+        inside = mean
+        for _ in range(60):
+            p = (inside + end) / 2
+            parts = [(mean, p), (1 - mean, 1 - p)]
+            distance = sum(x * math.log(x / q) for x, q in parts if x)
+            inside, end = (p, end) if reference * distance < math.log(20) else (inside, p)
+        return end
+
+    changes, learned, evidence, levels = [], [], {}, {}
+    for n, x in enumerate(losses, 1):
+        if not levels:
+            learned.append(x)
+            if len(learned) == reference:
+                mean = sum(learned) / reference
+                sides = {"up": (1,), "down": (-1,), "both": (1, -1)}[direction]
+                levels = {side: level(mean, float(side > 0)) for side in sides}
+                evidence = {(side, bet): 0.0 for side in levels for bet in (1.5, 3.0)}
+            continue
+        for (side, bet), m in evidence.items():
+            p = levels[side]
+            q = p * bet**side / (1 - p + p * bet**side)
+            factor = (x * q / p + (1 - x) * (1 - q) / (1 - p)) if 0 < p < 1 else 0.0
+            evidence[side, bet] = factor * (max(m, 1.0) if method == "cusum" else m + 1)
+        if sum(evidence.values()) / len(evidence) >= 3:
+            changes.append(n)
+            evidence = dict.fromkeys(evidence, 0.0)
+            if restart == "stop":
+                break
+            levels, learned = (levels, learned) if restart == "same" else ({}, [])
+    return changes, sum(evidence.values()) / max(len(evidence), 1) if levels else 0.0
+
+
+@given(st.lists(st.sampled_from([0.0, 1.0, 0.25]), max_size=60), OPTIONS)
+def test_alarms_and_learned_levels_are_those_of_the_definition(losses: list[float], options: dict[str, Any]) -> None:
+    """Levels by Hoeffding's bound, bets in both directions, alarms, and what comes after them."""
+    detector = ChangeDetector(arl=3, bets=(1.5, 3), learn="bound", **options)
+    for x in losses:
+        detector.update(x)
+    changes, evidence = watched(losses, **options)
+
+    assert list(detector.changes) == changes
+    assert detector.evidence == pytest.approx(evidence, rel=1e-6, abs=1e-12)
+
+
 @pytest.mark.parametrize("method", ["sr", "cusum"])
 def test_the_mean_evidence_of_sums_never_beats_the_clock(method: Any) -> None:
     """Weighted by the probability of sums under p0, evidence of e-SR is the number of samples on average, exactly."""

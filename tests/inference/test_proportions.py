@@ -157,6 +157,27 @@ def test_it_is_the_intersection_of_all_looks() -> None:
         assert (running.n, running.looks) == (3000, 6)
 
 
+def test_running_ends_are_where_the_mixture_refutes() -> None:
+    """Of accuracy: the largest and smallest roots of the beta-binomial mixture over all looks, by bisection."""
+
+    def root(x: int, n: int, end: float) -> float:
+        def log_beta(a: float, b: float) -> float:
+            return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+
+        inside, outside = x / n, end
+        for _ in range(60):
+            p = (inside + outside) / 2
+            log_wealth = log_beta(x + 0.5, n - x + 0.5) - math.log(math.pi) - x * math.log(p) - (n - x) * math.log1p(-p)
+            inside, outside = (inside, p) if log_wealth >= -math.log(ALPHA) else (p, outside)
+        return inside
+
+    running, counts = sm.RunningInterval("accuracy"), [(7, 10), (30, 50), (100, 130), (160, 200), (260, 400)]
+    for looks, (x, n) in enumerate(counts, 1):
+        actual = running.look(snapshot([[x, n - x], [0, 0]]))
+        assert actual.low == pytest.approx(max(root(*pair, 0.0) for pair in counts[:looks]), abs=1e-9)
+        assert actual.high == pytest.approx(min(root(*pair, 1.0) for pair in counts[:looks]), abs=1e-9)
+
+
 def test_nothing_is_left_of_a_population_that_changes() -> None:
     """Looks that contradict each other have no interval, and say why; so have later ones."""
     running = sm.RunningInterval("accuracy")

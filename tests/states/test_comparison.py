@@ -123,7 +123,7 @@ def test_what_does_not_merge() -> None:
 
 
 @pytest.mark.parametrize("scores", [
-    pytest.param(False, marks=pytest.mark.xfail(reason="update counts one label too many", strict=True)),
+    False,
     pytest.param(True, marks=pytest.mark.nightly),
 ])  # fmt: skip
 def test_a_class_too_many_is_in_no_state(scores: bool) -> None:

@@ -106,6 +106,37 @@ def test_merges(mine: dict[str, Any], theirs: dict[str, Any], first: list[Any], 
     assert_same_readings(*pairs[1])
 
 
+counted_weights = st.sampled_from([1, 2, 0.5, 0])  # whose multiples are exact
+ROW = st.tuples(testing.labels(), st.one_of(testing.labels(), st.none()), counted_weights, st.integers(0, 3))
+
+
+@given(CONFIGURATIONS, CONFIGURATIONS, st.lists(ROW, max_size=12))
+def test_tables_of_counts_and_other_labels(before: dict[str, Any], after: dict[str, Any], table: list[Any]) -> None:
+    """A row of a table counts as often as it says; with other labels a state is the table that had them, or refused."""
+    oracle, other, rows, lost = Oracle(**before), Oracle(**after), [], False
+    for truth, predicted, w, n in table:
+        try:
+            for _ in range(n):
+                oracle.update(truth, predicted, w)
+            rows += [(truth, predicted, n, n * w)] * (n > 0)
+        except sm.LabelError:
+            continue
+        try:
+            for _ in range(n):
+                other.update(truth, predicted, w)
+        except sm.LabelError:
+            lost = True
+    state = sm.ConfusionMatrix(**before)
+    state.update_counts(*[[row[at] for row in rows] for at in range(4)])
+    assert_same_readings(state, oracle)
+    try:
+        again = state.reconfigured(**{"labels": None, "other": None} | after)
+    except sm.OptionError:
+        return
+    if not lost:
+        assert_same_readings(again, other)
+
+
 @given(st.lists(good, max_size=20), testing.labels())
 def test_one_vs_rest(stream: list[Any], label: Any) -> None:
     """One class against the rest, seen or not, has the same cells and ratios."""

@@ -18,6 +18,11 @@ from stream_metrics.labels.label import canonical, sort_key
 cdef Py_ssize_t MOST_CLASSES = 1 << 20  # then the sum of squares of a row stays far below 2^128 units
 
 
+cdef object too_many_classes(Py_ssize_t classes, object position):
+    return ScoreError(argument="scores", position=position, expected=f"to name at most {MOST_CLASSES} classes",
+                      got=classes)
+
+
 cdef object no_probability(object value, object label, object position):
     return ScoreError(argument="scores", position=position, expected="to be probabilities from 0 to 1", got=value,
                       but=f"got {value!r:.60} for {label!r:.60}")
@@ -67,8 +72,7 @@ cdef int measure_mapping(dict scores, object truth, object position, bint clean,
     cdef bint binary = True
     row.classes, row.higher, row.ties, row.squares.high, row.squares.low = len(scores), 0, 0, 0, 0
     if row.classes > MOST_CLASSES:
-        raise ScoreError(argument="scores", position=position, expected=f"to name at most {MOST_CLASSES} classes",
-                         got=row.classes)
+        raise too_many_classes(row.classes, position)
     while not clean and PyDict_Next(scores, &place, &key, &value):
         if needs_cleaning(<object> key, <object> value):
             return measure_mapping(cleaned(scores, position), truth, position, True, s)

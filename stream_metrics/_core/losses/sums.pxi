@@ -234,6 +234,8 @@ cdef class LossSums(Guarded):
         cdef Py_ssize_t n = rows.shape[0], k = rows.shape[1], start = 0, size, done, r, counted = 0
         cdef bint weighted = whole is not None, fractional = part is not None
         cdef int64_t limit = LARGEST - self.sums.weight.whole
+        if k > MOST_CLASSES and n > 0:
+            raise too_many_classes(k, 0)
         memset(&batch, 0, sizeof(Sums))
         with nogil:
             while start < n:

@@ -216,6 +216,8 @@ cdef class PairedCounts(Guarded):
         self.check_weight(whole)
         cdef int64_t index[3]
         if (whole | <int64_t> part) != 0:
+            if len(self.label_index.names) + 3 > MOST_LABELS:
+                self.check_labels(list({*checked}))
             if part != 0:
                 self.make_fractional()
             index[0] = self.locate(y_true, checked[0])
