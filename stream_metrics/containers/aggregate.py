@@ -24,6 +24,7 @@ from stream_metrics.containers.inner import copy_like, emptied, merge_unordered
 from stream_metrics.containers.partial_sums import PartialSums
 from stream_metrics.containers.workers import Entry, PutResult, Worker, newer, outcome
 from stream_metrics.errors import LabelError, MergeError, UnknownKeyError, quantity, with_article
+from stream_metrics.inputs.arrow import as_pyarrow
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.states.batches import mergeable
 from stream_metrics.states.limits import Load, capacity_left, load_of
@@ -41,14 +42,14 @@ MOST_REGISTERED = 100_000  # workers that registered and have not reported
 RETIRED = ("retired",)  # in bytes, where a worker that counts has its state
 
 
-def merge(states: Iterable[State | bytes]) -> State:
+def merge(states: Iterable[State | bytes | bytearray | memoryview]) -> State:
     """Return a new state with the counts of all states; their order does not change the counts.
 
     Parameters
     ----------
-    states : iterable of state or bytes
-        States, metrics, sets, windows or groups that count the same, or what `to_bytes` made of them. They stay as
-        they are.
+    states : iterable of state or bytes-like
+        States, metrics, sets, windows or groups that count the same, or what `to_bytes` made of them, also as a column
+        of a data frame or of Arrow. They stay as they are.
 
     Returns
     -------
@@ -72,10 +73,11 @@ def merge(states: Iterable[State | bytes]) -> State:
     0.5
     """
     total: State | None = None
-    if not isinstance(states, Iterable) or isinstance(states, bytes):
+    if not isinstance(states, Iterable) or isinstance(states, bytes | bytearray | memoryview):
         raise MergeError(f"Expected `states` to be a sequence of states, but got {states!r:.60}")
-    for given in states:
-        state: Any = from_bytes(given) if isinstance(given, bytes) else given
+    column: Any = as_pyarrow(states)
+    for given in states if column is None else column.to_pylist():
+        state: Any = from_bytes(bytes(given)) if isinstance(given, bytes | bytearray | memoryview) else given
         if not (hasattr(state, "copy") and hasattr(state, "merge")):
             raise MergeError(f"Expected `states` to be states, metrics or sets of metrics, but got {state!r:.60}")
         total = state.copy() if total is None else total.merge(state)
