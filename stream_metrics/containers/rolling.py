@@ -361,9 +361,7 @@ def _kept(values: Any, argument: str) -> Any:
     if argument in ("group", "unit") and is_single(values):
         return values
     values = materialize(values, argument)
-    if getattr(values, "dtype", None) in (np.dtype(np.float32), np.dtype(np.float16)):
-        return values.astype(np.float64)
-    return values
+    return values.astype(np.float64) if getattr(values, "dtype", None) in (np.float32, np.float16) else values
 
 
 def _frozen(value: object) -> object:

@@ -7,8 +7,6 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Concatenate, ParamSpec, TypeVar
 
-__all__ = ["named_arguments", "unknown_argument"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 S = TypeVar("S")

@@ -12,20 +12,19 @@ rows. Text is numbered by `arrow_texts` or, if that cannot, by Arrow. Codes that
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from importlib import import_module
 from itertools import pairwise
-from math import isfinite
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from stream_metrics.errors import LabelError
 from stream_metrics.inputs import chunked
 from stream_metrics.inputs.arrow_texts import encode_short
-from stream_metrics.inputs.chunked import Array, Change, Part, concat_codes, min_int_dtype
-from stream_metrics.inputs.tensors import Values
+from stream_metrics.inputs.chunked import Change, Part, concat_codes, min_int_dtype
+from stream_metrics.inputs.tensors import COLUMNS, LABELS, Array, Values
 from stream_metrics.labels import Label, canonical
 from stream_metrics.labels.label import LONGEST
 
@@ -33,32 +32,21 @@ if TYPE_CHECKING:
     from pyarrow import Array as ArrowArray
     from pyarrow import ChunkedArray, DataType, RecordBatch, Table
 
-__all__ = [
-    "ArrowColumn",
-    "ArrowData",
-    "as_array",
-    "chunks_of",
-    "compute",
-    "dictionary_encode",
-    "is_number",
-    "as_pyarrow",
-    "labels",
-    "numbers",
-    "pyarrow",
-    "times",
-    "types",
-]
-
 Codes: TypeAlias = tuple[Array | list[Array], list[Any]]
 Read: TypeAlias = Values | tuple[Array | list[Array], list[Label] | None]
 ArrowColumn: TypeAlias = "ArrowArray | ChunkedArray"
 ArrowData: TypeAlias = "ArrowColumn | RecordBatch | Table"
 
+UNREADABLE = ValueError, KeyError, OverflowError  # invalid UTF-8, a key twice, a time that Python does not have
 NARROW = 2**15  # integers with nulls that lie no further apart are codes as they are, less the smallest
 
 
 def as_pyarrow(values: object) -> ArrowData | None:
-    """Return the array, chunked array, record batch or table of pyarrow that `values` is or stands for, else None."""
+    """Return the array, chunked array, record batch or table of pyarrow that `values` is or stands for, else None.
+
+    None too for a column that can be read only row by row: one whose producer hands Arrow something else than its
+    values (polars, of Python objects), or one of a type for which Arrow lacks functions.
+    """
     if isinstance(values, list | tuple | np.ndarray):
         return None
     dtype = getattr(values, "dtype", None)
@@ -70,55 +58,102 @@ def as_pyarrow(values: object) -> ArrowData | None:
         pa = pyarrow()
     except ImportError:
         return None
-    if isinstance(values, pa.Array | pa.ChunkedArray | pa.RecordBatch | pa.Table):
+    if isinstance(values, pa.RecordBatch | pa.Table):
         return values
-    return pa.chunked_array(values) if stream and not inside else pa.array(values)
+    try:
+        if isinstance(values, pa.Array | pa.ChunkedArray):
+            return _readable(values)
+        if "Object" in str(getattr(values, "schema", "") if dtype is None else dtype):
+            return None  # polars hands over the addresses of Python objects
+        column = pa.chunked_array(values) if stream and not inside else pa.array(values)
+        if dtype is None and types().is_struct(column.type):  # a table, and no column of structs
+            return pa.Table.from_struct_array(column)
+        return _readable(column)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # of a type that pyarrow does not know
+        return None
 
 
-def dictionary_encode(values: ArrowData) -> ArrowData:
-    """Dictionary-encode a column of text, so that repeated reads do not number it again; return others as they are."""
-    return values.dictionary_encode() if hasattr(values, "type") and _is_text(values.type) else values
+def is_pyarrow(values: object) -> bool:
+    """Tell whether it is a column or a table of pyarrow, of any type."""
+    pa: Any = sys.modules.get("pyarrow")
+    return pa is not None and isinstance(values, pa.Array | pa.ChunkedArray | pa.RecordBatch | pa.Table)
 
 
-def labels(values: ArrowData, argument: str) -> Read:
-    """Return a column of labels: an array of numbers, a list of objects, or what makes a `Column`.
-
-    LabelError names the argument and the position of what no label can be.
-    """
-    if hasattr(values, "column_names"):
-        but = f"got a table with the columns {values.column_names}"
-        raise LabelError(argument=argument, expected="to be a column of labels", but=but)
+def _readable(values: ArrowColumn) -> ArrowColumn | None:
+    """Return a column of a type that the functions below read, None for any other; run ends are decoded."""
     kind, is_ = values.type, types()
+    if hasattr(kind, "storage_type"):  # what its values are, the extension says, but for tensors
+        if not is_list(kind.storage_type):
+            return None
+        return pyarrow().chunked_array([chunk.storage for chunk in chunks_of(values)], kind.storage_type)
+    if is_.is_run_end_encoded(kind):
+        return _readable(compute().run_end_decode(values))
+    nested = is_list(kind) or is_.is_map(kind) or is_.is_struct(kind) or is_.is_timestamp(kind)
     if is_.is_dictionary(kind):
-        return _from_dictionary(values, argument)
-    if is_.is_null(kind) and len(values):
+        kind, nested = kind.value_type, False
+    simple = is_number(kind) or _is_text(kind) or is_.is_date(kind) or is_.is_null(kind)
+    return values if nested or simple or is_.is_decimal128(kind) or is_.is_decimal256(kind) else None
+
+
+def rows(values: ArrowColumn, argument: str) -> list[Any]:
+    """Return a column as Python objects, maps as dicts; an error of the argument names a row that has none."""
+    try:
+        return list(values.to_pylist(maps_as_pydicts="strict"))
+    except UNREADABLE as error:
+        reason, position = error, 0
+        for position in range(len(values)):
+            try:
+                values[position : position + 1].to_pylist(maps_as_pydicts="strict")
+            except UNREADABLE:
+                break
+        but = f"got no value of Python: {reason!s:.100}"
+        error_type, what = COLUMNS.get(argument, LABELS)
+        raise error_type(argument=argument, position=position, expected=f"to be in {what}", but=but) from None
+
+
+def dictionary_encode(values: Any) -> Any:
+    """Dictionary-encode a column of text, so that repeated reads do not number it again; return others as they are."""
+    text = is_pyarrow(values) and hasattr(values, "type") and _is_text(values.type)
+    return values.dictionary_encode() if text else values
+
+
+def labels(values: ArrowColumn, argument: str) -> Read:
+    """Return a column of labels: an array of numbers, a list of objects, or what makes a `Column`."""
+    kind, is_ = values.type, types()
+    if is_.is_null(kind):
         return np.full(len(values), -1, np.int8), []
-    if is_.is_date(kind) or is_.is_decimal(kind):
-        return _from_dictionary(values.dictionary_encode(), argument)
-    if is_.is_temporal(kind):
-        return _refused(values, argument)
     if is_.is_boolean(kind):
         return concat_codes([_part(chunk) for chunk in chunks_of(values)], np.dtype(np.int8)), [False, True]
-    if is_.is_integer(kind):
-        return (
-            _nullable(values, argument) if values.null_count else ([_raw(chunk) for chunk in chunks_of(values)], None)
-        )
-    if is_.is_floating(kind):
-        return _floats(_widened(values), argument) if values.null_count else as_array(values)
-    if _is_text(kind):
-        return encode_short(values, chunks_of(values)) or _from_dictionary(values.dictionary_encode(), argument)
-    return list(values.to_pylist(maps_as_pydicts="strict") if is_.is_map(kind) else values.to_pylist())
+    if is_.is_integer(kind) and not values.null_count:
+        return [_raw(chunk) for chunk in chunks_of(values)], None
+    if is_.is_floating(kind) and not values.null_count:
+        return as_array(values)
+    if is_.is_dictionary(kind):
+        names = sum(map(len, _distinct(chunks_of(values))[0]))
+        if len(values) < names or is_.is_null(kind.value_type):  # most of these names are not needed
+            return labels(_decoded(values), argument)
+    coded: Codes | None = None
+    try:
+        if is_.is_integer(kind):
+            coded = _nullable(values)
+        elif is_.is_floating(kind):
+            coded = _floats(_widened(values))
+        elif is_.is_dictionary(kind) or is_.is_date(kind) or is_.is_decimal(kind):
+            coded = _from_dictionary(values if is_.is_dictionary(kind) else values.dictionary_encode())
+        elif _is_text(kind):
+            coded = _texts(values)
+    except UNREADABLE:  # of a name, which no row may have
+        pass
+    return rows(values, argument) if coded is None else coded
 
 
-def numbers(values: ArrowColumn) -> Values:
+def numbers(values: ArrowColumn, argument: str) -> Values:
     """Return a column of numbers as an array, or as a list if one is null or they are no numbers."""
     is_ = types()
     if is_.is_dictionary(values.type) and is_number(values.type.value_type):
         values = _decoded(values)
     values = _whole_decimals(values) if is_.is_decimal(values.type) else values
-    if is_number(values.type) and not values.null_count:
-        return as_array(values)
-    return list(values) if is_.is_temporal(values.type) else list(values.to_pylist())
+    return as_array(values) if is_number(values.type) and not values.null_count else rows(values, argument)
 
 
 def _whole_decimals(values: ArrowColumn) -> ArrowColumn:
@@ -132,11 +167,11 @@ def _whole_decimals(values: ArrowColumn) -> ArrowColumn:
 def times(values: ArrowColumn) -> Values:
     """Return a column of times as an array of datetime64 or of numbers, or as a list."""
     is_ = types()
-    if hasattr(values, "type") and is_.is_dictionary(values.type) and is_.is_date(values.type.value_type):
+    if is_.is_dictionary(values.type) and is_.is_date(values.type.value_type):
         values = _decoded(values)
-    if hasattr(values, "type") and is_.is_date(values.type):
-        values = values.cast(pyarrow().timestamp("ms"))
-    return as_array(values) if hasattr(values, "type") and is_.is_timestamp(values.type) else numbers(values)
+    if is_.is_date(values.type):
+        values = values.cast("date32", safe=False).cast(pyarrow().timestamp("ms"))  # a date64 may have milliseconds
+    return as_array(values) if is_.is_timestamp(values.type) else numbers(values, "t")
 
 
 @cache
@@ -167,6 +202,11 @@ def _is_text(kind: DataType) -> bool:
     return str(kind).startswith(("string", "large_string", "binary", "large_binary", "fixed_size_binary"))
 
 
+def is_list(kind: DataType) -> bool:
+    """Tell whether a type is that of lists, of whatever layout."""
+    return str(kind).startswith(("list", "large_list", "fixed_size_list"))
+
+
 def chunks_of(values: ArrowColumn) -> list[ArrowArray]:
     """Return the arrays that a column is made of, but for empty ones."""
     return [chunk for chunk in getattr(values, "chunks", [values]) if len(chunk)]
@@ -194,15 +234,7 @@ def _widened(values: ArrowColumn) -> ArrowColumn:
     return values.cast("float") if types().is_float16(values.type) else values
 
 
-def _refused(values: ArrowColumn, argument: str) -> Read:
-    """Raise LabelError for the first of the values, which are no labels; return codes if all are null."""
-    first = values.is_valid().index(True).as_py()
-    if first >= 0:
-        canonical(values[first], argument, first)
-    return np.full(len(values), -1, np.int8), []
-
-
-def _nullable(values: ArrowColumn, argument: str) -> Read:
+def _nullable(values: ArrowColumn) -> Codes | None:
     """Return integers, some of which are null, as codes."""
     ends = compute().min_max(values)
     low, high = ends["min"].as_py(), ends["max"].as_py()
@@ -210,51 +242,40 @@ def _nullable(values: ArrowColumn, argument: str) -> Read:
         return np.full(len(values), -1, np.int8), []
     low = 0 if 0 < low < 256 else low
     if high - low >= min(NARROW, 512 + len(values)):
-        return _from_dictionary(values.dictionary_encode(), argument)
+        return _from_dictionary(values.dictionary_encode())
     names: list[Any] = list(range(low, high + 1))
     parts = [_part(chunk, chunked.subtract_codes(low)) for chunk in chunks_of(values)]
     return concat_codes(parts, min_int_dtype(len(names))), names
 
 
-def _floats(values: ArrowColumn, argument: str) -> Read:
-    """Return floats, some of which are null, as codes; as objects if nan, which may be an abstention, is among them."""
+def _floats(values: ArrowColumn) -> Codes | None:
+    """Return floats, some of which are null, as codes; None if nan, which may be an abstention, is among them."""
     if compute().is_finite(values).index(False).as_py() >= 0:
-        return list(values.to_pylist())
-    return _from_dictionary(values.dictionary_encode(), argument)
+        return None
+    return _from_dictionary(values.dictionary_encode())
 
 
-def _from_dictionary(values: ArrowColumn, argument: str) -> Read:
-    """Return a dictionary-encoded column as codes and names."""
-    kind, is_ = values.type.value_type, types()
-    chunks = chunks_of(values)
-    converted = is_.is_date(kind) or is_.is_decimal(kind)
-    if not (converted or is_number(kind) or _is_text(kind)):
-        plain = is_.is_temporal(kind) or is_.is_null(kind)
-        return labels(_decoded(values), argument) if plain else list(values.to_pylist())
+def _texts(values: ArrowColumn) -> Codes | None:
+    return encode_short(values, chunks_of(values)) or _from_dictionary(values.dictionary_encode())
+
+
+def _from_dictionary(values: ArrowColumn) -> Codes | None:
+    """Return a dictionary-encoded column as codes and names; None, or an error, if a name is no label."""
+    kind, chunks = values.type.value_type, chunks_of(values)
     if not chunks:
         return np.empty(0, np.int8), []
-    dictionaries, place = _distinct([chunk.dictionary for chunk in chunks])
-    if len(values) < sum(map(len, dictionaries)):  # most of these names are not needed
-        return labels(_decoded(values), argument)
+    dictionaries, place = _distinct(chunks)
     indices = [chunk.indices for chunk in chunks]
     one = len(dictionaries) == 1 and not dictionaries[0].null_count
     codes, names = _shared(indices, dictionaries[0]) if one else _unified(indices, dictionaries, place)
-    if converted:
-        try:
-            return codes, [canonical(name, argument) for name in names]
-        except LabelError:  # perhaps of a name that no row has
-            return list(values.to_pylist())
-    if _is_text(kind) and max(map(len, names), default=0) > LONGEST:
-        return list(values.to_pylist())  # which will be refused, by its position
-    if not is_.is_floating(kind):
-        return codes, names
-    if not all(map(isfinite, names)):
-        return labels(_decoded(values), argument)
-    return codes, [name + 0.0 for name in names]  # -0.0 becomes 0.0
+    if _is_text(kind):
+        return None if max(map(len, names), default=0) > LONGEST else (codes, names)
+    return codes, names if types().is_integer(kind) else [canonical(name) for name in names]
 
 
-def _distinct(dictionaries: list[ArrowArray]) -> tuple[list[ArrowArray], list[int]]:
-    """Return dictionaries without those that equal the one before, and where each is among these."""
+def _distinct(chunks: list[ArrowArray]) -> tuple[list[ArrowArray], list[int]]:
+    """Return the dictionaries of chunks without those that equal the one before, and where each is among these."""
+    dictionaries = [chunk.dictionary for chunk in chunks]
     distinct, place = dictionaries[:1], [0]
     for dictionary in dictionaries[1:]:
         if not dictionary.equals(distinct[-1]):

@@ -13,18 +13,18 @@ from stream_metrics.inputs.arrow import (
     as_pyarrow,
     chunks_of,
     compute,
+    is_list,
     is_number,
     numbers,
     pyarrow,
+    rows,
     types,
 )
-from stream_metrics.inputs.chunked import Array, stack_columns
-from stream_metrics.inputs.tensors import Values
+from stream_metrics.inputs.chunked import stack_columns
+from stream_metrics.inputs.tensors import Array, Values
 
 if TYPE_CHECKING:
-    from pyarrow import DataType, RecordBatch
-
-__all__ = ["given", "is_soft", "maps_as_table", "names", "scores"]
+    from pyarrow import RecordBatch
 
 
 def names(values: ArrowData) -> list[str] | None:
@@ -36,9 +36,9 @@ def names(values: ArrowData) -> list[str] | None:
 
 def is_soft(values: ArrowColumn) -> bool:
     """Tell whether a column of predictions holds scores: floats, lists or maps of scores."""
-    kind, is_ = getattr(values.type, "storage_type", values.type), types()
+    kind, is_ = values.type, types()
     kind = kind.value_type if is_.is_dictionary(kind) else kind
-    return bool(is_.is_floating(kind) or is_.is_map(kind) or _is_list(kind))
+    return bool(is_.is_floating(kind) or is_.is_map(kind) or is_list(kind))
 
 
 def given(values: ArrowData) -> tuple[ArrowData, Array] | None:
@@ -60,18 +60,15 @@ def scores(values: ArrowData) -> Values:
     is a list of rows: None for a row that is null or, but for lists, has nothing but nulls.
     """
     if names(values) is None:
-        values = _stored(values)
-        if types().is_map(values.type):
-            return list(values.to_pylist(maps_as_pydicts="strict"))
-        return _lists(values) if _is_list(values.type) else numbers(values)
+        return _lists(values) if is_list(values.type) else numbers(values, "scores")
     table = hasattr(values, "column_names")
     columns = values.columns if table else values.flatten()
     if all(is_number(column.type) and not column.null_count for column in columns):
         single = all(types().is_float32(column.type) for column in columns)
         arrays = [as_array(column) for column in columns]
         return stack_columns(arrays, len(values), np.float32 if single else np.float64)
-    rows = zip(*(list(numbers(column)) for column in columns), strict=True)
-    return [None if all(score is None for score in row) else row for row in rows]
+    by_row = zip(*(list(numbers(column, "scores")) for column in columns), strict=True)
+    return [None if all(score is None for score in row) else row for row in by_row]
 
 
 def maps_as_table(values: Any) -> tuple[RecordBatch, list[str]] | None:
@@ -102,21 +99,10 @@ def maps_as_table(values: Any) -> tuple[RecordBatch, list[str]] | None:
         return None
     columns = [pa.array(scores) for scores in table.reshape(n, k).T]
     if n < len(lengths):
-        rows = pa.array(np.cumsum(some) - 1, mask=~some)
-        columns = [scores.take(rows) for scores in columns]
+        taken = pa.array(np.cumsum(some) - 1, mask=~some)
+        columns = [scores.take(taken) for scores in columns]
     names = keys.dictionary.to_pylist()
     return pa.record_batch(columns, names), names
-
-
-def _is_list(kind: DataType) -> bool:
-    return str(kind).startswith(("list", "large_list", "fixed_size_list"))
-
-
-def _stored(values: ArrowColumn) -> ArrowColumn:
-    """Return a column of an extension type (a tensor) as what it is made of, any other as it is."""
-    if not hasattr(values.type, "storage_type"):
-        return values
-    return pyarrow().chunked_array([chunk.storage for chunk in chunks_of(values)], values.type.storage_type)
 
 
 def _lists(values: ArrowColumn) -> Values:
@@ -129,4 +115,4 @@ def _lists(values: ArrowColumn) -> Values:
         if low == high and not any(part.null_count for part in parts):
             tables = [as_array(part).reshape(len(chunk), low) for part, chunk in zip(parts, chunks, strict=True)]
             return tables[0] if len(tables) == 1 else np.concatenate(tables)
-    return list(values.to_pylist())
+    return rows(values, "scores")

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from pyarrow import Array as ArrowArray
     from pyarrow import ChunkedArray
 
-__all__ = ["encode_short"]
-
 WIDTHS = {  # bytes of an offset or a view
     "string": 4,
     "binary": 4,

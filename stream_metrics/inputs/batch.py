@@ -31,8 +31,6 @@ from stream_metrics.inputs.tensors import Array, Rows, Values
 from stream_metrics.labels import Label, unique
 from stream_metrics.labels.class_names import OPEN, ClassNames
 
-__all__ = ["Batch", "Weights", "label_batch", "mixed_batch", "score_batch"]
-
 Positions: TypeAlias = NDArray[np.int64]
 
 

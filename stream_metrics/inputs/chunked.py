@@ -15,21 +15,6 @@ from numpy.typing import DTypeLike
 
 from stream_metrics.inputs.tensors import Array
 
-__all__ = [
-    "Array",
-    "Part",
-    "bits",
-    "common_edges",
-    "split_at",
-    "concat_codes",
-    "concat",
-    "min_int_dtype",
-    "lookup_codes",
-    "copy_codes",
-    "subtract_codes",
-    "stack_columns",
-]
-
 DType: TypeAlias = np.dtype[Any]
 Change: TypeAlias = Callable[[Array, Array], object]  # from integers to codes, which are the second array
 

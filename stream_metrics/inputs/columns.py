@@ -25,24 +25,11 @@ from stream_metrics._core.confusion.kernels import (
 )
 from stream_metrics.errors import LabelError, WeightError
 from stream_metrics.inputs import arrow
-from stream_metrics.inputs.chunked import Array, common_edges, concat, split_at
-from stream_metrics.inputs.tensors import COLUMNS, as_container, native
+from stream_metrics.inputs.chunked import common_edges, concat, split_at
+from stream_metrics.inputs.containers import as_container, is_coded, is_table, row_objects
+from stream_metrics.inputs.tensors import COLUMNS, Array, Values, native
 from stream_metrics.labels import Label, canonical
 from stream_metrics.labels.label import LONGEST
-
-__all__ = [
-    "Categorical",
-    "Column",
-    "Namer",
-    "PairCounts",
-    "admit_labels",
-    "as_column",
-    "check_column",
-    "checked_column",
-    "count_pairs",
-    "factorize",
-    "read_weights",
-]
 
 Namer: TypeAlias = Callable[[Mapping[Any, Any], int], Mapping[Any, Any]]  # the scores of a row by class
 
@@ -130,6 +117,23 @@ class Column:
         return np.asarray(np.array([place.get(label, -1) for label in labels], np.int32)[codes])
 
 
+def row_count(column: Any) -> int:
+    """Return the number of rows of what was read, or of what `as_container` returned."""
+    return column.n if isinstance(column, Column) else len(column.codes if is_coded(column) else column)
+
+
+def take_rows(column: Any, rows: Array | slice) -> Any:
+    """Return some rows, by position, of what was read, or of what `as_container` returned."""
+    if isinstance(column, list):
+        return column[rows] if isinstance(rows, slice) else [column[row] for row in rows.tolist()]
+    if is_coded(column):
+        return Categorical(np.asarray(column.codes)[rows], column.categories)
+    if hasattr(column, "iloc"):
+        return column.iloc[rows]
+    whole = isinstance(column, np.ndarray) or (isinstance(rows, slice) and arrow.is_pyarrow(column))
+    return column[rows] if whole else column.take(rows)
+
+
 class PairCounts(NamedTuple):
     """Counted pairs: labels by code, cells of codes, appearances of codes, and numbers of samples.
 
@@ -154,45 +158,38 @@ def as_column(values: object, argument: str, may_abstain: bool, named: Namer | N
         return values
     if type(values) is np.ndarray and values.ndim == 1:
         return _from_array(np.ascontiguousarray(native(values)), argument, may_abstain, named)
-    values = _without_gaps(getattr(values, "array", values) if hasattr(values, "iloc") else values)  # a pandas Series
-    arrow_data = arrow.as_pyarrow(values)
-    if arrow_data is not None:
-        values = arrow.labels(arrow_data, argument)
-        if isinstance(values, tuple):
-            return Column(*values)
-    if hasattr(values, "codes") and hasattr(values, "categories"):
-        return _from_codes(np.asarray(values.codes), _names(values.categories), argument)
-    values = as_container(values, argument)
-    if isinstance(values, list | tuple) or not hasattr(values, "__array__"):
-        return Column(*encode_objects(list(values), argument, may_abstain, named))
-    array = np.asarray(values)
-    if array.ndim != 1:
-        hint = "; did you mean `scores=`?" if array.ndim == 2 and array.dtype.kind == "f" and may_abstain else ""
-        but = f"got the shape {array.shape}{hint}"
+    rows = as_container(values, argument)
+    if is_coded(rows):
+        return _from_codes(rows, argument, may_abstain, named)
+    if is_table(rows):
+        hint = "; did you mean `scores=`?" if may_abstain else ""
+        raise LabelError(argument=argument, expected="to be a column of labels", but=f"got a table{hint}")
+    if arrow.is_pyarrow(rows):
+        rows = arrow.labels(rows, argument)
+        if isinstance(rows, tuple):
+            return Column(*rows)
+    if isinstance(rows, list):
+        return Column(*encode_objects(rows, argument, may_abstain, named))
+    if rows.ndim != 1:
+        hint = "; did you mean `scores=`?" if rows.ndim == 2 and rows.dtype.kind == "f" and may_abstain else ""
+        but = f"got the shape {rows.shape}{hint}"
         raise LabelError(argument=argument, expected="to have one dimension", but=but)
-    return _from_array(np.ascontiguousarray(native(array)), argument, may_abstain, named)
+    return _from_array(np.ascontiguousarray(rows), argument, may_abstain, named)
 
 
-def _without_gaps(values: Any) -> Any:
-    """Return integers or booleans of pandas as objects if some are missing: NumPy would make floats of them."""
-    gaps = hasattr(values, "isna") and getattr(getattr(values, "dtype", None), "kind", "") in ("i", "u", "b")
-    return values.to_numpy(dtype=object) if gaps and values.isna().any() else values
-
-
-def _names(categories: Iterable[object]) -> list[Label]:
-    listed = next((getattr(categories, name) for name in ("tolist", "to_pylist") if hasattr(categories, name)), None)
-    names = list(categories) if listed is None else listed()
-    return [canonical(name, "categories", position) for position, name in enumerate(names)]
-
-
-def _from_codes(codes: Array, names: list[Label], argument: str) -> Column:
+def _from_codes(column: Any, argument: str, may_abstain: bool, named: Namer | None) -> Column:
+    codes, names = np.asarray(column.codes), row_objects(as_container(column.categories, "categories"))
     if codes.ndim != 1 or (len(codes) and codes.dtype.kind not in "iu"):
         subject = f"the codes of `{argument}`"
         raise LabelError(argument=argument, subject=subject, expected="to be a column of integers", got=codes)
+    if codes.dtype.kind == "u" and len(codes) and codes.max() >= len(names):
+        raise _bad_code(codes, names, int(codes.max()), argument)
+    try:
+        names = [canonical(name) for name in names]
+    except LabelError:  # which no row may have
+        return Column(*encode_objects(row_objects(column), argument, may_abstain, named))
     if codes.dtype.kind == "i":
         return Column(np.ascontiguousarray(codes, codes.dtype.newbyteorder("=")), names)
-    if len(codes) and codes.max() >= len(names):
-        raise _bad_code(codes, names, int(codes.max()), argument)
     return Column(codes.astype(np.int32), names)
 
 
@@ -392,24 +389,26 @@ def factorize(c: Column) -> tuple[Array, list[Label]]:
 
 def read_weights(w: object, n: int, argument: str = "w") -> Array | list[float]:
     """Return the weights of n rows as int64, as float64, or as a list; WeightError if they are no n numbers."""
-    arrow_data = arrow.as_pyarrow(w)
-    w = w if arrow_data is None or hasattr(arrow_data, "column_names") else arrow.numbers(arrow_data)
-    rows = as_container(w, argument)
-    weights = rows if isinstance(rows, list) else np.asarray(rows) if hasattr(rows, "__array__") else list(rows)
+    weights = read_numbers(w, argument)
     shape = (len(weights),) if isinstance(weights, list) else weights.shape
     if shape != (n,):
         what = COLUMNS[argument][1].removeprefix("a column of ")
         raise WeightError(argument=argument, expected=f"to be a column of {n} {what}", but=f"got the shape {shape}")
     if isinstance(weights, list):
         return weights
-    array = native(weights)
-    if array.dtype.kind == "u" and array.itemsize == 8 and n and array.max() >= 2**63:
-        largest = int(array.argmax())
-        raise WeightError(argument=argument, position=largest, expected="to be below 2**63", got=int(array[largest]))
-    if array.dtype.kind in "iub":
-        return np.ascontiguousarray(array, np.int64)
-    if array.dtype.kind == "f":
-        return np.ascontiguousarray(array, np.float64)
-    if array.dtype.kind == "O":
-        return list(array)
-    raise WeightError(argument=argument, expected="to be a column of numbers", but=f"got the type {array.dtype}")
+    if weights.dtype.kind == "u" and weights.itemsize == 8 and n and weights.max() >= 2**63:
+        largest = int(weights.argmax())
+        raise WeightError(argument=argument, position=largest, expected="to be below 2**63", got=int(weights[largest]))
+    return np.ascontiguousarray(weights, np.float64 if weights.dtype.kind == "f" else np.int64)
+
+
+def read_numbers(values: object, argument: str) -> Values:
+    """Return a column of numbers, or if `argument` is "t" of times, as an array; as a list if some may be neither."""
+    rows = as_container(values, argument)
+    if is_table(rows):
+        error, what = COLUMNS[argument]
+        raise error(argument=argument, expected=f"to be {what}", but="got a table")
+    if arrow.is_pyarrow(rows):
+        rows = arrow.times(rows) if argument == "t" else arrow.numbers(rows, argument)
+    typed = isinstance(rows, np.ndarray) and rows.dtype.kind in ("iufbM" if argument == "t" else "iufb")
+    return rows if typed else row_objects(rows)

@@ -18,8 +18,6 @@ from stream_metrics.inputs.columns import read_weights
 from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label
 
-__all__ = ["count_batch", "read_counts", "score_count_batch"]
-
 MOST = 2**62 - 1  # samples of one table, so that no sum of two such numbers overflows
 EXACT = 2.0**53
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-__all__ = ["GROUP", "ID", "SCORES", "TIME", "WEIGHT", "Y_PRED", "Y_TRUE", "field_in", "spellings"]
-
 Y_TRUE, Y_PRED, SCORES, WEIGHT, GROUP, TIME, ID = "y_true", "y_pred", "scores", "weight", "group", "time", "id"
 OTHER_SPELLINGS = {Y_TRUE: ("truth",), Y_PRED: ("prediction",)}
 

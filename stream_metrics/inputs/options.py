@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 
-from stream_metrics._core.numeric.kernels import real_number, row_values, whole
-
-__all__ = ["real", "sequence", "truth", "whole"]
+from stream_metrics._core.numeric.kernels import real_number, row_values
+from stream_metrics._core.numeric.kernels import whole as whole
 
 
 def real(value: object, argument: str) -> float:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from stream_metrics._core.numeric.kernels import by_class, checked_weight, real_number, row_values
 from stream_metrics._core.windows.kernels import ExtendedPrediction
 from stream_metrics.inputs.columns import Column, Namer, as_column, read_weights
+from stream_metrics.inputs.containers import row_objects
 from stream_metrics.inputs.score_keys import predictions_by_class
 from stream_metrics.inputs.score_tables import (
     is_abstention,
     is_mapping,
     is_soft,
-    listed,
     own_names,
     score_table,
     soft_rows,
@@ -32,8 +32,6 @@ from stream_metrics.labels.pos_label import counted_before
 
 if TYPE_CHECKING:
     from stream_metrics.states.protocols import Accumulator
-
-__all__ = ["Reads", "Sample", "feed", "plain_rows", "plain_sample", "read_samples", "write_samples"]
 
 Reads = Literal["labels", "scores", "both"]
 Classes: TypeAlias = Iterable[Any] | None
@@ -288,7 +286,7 @@ def _either(
     if scores is None:
         soft, y_pred, rows = soft_rows(y_pred, classes)
         if rows is not None or (soft is None and isinstance(y_pred, list | tuple)):
-            return [_soft(p, None) if is_soft(p) else _predicted(p) for p in listed(y_pred)[start:]]
+            return [_soft(p, None) if is_soft(p) else _predicted(p) for p in row_objects(y_pred)[start:]]
         return _labels(y_pred, "y_pred", start) if soft is None else _soft_column(soft, classes, start, instead)
     if y_pred is None:
         return _soft_column(scores, classes, start, instead)

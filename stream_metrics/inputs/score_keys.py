@@ -18,8 +18,6 @@ from stream_metrics.inputs.tensors import Values
 from stream_metrics.labels import Label
 from stream_metrics.labels.class_names import OPEN, ClassNames
 
-__all__ = ["names_of_state", "numeric_rows", "predictions_by_class", "scores_by_class"]
-
 
 def names_of_state(state: Any) -> ClassNames:
     """Return what keys of scores name where a state, a metric or a set of metrics counts them."""

@@ -11,27 +11,10 @@ import numpy as np
 from stream_metrics._core.numeric.kernels import real_number, row_values
 from stream_metrics.errors import ScoreError
 from stream_metrics.inputs import arrow_scores
-from stream_metrics.inputs.arrow import as_pyarrow, dictionary_encode
-from stream_metrics.inputs.tensors import Array, Rows, Values, as_container, native
+from stream_metrics.inputs.arrow import as_pyarrow, dictionary_encode, is_pyarrow
+from stream_metrics.inputs.containers import as_container, is_coded, row_objects
+from stream_metrics.inputs.tensors import Array, Values, native
 from stream_metrics.labels import Label, is_missing, unique
-
-__all__ = [
-    "finite_scores",
-    "check_classes",
-    "drop_null_rows",
-    "is_mapping",
-    "is_soft",
-    "listed",
-    "keyed_as_table",
-    "is_abstention",
-    "own_names",
-    "plain_number",
-    "materialize",
-    "row_of_scores",
-    "score_table",
-    "soft_rows",
-    "stand_in",
-]
 
 FLOAT = (float, np.floating)
 LABELS = {str, int, bool, bytes, type(None)}  # types of predictions that are no scores
@@ -48,40 +31,23 @@ def own_names(scores: object) -> tuple[Label, ...] | None:
 
 def score_table(scores: object) -> Values:
     """Return a column or a table of float32 or float64, or a list of scores of any form."""
-    if type(scores) is not np.ndarray:
-        scores = _rows_of_scores(scores)
-        if isinstance(scores, list):
-            return scores
-    array = native(np.asarray(scores))
-    if array.dtype.kind not in "fiub":
-        if array.dtype.kind != "O" or array.ndim > 2:
-            raise ScoreError(argument="scores", expected="to be numbers", but=f"got the type {array.dtype}")
-        rows = list(array)
-        return _stacked(rows) if array.ndim == 1 else rows
-    if array.ndim not in (1, 2):
-        if not array.ndim:
-            as_container(scores, "scores")
+    rows = as_container(scores, "scores")
+    if is_pyarrow(rows):
+        rows = arrow_scores.scores(rows)
+    array = rows if isinstance(rows, list) or is_coded(rows) else native(np.asarray(rows))
+    if isinstance(array, np.ndarray) and array.ndim > 2:
         but = f"got the shape {array.shape}"
         raise ScoreError(argument="scores", expected="to have one or two dimensions", but=but)
-    return np.ascontiguousarray(array, np.float32 if array.dtype == np.float32 else np.float64)
+    if isinstance(array, np.ndarray) and array.dtype.kind in "fiub":
+        return np.ascontiguousarray(array, np.float32 if array.dtype == np.float32 else np.float64)
+    rows = row_objects(array)
+    return np.array(rows, np.float64) if {float}.issuperset(map(type, rows)) else _stacked(rows)
 
 
 def keyed_as_table(scores: Any, classes: Any) -> tuple[Any, Any]:
     """Return scores and classes, of a column of Arrow maps with the same keys a table and its keys."""
     table = None if classes is not None else arrow_scores.maps_as_table(scores)
     return (scores, classes) if table is None else table
-
-
-def _rows_of_scores(scores: Any) -> Rows:
-    """Return scores as something that NumPy reads, or as a list of rows that are not all floats."""
-    if hasattr(scores, "mask") and hasattr(scores, "filled") and scores.ndim != 1:  # only a column may have gaps
-        scores = scores.astype(np.float64).filled(np.nan)
-    arrow_data = as_pyarrow(scores)
-    container = as_container(scores if arrow_data is None else arrow_scores.scores(arrow_data), "scores")
-    if hasattr(container, "__array__"):
-        return container
-    rows = list(container)
-    return np.array(rows) if all(type(row) is float for row in rows) else _stacked(rows)
 
 
 def _stacked(rows: list[Any]) -> Values:
@@ -96,17 +62,18 @@ def _stacked(rows: list[Any]) -> Values:
 
 def drop_null_rows(scores: object) -> tuple[Values, Array | None]:
     """Return what `score_table` does, of Arrow only the rows that have scores, with for each row whether it has."""
-    arrow_data = None if isinstance(scores, np.ndarray | list) else as_pyarrow(scores)
-    some = None if arrow_data is None else arrow_scores.given(arrow_data)
+    rows = as_container(scores, "scores")
+    some = arrow_scores.given(rows) if is_pyarrow(rows) else None
     if some is not None and some[1].any() and not isinstance(table := score_table(some[0]), list):
         return table, some[1]
-    return score_table(scores if arrow_data is None else arrow_data), None
+    return score_table(rows), None
 
 
 def check_classes(names: tuple[Label, ...] | None, k: int) -> tuple[Label, ...]:
     """Return the names of k columns; ScoreError if there are none, or not k."""
     if names is None:
-        raise ScoreError(f"Expected `classes` to say which class each of the {k} columns of `scores` belongs to")
+        expected = f"to say which class each of the {k} columns of `scores` belongs to"
+        raise ScoreError(argument="classes", expected=expected, got=None)
     if len(names) != k:
         raise ScoreError(argument="scores", expected=f"to have {len(names)} columns, one a class", got=k)
     return names
@@ -132,8 +99,7 @@ def materialize(values: object, argument: str) -> Any:
     """Return what can be read more than once, text of Arrow numbered once; an error for what is no column."""
     if values is None and argument != "y_true":
         return None
-    arrow_data = as_pyarrow(values)
-    return as_container(values, argument) if arrow_data is None else dictionary_encode(arrow_data)
+    return dictionary_encode(as_container(values, argument))
 
 
 def is_abstention(scores: object) -> bool:
@@ -143,7 +109,7 @@ def is_abstention(scores: object) -> bool:
         return False
     if scores is None or is_mapping(scores):
         return not scores
-    return is_missing(scores) and not isinstance(plain_number(scores), float)  # nan is a score that is refused
+    return is_missing(scores) and not isinstance(plain_number(scores), FLOAT)  # nan is a score that is refused
 
 
 def is_soft(y_pred: object) -> bool:
@@ -168,15 +134,15 @@ def soft_rows(y_pred: object, classes: object) -> tuple[Any, Any, Array | None]:
     """Return scores, predictions and the rows that have scores, from a column of predictions of either sort."""
     if y_pred is None:
         return None, None, None
+    y_pred = as_container(y_pred, "y_pred")
     if classes is not None or getattr(y_pred, "ndim", 1) == 2 or own_names(y_pred) is not None:
         return y_pred, None, None
-    arrow_data = as_pyarrow(y_pred)
-    if arrow_data is not None:
-        return (arrow_data, None, None) if arrow_scores.is_soft(arrow_data) else (None, arrow_data, None)
+    if is_pyarrow(y_pred):
+        return (y_pred, None, None) if arrow_scores.is_soft(y_pred) else (None, y_pred, None)
     kind: str = getattr(getattr(y_pred, "dtype", None), "kind", "O")
     if kind != "O":
         return (y_pred, None, None) if kind == "f" else (None, y_pred, None)
-    given, y_pred = y_pred, listed(y_pred)
+    given, y_pred = y_pred, row_objects(y_pred)
     if LABELS.issuperset(map(type, y_pred)):
         return None, given, None
     soft = np.array([is_soft(p) for p in y_pred], bool)
@@ -186,14 +152,6 @@ def soft_rows(y_pred: object, classes: object) -> tuple[Any, Any, Array | None]:
         return list(y_pred), None, None
     rows = np.flatnonzero(soft)
     return [y_pred[i] for i in rows.tolist()], y_pred, rows
-
-
-def listed(column: Any) -> list[Any]:
-    """Return the rows of a column as objects."""
-    if hasattr(column, "codes") and hasattr(column, "categories"):
-        names = list(column.categories)
-        return [names[code] if 0 <= code < len(names) else None for code in np.asarray(column.codes).tolist()]
-    return list(column.tolist() if hasattr(column, "tolist") else column)
 
 
 def stand_in(y_pred: object, scores: object) -> tuple[Any, Any]:
@@ -206,7 +164,7 @@ def stand_in(y_pred: object, scores: object) -> tuple[Any, Any]:
     table, some = drop_null_rows(scores)
     rows = iter(table)
     full = list(rows) if some is None else [next(rows) if there else None for there in some.tolist()]
-    predicted = listed(y_pred)
+    predicted = row_objects(y_pred)
     missing = [
         at for at, (row, p) in enumerate(zip(full, predicted, strict=False)) if is_abstention(row) and is_soft(p)
     ]

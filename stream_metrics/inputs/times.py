@@ -1,10 +1,10 @@
 """Times and lengths of time, as whole nanoseconds.
 
-A float is rounded to the nearest nanosecond of its product with 1e9, so that 0.3 is 300 ms, as it reads, and not the
-last nanosecond before it. A naive datetime is taken to be in UTC, because the local time of a machine is no property of
-the data, and a date is its first instant in UTC. Text is ISO 8601 with hyphens, because digits alone are seconds in a
-file. What lies further from 1970 than 2**62 nanoseconds (before 1823, after 2116) is refused: such times are
-placeholders or wrong units.
+A float is rounded to the nearest nanosecond, so that 0.3 is 300 ms, as it reads, and not the last nanosecond before it;
+floats near the present are 238 ns apart. A naive datetime is taken to be in UTC, because the local time of a machine is
+no property of the data, and a date is its first instant in UTC. Text is ISO 8601 with hyphens, because digits alone are
+seconds in a file. What lies further from 1970 than 2**62 nanoseconds (before 1823, after 2116) is refused: such times
+are placeholders or wrong units.
 """
 
 from __future__ import annotations
@@ -12,18 +12,16 @@ from __future__ import annotations
 import operator
 import re
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.errors import TimeError
-from stream_metrics.inputs.arrow import as_pyarrow
-from stream_metrics.inputs.arrow import times as times_of_arrow
-from stream_metrics.inputs.tensors import Array, as_container, is_single
-
-__all__ = ["Length", "Time", "to_epoch_ns", "column_to_epoch_ns", "is_one_time", "parse_duration", "format_duration"]
+from stream_metrics.inputs.columns import read_numbers
+from stream_metrics.inputs.tensors import Array, is_single
 
 Time: TypeAlias = "int | float | str | date | np.datetime64"  # a datetime is a date
 Length: TypeAlias = "int | float | str | timedelta | np.timedelta64"
@@ -92,7 +90,9 @@ def _instant(t: object) -> int | None:
     if isinstance(t, str):
         return _from_text(t.strip())
     if isinstance(t, float | np.floating):
-        return round(float(t) * 1e9) if abs(float(t)) < LIMIT else None
+        return int(seconds_to_ns(np.float64(t))) if abs(float(t)) < 2 * LIMIT // SECOND - 1 else None
+    if isinstance(t, Decimal):
+        return round(t * SECOND) if t.is_finite() and abs(t) < LIMIT else None
     if isinstance(t, datetime):
         if hasattr(t, "to_datetime64"):  # of pandas, which has nanoseconds
             return _instant(t.to_datetime64())
@@ -126,23 +126,18 @@ def _from_numpy(t: np.datetime64) -> int | None:
 
 def is_one_time(t: object) -> bool:
     """Tell whether `t` is one time for all rows of a batch, and no column."""
-    return is_single(t) or isinstance(t, date | np.datetime64)
+    return is_single(t) or isinstance(t, date | np.datetime64 | Decimal)
 
 
 def column_to_epoch_ns(column: object, n: int) -> NDArray[np.int64]:
     """Return the times of `n` rows: a column of times, or one time for all of them; errors name the position."""
     if is_one_time(column):
         return np.full(n, to_epoch_ns(column), np.int64)
-    arrow_data = as_pyarrow(column)
-    if arrow_data is not None:
-        column = times_of_arrow(arrow_data)
-    if hasattr(column, "to_numpy") and getattr(column, "dtype", None) is not None:
-        column = column.to_numpy()
-    column = as_container(column, "t")
-    values = column if isinstance(column, np.ndarray) else list(column)
-    if len(values) != n or getattr(values, "ndim", 1) != 1:
-        shape = len(values) if isinstance(values, list) else values.shape
-        raise TimeError(argument="t", expected=f"to have as many rows as `y_true`, {n}", got=shape, but=f"got {shape}")
+    values = read_numbers(column, "t")
+    shape = (len(values),) if isinstance(values, list) else values.shape
+    if shape != (n,):
+        but = f"got the shape {shape}" if len(shape) > 1 else f"got {shape[0]}"
+        raise TimeError(argument="t", expected=f"to have as many rows as `y_true`, {n}", got=shape[0], but=but)
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiuM":
         quick = _quick(values)
         if quick is not None:
@@ -160,9 +155,13 @@ def _quick(values: Array) -> NDArray[np.int64] | None:
             return None
     if kind == "M":
         return values.astype("datetime64[ns]").astype(np.int64)
-    if kind == "f":
-        return np.rint(values * 1e9).astype(np.int64)
-    return values.astype(np.int64) * SECOND
+    return seconds_to_ns(values) if kind == "f" else values.astype(np.int64) * SECOND
+
+
+def seconds_to_ns(seconds: Any) -> Any:
+    """Return floats as nanoseconds; the whole seconds apart, because the product would be rounded near the present."""
+    whole = np.floor(seconds)
+    return whole.astype(np.int64) * SECOND + np.rint((seconds - whole) * 1e9).astype(np.int64)
 
 
 def format_duration(nanoseconds: int) -> str:

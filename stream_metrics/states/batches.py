@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from stream_metrics._core.numeric.kernels import chosen_scores
 from stream_metrics.errors import LabelError, MergeError, ScoreError, WeightError
 from stream_metrics.inputs.batch import Batch, Weights, score_batch
-from stream_metrics.inputs.columns import Categorical, Column, checked_column
+from stream_metrics.inputs.columns import Column, checked_column, row_count, take_rows
 from stream_metrics.inputs.score_keys import names_of_state, predictions_by_class
 from stream_metrics.inputs.score_tables import materialize
+from stream_metrics.inputs.tensors import COLUMNS, LABELS
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import Accumulator, CountRows
@@ -149,9 +150,9 @@ class KeyedBatch:
         """
         for name, values in self.columns.items():
             if values is not None and _length(values) != self.n:
-                raise ValueError(
-                    f"Expected `{name}` to have as many rows as `y_true`, {self.n}, but got {_length(values)}"
-                )
+                error = COLUMNS.get(name, LABELS)[0]
+                expected = f"to have as many rows as `y_true`, {self.n}"
+                raise error(argument=name, expected=expected, got=_length(values))
         if taken is not None and not taken.all():
             return self._some(np.flatnonzero(taken)).split_by_key(keys[taken], old, empty)
         if not len(keys):
@@ -203,30 +204,11 @@ def _takes_columns(state: Accumulator) -> bool:
     )
 
 
-def _is_coded(column: object) -> bool:
-    """Tell whether a column is codes and the names that they stand for."""
-    return hasattr(column, "codes") and hasattr(column, "categories")
-
-
 def _length(column: Any) -> int:
     """Return the number of rows of a column."""
-    if isinstance(column, Column | Weights):
-        return column.n
-    return len(column.codes if _is_coded(column) else column)
+    return column.n if isinstance(column, Weights) else row_count(column)
 
 
 def _taken(column: Any, rows: NDArray[np.int64]) -> Any:
     """Return some rows of a column."""
-    if column is None:
-        return None
-    if isinstance(column, Column | Weights):
-        return column.take(rows)
-    if _is_coded(column):
-        return Categorical(np.asarray(column.codes)[rows], column.categories)
-    if isinstance(column, list | tuple):
-        return [column[row] for row in rows.tolist()]
-    if hasattr(column, "iloc"):
-        return column.iloc[rows]
-    if isinstance(column, np.ndarray) or hasattr(column, "detach"):
-        return column[rows]
-    return column.take(rows) if hasattr(column, "take") else [list(column)[row] for row in rows.tolist()]
+    return None if column is None else take_rows(column, rows)

@@ -37,10 +37,9 @@ from stream_metrics._core.detectors.kernels import Detector, Outcome
 from stream_metrics._core.numeric.kernels import real_number
 from stream_metrics.errors import MergeError, StreamMetricsError, WeightError, quantity
 from stream_metrics.inference.change import DetectorSnapshot, reference_levels
-from stream_metrics.inputs.columns import as_column, factorize, read_weights
+from stream_metrics.inputs.columns import as_column, factorize, read_numbers, read_weights
 from stream_metrics.inputs.options import whole
 from stream_metrics.inputs.score_keys import predictions_by_class
-from stream_metrics.inputs.tensors import as_container
 from stream_metrics.labels import Label
 from stream_metrics.labels.class_names import OPEN
 from stream_metrics.wire import Portable, written_as
@@ -279,9 +278,8 @@ class ChangeDetector(Detector, Portable):
     def _losses(self, x: object, y_pred: object) -> list[tuple[object, ...]]:
         if y_pred is not None:
             raise ValueError("Expected no `y_pred` for a detector of losses: give it `of`, such as outcome('accuracy')")
-        x = as_container(x, "x")
-        values = x.tolist() if hasattr(x, "tolist") else list(x)
-        return [(value,) for value in values]
+        values = read_numbers(x, "x")
+        return [(value,) for value in (values if isinstance(values, list) else values.tolist())]
 
     def _pairs(self, x: object, y_pred: object) -> list[tuple[object, ...]]:
         truth = as_column(x, "y_true", False)

@@ -25,12 +25,12 @@ from stream_metrics.errors import MergeError, ScoreError, StreamMetricsError, op
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import Batch, Weights, label_batch
 from stream_metrics.inputs.columns import admit_labels, as_column, check_column, checked_column, factorize
+from stream_metrics.inputs.containers import is_table, row_objects
 from stream_metrics.inputs.score_tables import (
     check_classes,
     finite_scores,
     is_abstention,
     is_mapping,
-    listed,
     materialize,
     own_names,
     plain_number,
@@ -253,7 +253,7 @@ class Comparison(PairedCounts, Portable):
         if classes is not None:
             raise ScoreError(argument="classes", subject="no `classes`", expected="for labels", but=but)
         for argument, values in (("pred_a", pred_a), ("pred_b", pred_b)):
-            if own_names(values) is not None or getattr(values, "ndim", 1) == 2:
+            if is_table(values) or getattr(values, "ndim", 1) == 2 or hasattr(values, "get_column"):
                 raise ScoreError(argument=argument, expected="to have no table of scores", but=but)
 
     def _count_labels(self, first: Batch, second: Batch, folds: NDArray[np.int64]) -> None:
@@ -309,7 +309,7 @@ class Comparison(PairedCounts, Portable):
             values = materialize(values, argument)
             if values is None:
                 raise ScoreError(argument=argument, expected="to be a column or a table of scores", got=values)
-            column = listed(values)
+            column = row_objects(values)
         if len(column) != n:
             raise ScoreError(argument=argument, expected=f"to have as many rows as `y_true`, {n}", got=len(column))
         for position, pred in enumerate(column):

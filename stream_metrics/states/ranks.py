@@ -268,7 +268,7 @@ class RankSketch(RankCounters, Portable):
         place = np.cumsum(rows.counted) - 1
         row = place[rows.row]
         try:
-            self._check_allowed(codes, labels, rows.labels if self.binary_only else (), place[rows.singles].tolist())
+            self._check_allowed(codes, labels, [*rows.labels, *rows.zeros], place[rows.singles].tolist())
         except LabelError as error:
             counted_rows = np.flatnonzero(rows.counted)
             raise error if error.position is None else error.with_position(counted_rows[error.position]) from None

@@ -10,6 +10,7 @@ a score below the threshold is refused. So what is counted never depends on the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -136,6 +137,8 @@ class LabelRule:
         batch.name_classes(self.names)
         names = batch.classes
         if self.labels is not None and names is not None and not set(names) <= set(self.labels):
+            with suppress(LabelError):
+                self._of_rows(batch, seen)  # raises what is wrong with the scores of a row
             expected, but = f"to be of {list(self.labels)}", f"got {list(names)}"
             raise LabelError(argument="scores", subject="the columns of `scores`", expected=expected, but=but)
         if isinstance(batch.scores, list):

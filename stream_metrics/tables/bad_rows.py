@@ -15,8 +15,6 @@ from stream_metrics.tables.counting import count_columns
 from stream_metrics.tables.places import UNKNOWN, Place
 from stream_metrics.wire import Portable, written_as
 
-__all__ = ["BadRow", "BadRows", "Counted", "OnBad", "new_record"]
-
 OnBad: TypeAlias = Literal["raise", "count"]
 
 MOST_EXAMPLES = 10

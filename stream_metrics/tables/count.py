@@ -15,8 +15,6 @@ from stream_metrics.tables.fields import Fields, count_tables, empty_copy
 from stream_metrics.tables.label_limit import MOST_LABELS
 from stream_metrics.tables.sources import tables_of
 
-__all__ = ["count"]
-
 
 def count(
     table: Any,

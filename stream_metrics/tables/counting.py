@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from stream_metrics.errors import LabelError, StreamMetricsError
-from stream_metrics.inputs.columns import Categorical, Column
+from stream_metrics.inputs.columns import Column, row_count, take_rows
+from stream_metrics.inputs.containers import as_container
 from stream_metrics.inputs.score_tables import materialize
 from stream_metrics.inputs.times import is_one_time
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.tables.label_limit import LabelLimit
 from stream_metrics.tables.places import START, Place
-
-__all__ = ["count_columns"]
 
 Columns: TypeAlias = Mapping[str, Any]  # arguments of `update_many` by name
 Refuse: TypeAlias = Callable[[Exception, Place], None]
@@ -39,7 +36,7 @@ def count_columns(
     if limit is None:
         _count_block(state, columns, place, refuse)
         return
-    n = _length(columns["y_true"])
+    n = row_count(columns["y_true"])
     if n > limit.left:
         columns = {name: _sliceable(column, name, encoded=False) for name, column in columns.items()}
         _check_lengths(columns)
@@ -62,7 +59,7 @@ def _count_block(state: Accumulator, columns: Columns, place: Place, refuse: Ref
             raise _placed(error, place) from None
         columns = {name: _sliceable(column, name) for name, column in columns.items()}
         _check_lengths(columns)
-        n = _length(columns["y_true"])
+        n = row_count(columns["y_true"])
         if n == 0 or not _takes_none(state, columns):
             raise _placed(error, place) from None
         _count_others(state, columns, (0, n), error, place, refuse)
@@ -95,10 +92,10 @@ def _count_others(
 
 def _check_lengths(columns: Columns) -> None:
     """Raise LabelError unless all columns have as many rows as the truth."""
-    n = _length(columns["y_true"])
+    n = row_count(columns["y_true"])
     for name, column in columns.items():
-        if not _is_common(column, name) and _length(column) != n:
-            raise LabelError(argument=name, expected=f"to have as many rows as `y_true`, {n}", got=_length(column))
+        if not _is_common(column, name) and row_count(column) != n:
+            raise LabelError(argument=name, expected=f"to have as many rows as `y_true`, {n}", got=row_count(column))
 
 
 def _takes_none(state: Accumulator, columns: Columns) -> bool:
@@ -117,38 +114,11 @@ def _is_common(column: object, name: str) -> bool:
 
 def _sliceable(column: Any, name: str, *, encoded: bool = True) -> Any:
     """Return a column of which rows can be taken, text of Arrow numbered once if it is to be `encoded`."""
-    if _is_common(column, name) or isinstance(column, Column | Categorical):
+    if _is_common(column, name) or isinstance(column, Column):
         return column
-    column = materialize(column, name) if encoded or not _has_slices(column) else column
-    return column if _has_slices(column) else list(column)
-
-
-def _has_slices(column: Any) -> bool:
-    try:
-        column[0:0]
-    except (TypeError, KeyError):
-        return False
-    return True
+    return materialize(column, name) if encoded else as_container(column, name)
 
 
 def _slice(columns: Columns, start: int, stop: int) -> dict[str, Any]:
-    return {
-        name: column if _is_common(column, name) else _rows(column, start, stop) for name, column in columns.items()
-    }
-
-
-def _rows(column: Any, start: int, stop: int) -> Any:
-    """Return some rows of a column."""
-    if isinstance(column, Column):
-        return column.take(np.arange(start, stop))
-    if isinstance(column, Categorical):
-        return Categorical(column.codes[start:stop], column.categories)
-    if hasattr(column, "iloc"):
-        return column.iloc[start:stop]
-    return column[start:stop]
-
-
-def _length(column: Any) -> int:
-    if isinstance(column, Column):
-        return column.n
-    return len(column.codes if isinstance(column, Categorical) else column)
+    rows = slice(start, stop)
+    return {name: column if _is_common(column, name) else take_rows(column, rows) for name, column in columns.items()}

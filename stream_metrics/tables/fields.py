@@ -22,8 +22,6 @@ from stream_metrics.tables.label_limit import LabelLimit, LabelTotal
 from stream_metrics.tables.places import START, Place
 from stream_metrics.wire import Portable
 
-__all__ = ["Fields", "check_columns", "columns_of", "count_table", "count_tables", "empty_copy", "names_of"]
-
 S = TypeVar("S", bound=Accumulator)
 
 

@@ -11,8 +11,6 @@ from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import LabelError
 from stream_metrics.states.protocols import Accumulator
 
-__all__ = ["MOST_LABELS", "LabelLimit", "LabelTotal"]
-
 MOST_LABELS = 100_000
 FIRST, LARGEST = 1 << 16, 1 << 20  # rows between two checks
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["START", "UNKNOWN", "Place"]
-
 
 class Place(NamedTuple):
     """A file or a partition, None where that is unknown, and the number of its first row, None if rows have none."""

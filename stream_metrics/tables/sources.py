@@ -13,8 +13,6 @@ from stream_metrics.inputs.arrow import pyarrow
 from stream_metrics.tables.fields import Fields, names_of
 from stream_metrics.tables.places import Place
 
-__all__ = ["tables_of"]
-
 Placed: TypeAlias = Iterator[tuple[Any, Place]]
 
 BATCH = 1 << 16  # rows of a batch of a dataset or a query

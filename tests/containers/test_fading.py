@@ -94,7 +94,8 @@ def test_states_are_sums_of_scaled_weights(case: str) -> None:
         for i in range(1, 400):
             now += rng.random() * rng.choice([0.1, 1, 1, 50]) * (1 if half_life == "1s" else 1e5)
             t = round(now - rng.choice([0, 0, 0, 45]), 6)
-            place, w = round(t * 1e9) if by_time else i, rng.choice([1, 1, 0, 3, 0.1, 10**5 + 1])
+            place = math.floor(t) * SECOND + round(t % 1 * 1e9) if by_time else i
+            w = rng.choice([1, 1, 0, 3, 0.1, 10**5 + 1])
             drawn = draw(rng, "".join(rng.choice("ab")))
             fading.update(*drawn, w, **({"t": t} if by_time else {}))
             latest = max(latest, place)

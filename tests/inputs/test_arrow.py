@@ -387,11 +387,12 @@ def test_as_many_and_as_long_texts_as_are_short() -> None:
 
 @pytest.mark.quick
 def test_what_is_no_utf_8_is_refused() -> None:
-    """Bytes that a column has as text, but that are none, raise when they are named."""
+    """Bytes that a column has as text, but that are none, raise with the position."""
     offsets = pa.py_buffer(np.array([0, 2, 3], np.int32))
     values = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"\xff\xfea")])
-    with pytest.raises(UnicodeDecodeError):
-        in_batch(values, ["a", "b"])
+    for column, at in ((values, 0), (values.take(pa.array([1, 0])).dictionary_encode(), 1)):
+        error: Any = refused(lambda: in_batch(["a", "b"], column), sm.LabelError, "no value of Python")  # noqa: B023
+        assert (error.argument, error.position) == ("y_pred", at)
 
 
 STATES: list[Callable[[], Any]] = [
@@ -469,7 +470,7 @@ WEIGHTS: list[tuple[Callable[[], Any], int | None, Any]] = [  # with the positio
     (lambda: pa.chunked_array([[0.5], [1.0, -1.0]]), 2, -1.0),
     (lambda: pa.array([1.0, math.nan, 2.0]).dictionary_encode(), 1, math.nan),
     (lambda: pa.array(["1", "2", "3"]), 0, "1"),
-    (lambda: pa.array([1, 2, 3], pa.timestamp("ns")), 0, "<pyarrow.TimestampScalar: '1970-01-01T00:00:00.000000001'>"),
+    (lambda: pa.array([1, 2, 3], pa.timestamp("ns")), 0, "Timestamp('1970-01-01 00:00:00.000000001')"),
     (lambda: pa.array([1, 2**63, 3], pa.uint64()), 1, 2**63),
     (lambda: pa.array([1, 2]), None, None),
     (lambda: pa.table({"w": [1, 2, 3]}), None, None),
@@ -594,13 +595,44 @@ def test_maps_are_counted_as_mappings(batch: Any, float32: bool, w: Any, data: A
             try:
                 state.update_many(truth, **columns, **given)
                 ends.append((state.to_bytes(), None, None))
-            except (sm.StreamMetricsError, KeyError) as error:
+            except sm.StreamMetricsError as error:
                 assert state.to_bytes() == before
-                ends.append((before, type(error), getattr(error, "position", None)))
+                ends.append((before, type(error), error.position))
 
-        if ends[0][1] is KeyError:  # a key twice, which a mapping cannot have
-            assert any(row and len(dict(row)) < len(row) for row in rows)
+        if any(row and len(dict(row)) < len(row) for row in rows):  # a key twice, which a mapping cannot have
+            assert ends[0][1] is not None
         elif ends[0][1] is not sm.LabelError:
             assert ends[0] == ends[1], name
-        else:  # all maps have a key that is none of the labels, which no row is named for
-            assert ends[1][1] is not None, name
+        else:  # of a key that is none of the labels, in all maps alike, no row is named
+            assert ends[1][1] is sm.LabelError, name
+
+
+@pytest.mark.quick
+def test_frames_of_polars_are_tables() -> None:
+    """A frame as predictions is refused as other tables are, and is a table of scores by its names."""
+    pl = pytest.importorskip("polars", reason="needs polars")
+    frame = pl.DataFrame({"a": [0.75, 0.25], "b": [0.25, 0.75]})
+    for table in (frame, frame.select("a"), frame.to_pandas(), frame.to_arrow()):
+        error: Any = refused(lambda: sm.classification_report(["a", "b"], table), sm.LabelError)  # noqa: B023
+        assert error.argument == "y_pred"
+    assert sm.evaluate(["a", "b"], scores=frame)["accuracy"] == 1
+    objects = pl.DataFrame({"t": pl.Series(["a", "b"], dtype=pl.Object)})
+    assert sm.count(objects, y_true="t", y_pred="t", group="t").snapshot().overall["accuracy"] == 1
+
+
+@pytest.mark.quick
+def test_states_in_a_column_are_merged() -> None:
+    """Bytes of states may be in any buffer, and in a column of Arrow or of a data frame."""
+    state = sm.Accuracy()
+    state.update(1, 1)
+    data = state.to_bytes()
+    column = pa.array([data, data])
+    for states in (
+        [bytearray(data), memoryview(data)],
+        column,
+        column.cast("large_binary"),
+        pa.chunked_array([column]),
+    ):
+        assert sm.merge(states).n == 2
+    for bad in (data, bytearray(data), pa.table({"state": column}), pa.array([data, None])):
+        refused(lambda: sm.merge(bad), sm.MergeError, "Expected `states`")  # noqa: B023

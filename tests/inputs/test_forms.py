@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from support.input_forms import COLUMNS, FLOATS, NUMBERS, OTHERS, Form, needing
+from support.input_forms import COLUMNS, FLOATS, MAKERS, NUMBERS, OTHERS, Form, columns_and_rows, needing
 from support.input_states import LABELS, SCORED, SETS, alone, outcome, together
 from support.refusals import refused
 
@@ -161,6 +161,51 @@ def test_predictions_beside_scores() -> None:
         columns: dict[str, Any] = {"y_true": [truth] * 2, "y_pred": [predicted] * 2, "scores": scores}
         if together(make, 2, **columns) != alone(make, **columns):
             failures.append((name, columns))
+
+    assert not failures
+
+
+ARGUMENTS: dict[str, Callable[[Any], tuple[Any, dict[str, Any]]]] = {  # a state, and the column beside good ones
+    "y_true": lambda x: (sm.ConfusionMatrix(), {"y_true": x, "y_pred": NAMES}),
+    "y_pred": lambda x: (sm.ConfusionMatrix(), {"y_true": NAMES, "y_pred": x}),
+    "soft y_pred": lambda x: (sm.MetricSet(scores=True), {"y_true": [True, False, True], "y_pred": x}),
+    "pred_a": lambda x: (sm.Comparison(), {"y_true": NAMES, "pred_a": x, "pred_b": NAMES}),
+    "w": lambda x: (sm.ConfusionMatrix(), {"y_true": NAMES, "y_pred": NAMES, "w": x}),
+    "scores": lambda x: (sm.ProbabilityLosses(), {"y_true": [1, 0, 1], "scores": x}),
+    "scores of classes": lambda x: (sm.MetricSet(scores=True), {"y_true": NAMES, "scores": x}),
+    "kept scores": lambda x: (sm.Rolling(sm.MetricSet(scores=True), 5), {"y_true": NAMES, "scores": x}),
+    "group": lambda x: (sm.ByGroup(sm.MetricSet()), {"y_true": NAMES, "y_pred": NAMES, "group": x}),
+    "grouped": lambda x: (sm.ByGroup(sm.MetricSet()), {"y_true": NAMES, "y_pred": x, "group": NAMES}),
+    "unit": lambda x: (sm.MetricSet(), {"y_true": NAMES, "y_pred": NAMES, "unit": x}),
+    "t": lambda x: (sm.TimeWindow(sm.Accuracy(), "900d"), {"y_true": NAMES, "y_pred": NAMES, "t": x}),
+    "x": lambda x: (sm.ChangeDetector(0.2, arl=100), {"x": x}),
+}
+NAMES = ["a", "b", "a"]
+
+
+def ending(argument: str, column: Any) -> Any:
+    """Return the bytes after a column, or the error, which a column that is refused as a whole has without a row."""
+    state, columns = ARGUMENTS[argument](column)
+    try:
+        state.update_many(**columns)
+    except sm.StreamMetricsError as error:
+        return "refused" if error.argument else error
+    except ValueError as error:
+        return "refused" if argument == "x" and str(error).startswith("Expected `x`") else error
+    return state.to_bytes()
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("library", MAKERS)
+def test_every_column_equals_its_rows(library: str) -> None:
+    """A column of any type of any library leaves the bytes of the list of its rows, or both are refused."""
+    failures, listed = [], {}
+    for (name, make, rows), argument in product(columns_and_rows(library), ARGUMENTS):
+        same = argument, repr(rows)
+        listed[same] = listed[same] if same in listed else ending(argument, rows)
+        column = ending(argument, make())
+        if column != listed[same] or not isinstance(column, bytes | str):
+            failures.append((name, argument, column, listed[same]))
 
     assert not failures
 

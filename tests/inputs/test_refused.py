@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from support.input_states import LABELS, SCORED, SETS, beside
 from support.refusals import all_refused, refused
@@ -47,6 +48,12 @@ REFUSED: list[tuple[Callable[[], Any], dict[str, Any], type[Exception], Any]] = 
      ("pred_a", 1, "z")),
     (lambda: sm.MetricSet(scores=True), {"y_true": [1, 0], "y_pred": [1.5, 1.0], "scores": [None, 0.2]}, sm.ScoreError,
      ("scores", 0, 1.5)),
+    (lambda: sm.MetricSet(scores=True, labels=AB),
+     {"y_true": AB, "scores": [[0.5, 0.5], [0.5, np.nan]], "classes": ["a", "z"]}, sm.LabelError, "['a', 'z']"),
+    (lambda: sm.MetricSet(scores=True, labels=AB),
+     {"y_true": AB, "scores": [[np.nan, 0.5], [0.5, 0.5]], "classes": ["a", "z"]}, sm.ScoreError, "at position 0"),
+    (sm.ROCAUC, {"y_true": [0], "y_pred": [{10: 0.0, 9: 0.0}]}, sm.LabelError, ("scores", None, 10)),
+    (sm.ConfusionMatrix, {"y_true": AB, "y_pred": pd.DataFrame({"a": AB})}, sm.LabelError, ("y_pred", None, None)),
     *((lambda kind=kind: sm.MetricSet(scores=kind), {"y_true": ["spam", "ham"], "y_pred": [0.9, 0.1]}, sm.LabelError,
        ("y_true", 0, "spam")) for kind in (True, "any")),
     (sm.ConfusionMatrix, {"y_true": [[10**5000]], "y_pred": ["a"]}, sm.LabelError, "`y_true` at position 0"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -74,7 +76,8 @@ def test_bad_lengths() -> None:
 def test_instants() -> None:
     """Every form of a time, alone and in a column; without a zone it is in UTC."""
     cases: list[tuple[Any, int]] = [
-        (0, 0), (-1, -SECOND), (0.3, 3 * SECOND // 10), (1e-9, 1), (-0.5, -SECOND // 2),
+        (0, 0), (-1, -SECOND), (0.3, 3 * SECOND // 10), (1709209815.25, 1709209815 * SECOND + SECOND // 4),
+        (Decimal("1709209815.000000001"), 1709209815 * SECOND + 1), (1e-9, 1), (-0.5, -SECOND // 2),
         (np.float64(1.5), 3 * SECOND // 2), (np.int32(7), 7 * SECOND), (np.array(2), 2 * SECOND),
         (datetime(1970, 1, 1), 0),
         (datetime(1970, 1, 1, tzinfo=timezone(timedelta(hours=2))), -7200 * SECOND),
@@ -142,7 +145,7 @@ def moment(t: Any) -> int:
     """Return a time in nanoseconds, computed independently of the package."""
     if isinstance(t, datetime):
         return (t.replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1) * 1000
-    return round(t * 1e9) if isinstance(t, float) else t * SECOND
+    return math.floor(t) * SECOND + (round((t - math.floor(t)) * 1e9) if isinstance(t, float) else 0)
 
 
 @given(

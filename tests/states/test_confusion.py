@@ -121,7 +121,8 @@ BAD_WEIGHTS: list[tuple[Any, ...]] = [
     *((w, 1, w[1]) for w in ([1, -1], [1, None], [1, "1"], [1, 2**63])),
     *((np.array(w), 1, w[1]) for w in ([1, -1], [1, NAN], [1, INF], [1, -1.0])),
     (np.array([1, 2**63], "u8"), 1, 2**63),
-    *((w, None) for w in (np.array(["1", "1"]), np.array([1, 1], "M8[ns]"), np.array([1, 1j]), [1], np.ones((2, 1)))),
+    *((w, 0) for w in (np.array(["1", "1"]), np.array([1, 1], "M8[ns]"), np.array([1j, 1]))),
+    *((w, None) for w in ([1], np.ones((2, 1)))),
     (2, None, 2),
 ]
 BAD_BATCHES: list[tuple[Any, ...]] = [
@@ -136,7 +137,7 @@ BAD_BATCHES: list[tuple[Any, ...]] = [
     ((AA, np.array([1, 1e4000], "g")), sm.LabelError, "y_pred", 1),
     ((None, None), sm.LabelError, "y_true", None, None),
     *(((truth, ["a"]), sm.LabelError, "y_pred", None) for truth in (AA, [])),
-    ((AA, sm.Categorical([0, 0], [NAN])), sm.LabelError, "categories", 0, NAN),
+    ((AA, sm.Categorical([1, 0], [INF, "a"])), sm.LabelError, "y_pred", 1, INF),
     ((AA, AA, [2**62, 2**62]), sm.WeightError),
     ((["a", "c"], ["b", "d"], np.array([2.0**62, 2.0**62])), sm.WeightError),
     ((["a"] * 8, ["a"] * 8, np.full(8, 2**61)), sm.WeightError),

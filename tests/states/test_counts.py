@@ -113,7 +113,7 @@ COLUMNS: list[tuple[Any, ...]] = [
     *((np.array([1, 1, x, 1]), 2, x) for x in (0.5, NAN, 2.0**60, -7)),
     (np.array([1, 1, 2**63, 1], np.uint64), 2, 2**63),
     *((column, None) for column in ([1, 2, 3], 5, "1231", dict.fromkeys(range(4)), np.ones((4, 1), int))),
-    (np.array([1, 2, 3, 4], "M8[s]"), None),
+    (np.array([1, 2, 3, 4], "M8[s]"), 0),
 ]
 
 

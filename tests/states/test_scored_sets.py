@@ -91,7 +91,7 @@ BATCHES: Cases = [
     (AB | {"scores": ROWS, "w": [1], "classes": ABC}, sm.WeightError, "w", None),
     (AB | {"scores": np.zeros((2, 1, 1)), "classes": ["a"]}, sm.ScoreError, "scores", None),
     *((AB | {"scores": scores}, sm.ScoreError, "scores", None, scores) for scores in ("ab", 0.5)),
-    (AB | {"scores": np.array(["x", "y"])}, sm.ScoreError, "scores", None),
+    (AB | {"scores": np.array(["x", "y"])}, sm.ScoreError, "scores", 0),
     *((AB | {"scores": [[0.5, 0.5], x], "classes": [*"ab"]}, sm.ScoreError, "scores", 1) for x in ([0.5], 7, "xy")),
     (AB | {"scores": [ROW, [0.5]]}, sm.ScoreError, "scores", 1),
     ((["a"], [ROW, {"b": 0.5}]), sm.ScoreError, "scores", None),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
+from itertools import product
 from types import ModuleType
 from typing import Any
 
@@ -223,3 +225,165 @@ COLUMNS: dict[str, Form] = {
     "Arrow": lambda values: (import_module("pyarrow").array([*map(round, values)]), [*map(round, values)]),
     "polars": of_column(lambda values: import_module("polars").Series([*map(round, values)])),
 }
+
+# Values of all kinds, three of each, and what makes columns of them; a maker that fails has no such column.
+POOLS: dict[str, list[Any]] = {
+    "text": ["a", "b", "a"],
+    "int": [1, 2, 1],
+    "large": [2**100, 1, 2**100],
+    "float": [0.25, 0.5, 1.0],
+    "bool": [True, False, True],
+    "bytes": [b"a", b"\xff", b"a"],
+    "whole Decimal": [Decimal(1), Decimal(2), Decimal(1)],
+    "Decimal": [Decimal("0.50"), Decimal("0.1"), Decimal("0.50")],
+    "date": [date(2024, 1, 1), date(2024, 1, 2), date(2024, 1, 1)],
+    "datetime": [datetime(2024, 1, 1, 1), datetime(2024, 1, 2), datetime(2024, 1, 1, 1)],
+    "zone": [datetime(2024, 1, day, tzinfo=UTC) for day in (1, 2, 1)],
+    "timedelta": [timedelta(1), timedelta(2), timedelta(1)],
+    "time": [time(1), time(2), time(1)],
+    "tuple": [(1, "a"), (2,), (1, "a")],
+    "list": [[0.5, 0.5], [0.25, 0.75], [0.5, 0.5]],
+    "mapping": [{"a": 0.25, "b": 0.75}, {"a": 0.5, "b": 0.5}, {"a": 1.0, "b": 0.0}],
+    "mixed": ["a", 1, 2.5],
+    "complex": [1j, 2j, 1j],
+    "object": [object()] * 3,
+    "no text": ["a", None, "b"],
+    "no int": [2**60 + 1, None, 5],
+    "no float": [0.25, None, 0.5],
+    "no bool": [True, None, False],
+    "none": [None] * 3,
+}
+
+
+class List(list):  # type: ignore[type-arg]
+    """A list of another type."""
+
+
+def gaps(rows: list[Any]) -> Any:
+    """Return an array whose second row is masked."""
+    return np.ma.array(np.array(rows), mask=[False, True, False])
+
+
+def arrow_types() -> dict[str, Any]:
+    """Return types of Arrow that no Python value has by itself, by name."""
+    pa = import_module("pyarrow")
+    numbers = [pa.int8(), pa.uint64(), pa.float16(), pa.float32(), pa.date64(), pa.month_day_nano_interval()]
+    decimals = [pa.decimal32(5, 2), pa.decimal64(9, 2), pa.decimal256(50, 2)]
+    texts = [pa.large_string(), pa.string_view(), pa.large_binary(), pa.binary_view(), pa.binary(1), pa.json_()]
+    times = [getattr(pa, kind)(unit) for kind in ("timestamp", "duration") for unit in ("s", "ms", "us", "ns")]
+    lists = [pa.large_list(pa.float64()), pa.list_(pa.float64(), 2), pa.list_view(pa.float64()), pa.bool8(), pa.uuid()]
+    maps = [pa.map_(pa.string(), pa.float64()), pa.dictionary(pa.int8(), pa.string())]
+    return {str(kind): kind for kind in [*numbers, *decimals, *texts, *times, *lists, *maps]}
+
+
+def arrow_makers() -> dict[str, Callable[[list[Any]], Any]]:
+    """Return makers of columns of Arrow, in every layout and of every type."""
+    pa, pc = import_module("pyarrow"), import_module("pyarrow.compute")
+    coded = lambda rows: pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), pa.array(rows[:2]))  # noqa: E731
+    opaque = pa.opaque(pa.float64(), "odd", "unknown")
+    typed = {name: lambda rows, kind=kind: pa.array(rows, kind) for name, kind in arrow_types().items()}
+    return {
+        "array": pa.array,
+        "chunks": lambda rows: pa.chunked_array([pa.array(rows).slice(0, 1), pa.array(rows).slice(1)]),
+        "dictionary": lambda rows: pa.array(rows).dictionary_encode(),
+        "codes": coded,
+        "dictionary of a dictionary": lambda rows: pa.DictionaryArray.from_arrays(pa.array([0, 1, 1]), coded(rows)),
+        "run ends": lambda rows: pc.run_end_encode(pa.array(rows)),
+        "run ends of codes": lambda rows: pa.RunEndEncodedArray.from_arrays([1, 2, 3], coded(rows)),
+        "union": lambda rows: pa.UnionArray.from_sparse(pa.array([0, 0, 0], pa.int8()), [pa.array(rows)]),
+        "extension": lambda rows: pa.ExtensionArray.from_storage(opaque, pa.array(rows)),
+        "pandas": lambda rows: pd.Series(rows, dtype=pd.ArrowDtype(pa.array(rows).type)),
+        **typed,
+        **{f"codes of {name}": lambda rows, make=make: coded(make(rows)) for name, make in typed.items()},
+    }
+
+
+def polars_makers() -> dict[str, Callable[[list[Any]], Any]]:
+    """Return makers of columns of polars, of every type."""
+    pl = import_module("polars")
+    kinds = "Int8", "Int128", "UInt64", "UInt128", "Float16", "Float32", "Decimal", "Categorical", "Object"
+    return {
+        "Series": pl.Series,
+        "Enum": lambda rows: pl.Series(rows, dtype=pl.Enum(["b", "a"])),
+        "Datetime": lambda rows: pl.Series(rows, dtype=pl.Datetime("us", "UTC")),
+        "Array": lambda rows: pl.Series(rows, dtype=pl.Array(pl.Float64, 2)),
+        **{kind: lambda rows, kind=kind: pl.Series(rows, dtype=getattr(pl, kind)) for kind in kinds},
+    }
+
+
+def torch_makers() -> dict[str, Callable[[list[Any]], Any]]:
+    """Return makers of tensors of every type."""
+    kinds = "int8", "int64", "uint64", "bool", "float16", "bfloat16", "float8_e4m3fn", "float32", "float64", "complex64"
+    return {kind: lambda rows, kind=kind: torch().tensor(rows, dtype=getattr(torch(), kind)) for kind in kinds}
+
+
+def python_makers() -> dict[str, Callable[[list[Any]], Any]]:
+    """Return makers of columns of Python, NumPy and pandas."""
+    numpy = "i1", ">i4", "u8", "f2", "g", "?", "U3", "S3", "V2", "M8[D]", "M8[ns]", "m8[s]"
+    pandas = (
+        "Int8",
+        "UInt64",
+        "Float64",
+        "boolean",
+        "string",
+        "category",
+        "object",
+        "str",
+        "Sparse[int]",
+        "Sparse[float]",
+    )
+    return {
+        "tuple": tuple,
+        "subclass": List,
+        "generator": iter,
+        "values": lambda rows: dict(enumerate(rows)).values(),
+        "array.array": lambda rows: array.array("q" if type(rows[0]) is int else "d", rows),
+        "memoryview": lambda rows: memoryview(np.array(rows)),
+        "objects": objects,
+        "NumPy": np.array,
+        "StringDType": lambda rows: np.array(rows, np.dtypes.StringDType(na_object=None)),
+        "structured": lambda rows: np.array([(row, 1) for row in rows], [("a", type(rows[0])), ("b", int)]),
+        "masked": gaps,
+        "Categorical": lambda rows: sm.Categorical([0, 1, 0], rows[:2]),
+        **{kind: lambda rows, kind=kind: np.array(rows).astype(kind) for kind in numpy},
+        "Series": pd.Series,
+        "Index": pd.Index,
+        "intervals": lambda rows: pd.Series(pd.IntervalIndex.from_breaks([0, *np.cumsum(rows)])),
+        "periods": lambda rows: pd.Series(pd.PeriodIndex(rows, freq="D")),
+        **{f"pandas {kind}": lambda rows, kind=kind: pd.Series(rows, dtype=kind) for kind in pandas},
+    }
+
+
+MAKERS: dict[str, Callable[[], dict[str, Callable[[list[Any]], Any]]]] = {
+    "numpy": python_makers,
+    "pyarrow": arrow_makers,
+    "polars": polars_makers,
+    "torch": torch_makers,
+}
+
+
+def columns_and_rows(library: str) -> Iterator[tuple[str, Callable[[], Any], list[Any]]]:
+    """Yield every column of a library by name, and its rows as that library gives them; None is a gap."""
+    pytest.importorskip(library, reason=f"needs {library}", exc_type=ImportError)
+    for (name, make), (pool, values) in product(MAKERS[library]().items(), POOLS.items()):
+        try:
+            rows = rows_of(make(values), values)
+        except Exception:  # there is no such column
+            continue
+        yield f"{name} of {pool}", lambda make=make, values=values: make(values), rows
+
+
+def rows_of(column: Any, values: list[Any]) -> list[Any]:
+    """Return the rows of a column as its library gives them, gaps of pandas as None."""
+    if isinstance(column, sm.Categorical):
+        return [column.categories[code] for code in column.codes]
+    if hasattr(column, "to_pylist"):
+        return list(column.to_pylist(maps_as_pydicts="strict"))
+    if isinstance(column, pd.Series | pd.Index):
+        named = column.dtype.kind == "O" and column.dtype != object
+        return [None if named and type(row) is float and row != row else row for row in column.tolist()]
+    if isinstance(column, np.ndarray) and column.dtype.kind in "mM":
+        return list(column)
+    if hasattr(column, "tolist") or hasattr(column, "to_list"):
+        return list(column.tolist() if hasattr(column, "tolist") else column.to_list())
+    return values if hasattr(column, "__next__") else list(column)

@@ -111,6 +111,7 @@ cdef class ScoreRows:
 
     cdef readonly object row, label, code, kind, counted
     cdef readonly list labels, singles  # labels by number, and the rows that are one number
+    cdef readonly dict zeros  # labels that have a score of 0 somewhere
     cdef dict index
     cdef int64_t[::1] rows
     cdef code_t[::1] label_at
@@ -121,7 +122,7 @@ cdef class ScoreRows:
     @cython.boundscheck(True)  # the list is the caller's, who may change it while scores are read
     def __init__(self, list samples, object pos_label, object classes):
         cdef Py_ssize_t r, start
-        self.labels, self.singles, self.index, self.used = [], [], {}, 0
+        self.labels, self.singles, self.zeros, self.index, self.used = [], [], {}, {}, 0
         kinds = (np.int64, np.int32, np.uint64, np.int8)
         self.row, self.label, self.code, self.kind = (np.empty(0, kind) for kind in kinds)
         self.counted = np.ones(len(samples), bool)
@@ -160,6 +161,7 @@ cdef class ScoreRows:
     cdef int add(self, Py_ssize_t r, object label, double x, int kind) except -1:
         cdef PyObject *label_number
         if x == 0.0:
+            self.zeros[label] = None
             return 0
         label_number = PyDict_GetItemWithError(self.index, label)
         if label_number == NULL:

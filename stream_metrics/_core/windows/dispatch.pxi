@@ -13,7 +13,7 @@ from cpython.datetime cimport (
     datetime_tzinfo, datetime_year, import_datetime)
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.ref cimport PyObject
-from libc.math cimport fabs, rint
+from libc.math cimport fabs, floor, rint
 from libc.stdint cimport int64_t, uint64_t
 
 from datetime import UTC, datetime
@@ -71,8 +71,10 @@ cdef inline int64_t since_1970(object moment):
 
 cdef inline bint read_time(object moment, int64_t *now) except -1:
     """Read a time in nanoseconds since 1970; return False for what must be read the long way."""
+    cdef double second
     if type(moment) is float and fabs(<double> moment) < BOUND:
-        now[0] = <int64_t> rint(<double> moment * 1e9)
+        second = floor(<double> moment)  # apart, because the product would be rounded to a multiple of 256
+        now[0] = <int64_t> second * 1000000000 + <int64_t> rint((<double> moment - second) * 1e9)
         return True
     if type(moment) is DATETIME and 1830 < datetime_year(moment) < 2110 and is_utc(moment):
         now[0] = since_1970(moment)

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from stream_metrics.catalog.table import find
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import StreamMetricsError, WeightError, options_differ
-from stream_metrics.inputs.times import parse_duration, to_epoch_ns
+from stream_metrics.inputs.times import parse_duration, seconds_to_ns, to_epoch_ns
 from stream_metrics.labels import Label
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.config import Counting
@@ -43,7 +43,7 @@ from stream_metrics.monitor.counts.class_limit import ClassLimit
 from stream_metrics.monitor.counts.class_pool import ClassPool
 from stream_metrics.monitor.counts.corrections import corrected
 from stream_metrics.monitor.counts.coverage import Coverage
-from stream_metrics.monitor.counts.pairs import Chunk, Columns, Pair, nanoseconds, validate_pairs
+from stream_metrics.monitor.counts.pairs import Chunk, Columns, Pair, validate_pairs
 from stream_metrics.monitor.counts.panes import AnyPanes, Panes, Parting, parted_by
 from stream_metrics.monitor.counts.parts import config_fingerprint, load_parts, pack, unpack, written
 from stream_metrics.monitor.events.records import Classes, Rejected, Weight
@@ -136,7 +136,7 @@ class Counts:
 
     def predictions(self, times: Sequence[float]) -> None:
         """Count predictions made at these times, each once, for coverage."""
-        instants = nanoseconds(np.array(times, np.float64))
+        instants = seconds_to_ns(np.array(times, np.float64))
         for coverage in self.coverage.values():
             coverage.predictions(instants, move=not self.driven)
 

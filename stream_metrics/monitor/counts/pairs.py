@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError, WeightError
-from stream_metrics.inputs.times import LIMIT
+from stream_metrics.inputs.times import LIMIT, seconds_to_ns
 from stream_metrics.labels import Label, canonical
 from stream_metrics.monitor.events.records import MISSING, Classes, Missing, Origin, Prediction, Rejected, Truth, Weight
 
-__all__ = ["Chunk", "Columns", "Pair", "nanoseconds", "validate_pairs"]
+__all__ = ["Chunk", "Columns", "Pair", "validate_pairs"]
 
 BOUND = LIMIT / 1e9
 REASONS = ((LabelError, "label"), (ScoreError, "score"), (WeightError, "weight"))
@@ -108,7 +108,7 @@ def _columns(pairs: Columns) -> Chunk:
         named = [None if isinstance(group, Missing) else group for group in groups]
     for group in set(named or ()) - {None}:
         canonical(group, "group")
-    times = nanoseconds(made_at), nanoseconds(labelled_at), labelled_at - made_at
+    times = seconds_to_ns(made_at), seconds_to_ns(labelled_at), labelled_at - made_at
     return Chunk(origins, list(truths), list(labels), scores, classes, weighted, named, *times)
 
 
@@ -118,8 +118,3 @@ def _seconds(times: Sequence[object]) -> NDArray[np.float64]:
     if seconds.dtype.kind not in "fiu" or not np.abs(seconds).max() < BOUND:
         raise ValueError(f"Expected times in seconds since 1970, up to {BOUND:.0f}, but got {times!r:.60}")
     return seconds.astype(np.float64, copy=False)
-
-
-def nanoseconds(seconds: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return times in seconds since 1970 as `windows.times` has them."""
-    return np.rint(seconds * 1e9).astype(np.int64)
