@@ -5,23 +5,15 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import signal
 
 import pytest
 from support.command_line import as_csv, as_json_lines, of_pairs, refusal, run_json, write_parquet
 
 import stream_metrics as sm
 
+pytestmark = pytest.mark.usefixtures("interrupts")
 RNG = random.Random(4)
 PAIRS = [(RNG.choice("abc"), RNG.choice("abc")) for _ in range(600)]
-
-
-@pytest.fixture(autouse=True)
-def interrupts():
-    """Interrupts raise, also where the test run was started in the background, which ignores them."""
-    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, usual)
 
 
 def fill(path, pairs):

@@ -102,7 +102,7 @@ def test_the_length_of_a_body(serve: Callable[..., Service]) -> None:
     host, port = service.url.removeprefix("http://").rstrip("/").split(":")
 
     def raw(*lines: str) -> bytes:
-        with socket.create_connection((host, int(port)), timeout=20) as connection:
+        with socket.create_connection((host, int(port)), timeout=60) as connection:
             head = ["POST /api/register?worker=w HTTP/1.1", f"Host: {host}", *lines, "", ""]
             connection.sendall("\r\n".join(head).encode())
             connection.shutdown(socket.SHUT_WR)
@@ -117,7 +117,7 @@ def test_the_length_of_a_body(serve: Callable[..., Service]) -> None:
     assert raw("Content-Length: 5") == b""
     assert raw("Content-Length: 0").startswith(b"HTTP/1.1 200")
 
-    connection = http.client.HTTPConnection(host, int(port), timeout=20)
+    connection = http.client.HTTPConnection(host, int(port), timeout=60)
     for _ in range(2):
         connection.request("POST", "/api/register?worker=w", b"x" * 1000)
         answer = connection.getresponse()

@@ -187,15 +187,15 @@ def test_signals_stop_it_unless_they_are_ignored() -> None:
 
     SIGHUP is ignored under nohup, and SIGINT in the background of a script, also after another signal has stopped it.
     """
-    signals = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
     for ignored, number in (
         *((None, signal.SIGTERM), (None, signal.SIGHUP), (signal.SIGINT, signal.SIGTERM)),
         (signal.SIGHUP, signal.SIGHUP),
     ):
         ends = number == ignored
-        previous = None if ignored is None else signal.signal(ignored, signal.SIG_IGN)
+        before = {each: signal.SIG_IGN if each == ignored else handler for each, handler in usual.items()}
+        previous = {each: signal.signal(each, handler) for each, handler in before.items()}
         try:
-            before = [signal.getsignal(each) for each in signals]
             runner = made(
                 MemorySource(events(10)),
                 once=ends,
@@ -205,10 +205,10 @@ def test_signals_stop_it_unless_they_are_ignored() -> None:
                 runner.run()
             assert runner.latest.by_window["total"].n == 10
             assert runner.ended == ends
-            assert [signal.getsignal(each) for each in signals] == before
+            assert {each: signal.getsignal(each) for each in usual} == before
         finally:
-            if ignored is not None:
-                signal.signal(ignored, previous)
+            for each, handler in previous.items():
+                signal.signal(each, handler)
 
 
 class Broken(MemorySource):

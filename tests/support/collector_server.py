@@ -72,7 +72,7 @@ class CollectorServer:
         self.process.send_signal(number)
         self.process.stderr.read()
         self.process.stderr.close()
-        return self.process.wait(20)
+        return self.process.wait(60)
 
     def kill(self) -> None:
         """End it as the kernel does when memory is short."""
@@ -80,7 +80,7 @@ class CollectorServer:
 
     def total(self) -> Any:
         """Return the state of all workers."""
-        with urllib.request.urlopen(f"{self.url}api/state", timeout=20) as answer:
+        with urllib.request.urlopen(f"{self.url}api/state", timeout=60) as answer:
             return sm.from_bytes(answer.read())
 
 
@@ -93,7 +93,7 @@ def counted(n: int = 1, truth: str = "a") -> sm.MetricSet:
 
 def ask(service: Service, method: str, path: str, body: bytes | None = None, **headers: str) -> tuple[int, str]:
     """Return the status and the text of an answer."""
-    connection = http.client.HTTPConnection(service.url.removeprefix("http://").rstrip("/"), timeout=20)
+    connection = http.client.HTTPConnection(service.url.removeprefix("http://").rstrip("/"), timeout=60)
     connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
     answer = connection.getresponse()
     text = answer.read().decode("utf-8", "replace")

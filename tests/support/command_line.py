@@ -45,24 +45,30 @@ class Result(NamedTuple):
 
 
 class Output(io.TextIOWrapper):
-    """What a command prints; after some lines Ctrl-C comes."""
+    """What a command prints; after some lines, or once all of some texts were printed, Ctrl-C comes."""
 
-    def __init__(self, interrupt_after: int = 0) -> None:
+    def __init__(self, interrupt_after: int = 0, interrupt_at: Iterable[str] = ()) -> None:
         super().__init__(io.BytesIO(), "utf-8", newline="")
-        self._left = interrupt_after
+        self._left, self._texts = interrupt_after, set(interrupt_at)
 
     def write(self, text: str) -> int:
         """Take a text."""
         length = super().write(text)
         before, self._left = self._left, self._left - text.count("\n")
-        if before > 0 >= self._left:
+        awaited, self._texts = self._texts, {each for each in self._texts if each not in text}
+        if before > 0 >= self._left or (awaited and not self._texts):
             signal.raise_signal(signal.SIGINT)
         return length
 
 
-def run_command(*arguments: Any, stdin: bytes | None = b"", interrupt_after: int = 0) -> Result:
-    """Run a command line in this process; None is a closed stdin, and Ctrl-C can come after some lines of output."""
-    out, err = Output(interrupt_after), Output()
+def run_command(
+    *arguments: Any, stdin: bytes | None = b"", interrupt_after: int = 0, interrupt_at: Iterable[str] = ()
+) -> Result:
+    """Run a command line in this process; None is a closed stdin.
+
+    Ctrl-C can come after some lines of output, or once all of some texts are on stderr.
+    """
+    out, err = Output(interrupt_after), Output(interrupt_at=interrupt_at)
     before, sys.stdin = sys.stdin, None if stdin is None else io.TextIOWrapper(io.BytesIO(stdin))  # type: ignore[assignment]
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -127,11 +133,15 @@ def of_pairs(pairs: Iterable[tuple[Any, Any]]) -> bytes:
 
 
 def start_command(*arguments: Any, **options: Any) -> subprocess.Popen[Any]:
-    """Start a command in a session of its own, with pipes and the usual handling of SIGINT."""
-    usual = (lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) if os.name == "posix" else None
+    """Start a command in a session of its own, with pipes; it ignores no signal, even if this process does."""
+
+    def usual() -> None:
+        for number in (signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     order = [*COMMAND, *map(str, arguments)]
-    return subprocess.Popen(order, preexec_fn=usual, start_new_session=True, **{**pipes, **options})
+    return subprocess.Popen(order, preexec_fn=usual if os.name == "posix" else None, start_new_session=True, **{**pipes, **options})
 
 
 def until(condition: Callable[[], T], seconds: float = 60) -> T:

@@ -195,7 +195,7 @@ class Broker:
 def done(answers: Mapping[Any, Any]) -> None:
     """Wait for what was asked."""
     for answer in answers.values():
-        answer.result(timeout=30)
+        answer.result(timeout=60)
 
 
 def free_ports(number: int) -> list[int]:

@@ -49,7 +49,7 @@ def visit(chromium: Any) -> Iterator[Callable[..., tuple[Any, PageServer]]]:
         server = PageServer(view)
         page = chromium.new_context(viewport={"width": width, "height": 900}, **options).new_page()
         opened.append((page, server))
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(60_000)
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.on("console", lambda told: told.type in {"error", "warning"} and problems.append(told.text))
         page.add_init_script(script)

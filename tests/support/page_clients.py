@@ -19,7 +19,7 @@ def connect(server: PageServer, receive: int | None = None) -> socket.socket:
     connection = socket.socket()
     if receive is not None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
-    connection.settimeout(10)
+    connection.settimeout(60)
     connection.connect(("127.0.0.1", server.port))
     return connection
 
@@ -33,7 +33,7 @@ def everything(server: PageServer, request: bytes) -> bytes:
 
 def get(server: PageServer, path: str, method: str = "GET") -> tuple[http.client.HTTPResponse, bytes]:
     """Ask for a path, and return the answer with its body."""
-    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)) as client:
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as client:
         client.request(method, path)
         answer = client.getresponse()
         return answer, answer.read()

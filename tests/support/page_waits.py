@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-PATIENCE = 15.0  # seconds
+PATIENCE = 60.0  # seconds
 
 
 def wait_until(page: Any, script: str, arg: object = None) -> None:

@@ -60,7 +60,7 @@ def test_everything_is_read(broker: Broker, topic: str, state: str, options: dic
         read(monitor, source, lambda: source.lag() == dict.fromkeys(ends(stream), 0))
         assert at(monitor) == ends(stream)
     asking = confluent_kafka.Consumer({"bootstrap.servers": broker.servers, "group.id": topic})
-    told = asking.committed([confluent_kafka.TopicPartition(*place) for place in ends(stream)], timeout=30)
+    told = asking.committed([confluent_kafka.TopicPartition(*place) for place in ends(stream)], timeout=60)
     asking.close()
 
     assert {(each.topic, each.partition): each.offset for each in told} == ends(stream)
@@ -151,7 +151,7 @@ def test_a_static_member_comes_back_without_a_rebalance(
 def members(broker: Broker, group: str) -> dict[str, list[int]]:
     """Return the partitions of the members of a group, by their static names, or by those that they were given."""
     try:
-        described = broker.admin().describe_consumer_groups([group])[group].result(timeout=30)
+        described = broker.admin().describe_consumer_groups([group])[group].result(timeout=60)
     except confluent_kafka.KafkaException as error:
         if error.args[0].code() not in NOT_YET:
             raise

@@ -55,7 +55,7 @@ def log_of(broker: Broker, topic: str) -> list[Record]:
     client = confluent_kafka.Consumer(
         {"bootstrap.servers": broker.servers, "group.id": "log", "enable.partition.eof": True}
     )
-    numbers = client.list_topics(topic, timeout=30).topics[topic].partitions
+    numbers = client.list_topics(topic, timeout=60).topics[topic].partitions
     client.assign([confluent_kafka.TopicPartition(topic, n, confluent_kafka.OFFSET_BEGINNING) for n in numbers])
     left, records = set(numbers), []
     while left:
@@ -173,7 +173,7 @@ def test_retention_deletes_unread_records(broker: Broker, topic: str, state: str
 def low(broker: Broker, topic: str) -> int:
     """Return the first offset of partition 0."""
     client = confluent_kafka.Consumer({"bootstrap.servers": broker.servers, "group.id": "low"})
-    offset = client.get_watermark_offsets(confluent_kafka.TopicPartition(topic, 0), timeout=10)[0]
+    offset = client.get_watermark_offsets(confluent_kafka.TopicPartition(topic, 0), timeout=60)[0]
     client.close()
     return int(offset)
 
@@ -241,7 +241,7 @@ def test_a_topic_that_was_created_again_is_refused(
 
     def create_again() -> None:
         broker.drop(topic)
-        until(lambda: topic not in broker.admin().list_topics(timeout=10).topics)
+        until(lambda: topic not in broker.admin().list_topics(timeout=60).topics)
         broker.create(topic, 3)
         produce(broker.servers, stream, **{"enable.idempotence": True})  # in order, although leaders are being chosen
 

@@ -26,7 +26,7 @@ def posted(url: str, path: str, body: object, **headers: str) -> tuple[int, str]
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     request = urllib.request.Request(f"{url}{path}", data, headers, method="POST")
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         with error:

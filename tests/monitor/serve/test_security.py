@@ -48,7 +48,7 @@ def ask(
     server: PageServer, path: str = "/healthz", method: str = "GET", body: str | None = None, **headers: str
 ) -> http.client.HTTPResponse:
     """Ask for a path with these headers."""
-    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)) as client:
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as client:
         client.request(method, path, body, named(headers))
         return client.getresponse()
 
@@ -191,7 +191,7 @@ def test_health_has_a_listener_of_its_own() -> None:
         for server.healthy in (True, False):
             for path in ("/healthz", "/readyz", "/", "/metrics", "/api/snapshot", "/events"):
                 with contextlib.closing(
-                    http.client.HTTPConnection(*server.server.health_address, timeout=10)
+                    http.client.HTTPConnection(*server.server.health_address, timeout=60)
                 ) as client:
                     client.request("GET", path, headers={"Host": "10.1.2.3:8766"})
                     answer = client.getresponse()

@@ -328,7 +328,7 @@ def test_a_stream_is_compressed_for_those_who_can_read_it(serve) -> None:
 def test_a_stream_in_chunks(serve) -> None:
     """HTTP/1.1 has it in chunks, which browsers read."""
     server = serve()
-    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)) as client:
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as client:
         client.request("GET", "/events")
         answer = client.getresponse()
         lines = iter(answer.readline, b"")
