@@ -145,21 +145,6 @@ def test_times(tmp_path):
     assert not failures
 
 
-def test_folders_patterns_and_several_files(tmp_path):
-    """A folder stands for its part files, a pattern for what it matches, files add up; first bytes tell the format."""
-    for name in ("a.pq", "a.PARQUET", "no extension"):
-        assert run_json("run", write_parquet(tmp_path / name, {"y_true": TEXT, "y_pred": TEXT}))["n"] == N
-    folder = tmp_path / "predictions"
-    folder.mkdir()
-    for at in range(3):
-        columns = {"y_true": TEXT[at::3], "y_pred": ANSWERS[at::3]}
-        write_parquet(folder / f"part-0000{at}-abc.snappy.parquet", columns)
-    for name in ("_SUCCESS", ".part-00000.parquet.crc", "_metadata.parquet"):
-        (folder / name).write_bytes(b"no data")
-    for paths in ([folder], [folder / "part-*.parquet"], sorted(folder.glob("part-*"))):
-        assert saved(*paths) == counted(sm.MetricSet(), TEXT, ANSWERS).to_bytes()
-
-
 @pytest.mark.usefixtures("small_pieces")
 def test_bad_rows_are_named_and_skipped(cli, tmp_path):
     """A row without truth, or of no allowed label, ends the run by file and row; --skip-bad counts the others."""

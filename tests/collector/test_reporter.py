@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import http.server
 import logging
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
+from support.alert_receiver import Receiver, receiving
 from support.collector_server import Service, counted, view_of
 from support.command_line import until
 from support.refusals import refused
@@ -32,42 +31,12 @@ def refused_status(call: Callable[[], Any]) -> int | None:
     return int(error.status) if error.status is not None else None
 
 
-class Answering(http.server.BaseHTTPRequestHandler):
-    """Answers with the statuses that a test wants, and then as a collector would; it stores what it was asked."""
-
-    statuses: ClassVar[list[int]] = []
-    cut: ClassVar[int] = 0  # number of next answers that end after their headers, as when the collector is killed
-    asked: ClassVar[list[Any]] = []
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.asked.append((self.path, dict(self.headers)))
-        status = self.statuses.pop(0) if self.statuses else 200
-        self.send_response(status)
-        if status == 302:
-            self.send_header("Location", "http://127.0.0.1:9/elsewhere")
-        answer = b'{"epoch": 4294967297}' if "register" in self.path else b'{"outcome": "accepted"}'
-        self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        if Answering.cut:
-            Answering.cut -= 1
-        else:
-            self.wfile.write(answer)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
 @pytest.fixture
-def answering() -> Iterator[str]:
-    """The address of a server that answers as `Answering` says."""
-    Answering.statuses, Answering.asked, Answering.cut = [], [], 0
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+def answering() -> Iterator[Receiver]:
+    """A server that answers as a collector would, after the statuses that a test wants."""
+    answers = b'{"outcome": "accepted"}', b'{"epoch": 4294967297}'
+    with receiving(lambda path: answers["register" in path]) as server:
+        yield server
 
 
 def test_a_thread_reports(serve: Callable[..., Service], caplog: pytest.LogCaptureFixture) -> None:
@@ -121,39 +90,39 @@ def test_it_survives_restarts_of_the_collector(serve: Callable[..., Service]) ->
         assert reporter.epoch == epoch
 
 
-def test_a_failure_is_tried_again(answering: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_is_tried_again(answering: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the collector refuses for good is not, nor is an answer that breaks off taken for one.
 
     The token goes nowhere else: redirects and proxies are not followed.
     """
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    Answering.statuses = [503, 200, 500, 429, 502, 200]
-    reporter = sm.Reporter(answering, counted(), every=None, token="secret")
+    answering.statuses = [503, 200, 500, 429, 502, 200]
+    reporter = sm.Reporter(answering.address, counted(), every=None, token="secret")
     assert reporter.report()
-    paths = [path.partition("?")[0] for path, _ in Answering.asked]
+    paths = [path.partition("?")[0] for path, *_ in answering.got]
     assert paths == ["/api/register"] * 2 + ["/api/report"] * 4
-    sequences = [path.partition("sequence=")[2].partition("&")[0] for path, _ in Answering.asked[2:]]
+    sequences = [path.partition("sequence=")[2].partition("&")[0] for path, *_ in answering.got[2:]]
     assert sequences == ["1", "2", "3", "4"]
     for status in (302, 400, 401, 403, 404, 413, 422):
-        Answering.statuses = [status]
-        before = len(Answering.asked)
+        answering.statuses = [status]
+        before = len(answering.got)
         assert refused_status(reporter.report) == status
-        assert len(Answering.asked) == before + 1
-    Answering.cut, before = 2, len(Answering.asked)  # headers alone do not say whether the report was stored
+        assert len(answering.got) == before + 1
+    answering.cut, before = 2, len(answering.got)  # headers alone do not say whether the report was stored
     assert reporter.report()
-    assert len(Answering.asked) == before + 3
+    assert len(answering.got) == before + 3
     reporter.close()
-    assert {headers["Authorization"] for _, headers in Answering.asked} == {"Bearer secret"}
+    assert {headers["Authorization"] for *_, headers in answering.got} == {"Bearer secret"}
 
 
-def test_pauses_grow_and_differ(answering: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pauses_grow_and_differ(answering: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is about twice the one before, up to a minute, and at random, so that workers do not come all at once."""
     pauses: list[float] = []
     monkeypatch.setattr(time, "sleep", pauses.append)
-    reporter = sm.Reporter(answering, counted(), every=None)
+    reporter = sm.Reporter(answering.address, counted(), every=None)
     for _ in range(40):
-        Answering.statuses = [503] * 12
+        answering.statuses = [503] * 12
         reporter.report(timeout=1e9)
     for failures in range(12):
         longest, some = min(0.5 * 2**failures, 60), pauses[failures::12]

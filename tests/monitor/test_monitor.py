@@ -8,8 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec import structs, to_builtins
 from support.command_line import until
 from support.inner_monitor import StaleOwner, StoreError
@@ -22,36 +20,6 @@ STREAM = records(events(500))
 WHOLE = counted(offline(STREAM))
 BUSY = structs.replace(CONFIG, store=config.Store(every_events=1))
 PAIR = {"time": START, "truth": "cat", "prediction": "cat"}
-
-
-@given(st.lists(st.tuples(st.integers(1, 300), st.sampled_from("nnncrl")), min_size=3, max_size=12))
-def test_batches_checkpoints_and_restarts_make_no_difference(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, str]]
-) -> None:
-    """Cut anyhow, written, read again, or lost and read from the last checkpoint: counts are those of one pass."""
-    path = str(tmp_path_factory.mktemp("m") / "state")
-    monitor, at, written = Monitor(CONFIG, Store(path), lambda: NOW), 0, 0
-    monitor.assign([0])
-    for size, then in steps:
-        monitor.step(STREAM[max(at - 50, 0) : at + size])
-        at = min(at + size, len(STREAM))
-        if then == "c":
-            monitor.checkpoint()
-        if then in "rl":
-            if then == "l":
-                monitor.lost([0])
-            monitor.close()
-            monitor = Monitor(CONFIG, Store(path), lambda: NOW)
-            reached = monitor.assign([0]).get(("t", 0), 0)
-            assert reached == at if then == "r" else written <= reached <= at
-            at = reached
-        written = at if then in "cr" else written
-
-    monitor.step(STREAM[at:])
-    result = counted(monitor)
-    monitor.close()
-    with monitoring(path) as again:
-        assert result == counted(again) == WHOLE
 
 
 @pytest.mark.parametrize("told", [CONFIG, BUSY], ids=["checkpoint", "step"])

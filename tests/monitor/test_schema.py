@@ -24,17 +24,6 @@ def test_the_published_schema_is_that_of_the_types() -> None:
         assert (PUBLISHED / f"{name}.schema.json").read_text(encoding="utf-8") == SCHEMAS[flag]
 
 
-def test_the_schema_of_the_configuration_has_every_key() -> None:
-    """Each with what it means, the values that are allowed, and its default."""
-    tables = json.loads(SCHEMAS["--config-schema"])["$defs"]
-    for key in config.keys():  # noqa: SIM118
-        described = tables[key.table.capitalize()]["properties"][key.name]
-        assert described["description"] == key.meaning
-        assert described["default"] == (list(key.default) if isinstance(key.default, tuple) else key.default)
-        enums = [value for each in described.get("anyOf", [described]) for value in each.get("enum", [])]
-        assert set(enums) == {value for value in key.allowed if isinstance(value, str)}
-
-
 def undescribed(value: Any, schema: dict[str, Any], where: str) -> list[str]:
     """Return the keys of an object, or of an object in it, that the schema does not name."""
     lost = []
@@ -54,7 +43,6 @@ def undescribed(value: Any, schema: dict[str, Any], where: str) -> list[str]:
 
 VIEWS = {
     "page": make_view,
-    "large": lambda: make_view(5, 4),
     "empty": empty_view,
     "real": real_view,
     "new": lambda: json.loads(json.dumps(to_builtins(Monitor(config.Config()).view()))),

@@ -1,10 +1,10 @@
-"""A server that alerts are posted to, and monitors whose rules a test breaks."""
+"""A server that stores what is posted to it, and monitors whose rules a test breaks."""
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -16,15 +16,17 @@ RULES = ("lag > 5", "lag > 3")
 
 
 class Receiver(ThreadingHTTPServer):
-    """Answers with the statuses given, then with 200, and keeps what it got."""
+    """Answers with the statuses given, then with 200, and stores what it got; `cut` answers end after their headers."""
 
     daemon_threads = True
 
-    def __init__(self) -> None:
+    def __init__(self, answer: Callable[[str], bytes]) -> None:
         super().__init__(("127.0.0.1", 0), Answering)
+        self.answer, self.cut = answer, 0
         self.statuses: list[int] = []
-        self.got: list[tuple[str, dict[str, Any], dict[str, str]]] = []  # path, body and headers
-        self.url = f"http://127.0.0.1:{self.server_port}/{SECRET}"
+        self.got: list[tuple[str, Any, dict[str, str]]] = []  # path, body (of JSON if it is an object) and headers
+        self.address = f"http://127.0.0.1:{self.server_port}"
+        self.url = f"{self.address}/{SECRET}"
 
     @property
     def told(self) -> list[str]:
@@ -38,23 +40,25 @@ class Answering(BaseHTTPRequestHandler):
     server: Receiver
 
     def do_POST(self) -> None:
-        """Keep the request and answer."""
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        status = self.server.statuses.pop(0) if self.server.statuses else 200
-        self.send_response(status)
+        """Store the request and answer."""
+        body, answer = self.rfile.read(int(self.headers["Content-Length"])), self.server.answer(self.path)
+        self.send_response(self.server.statuses.pop(0) if self.server.statuses else 200)
         self.send_header("Location", "/elsewhere")
-        self.send_header("Content-Length", "0")
+        self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
-        self.server.got.append((self.path, json.loads(body), dict(self.headers)))
+        self.server.got.append((self.path, json.loads(body) if body[:1] == b"{" else body, dict(self.headers)))
+        if not self.server.cut:
+            self.wfile.write(answer)
+        self.server.cut -= self.server.cut > 0
 
     def log_message(self, format: str, *arguments: Any) -> None:
         """Say nothing."""
 
 
 @contextmanager
-def receiving() -> Iterator[Receiver]:
-    """Run a server that receives alerts."""
-    server = Receiver()
+def receiving(answer: Callable[[str], bytes] = lambda path: b"") -> Iterator[Receiver]:
+    """Run a server that answers what is posted to a path."""
+    server = Receiver(answer)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     yield server

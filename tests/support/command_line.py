@@ -140,8 +140,8 @@ def start_command(*arguments: Any, **options: Any) -> subprocess.Popen[Any]:
             signal.signal(number, signal.SIG_DFL)
 
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    order = [*COMMAND, *map(str, arguments)]
-    return subprocess.Popen(order, preexec_fn=usual if os.name == "posix" else None, start_new_session=True, **{**pipes, **options})
+    options = {"preexec_fn": usual if os.name == "posix" else None, "start_new_session": True, **pipes, **options}
+    return subprocess.Popen([*COMMAND, *map(str, arguments)], **options)
 
 
 def until(condition: Callable[[], T], seconds: float = 60) -> T:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -144,58 +145,6 @@ def test_compaction(broker: Broker, topic: str, state: str) -> None:
     recount(state, stream[:200] + log)
 
 
-def test_retention_deletes_unread_records(broker: Broker, topic: str, state: str) -> None:
-    """Records that expire unread are missed: the monitor ends, or goes on and says so."""
-    name = topic + ".r"
-    broker.create(name, 1, ROLLING)
-    stream = renamed(ONE, name)
-    produce(broker.servers, stream[:100])
-    source = {"servers": broker.servers, "predictions": name}
-    with reading(state, **source) as (monitor, reader):
-        read(monitor, reader, lambda: at(monitor) == {(name, 0): 100})
-    produce(broker.servers, stream[100:200])
-    broker.alter(name, {"retention.ms": "1000"})  # of records of 2024
-    until(lambda: low(broker, name) >= 200)
-    broker.alter(name, {"retention.ms": "-1"})
-    produce(broker.servers, stream[200:])
-
-    said = ends_with(state, **source)
-    assert "offset 100 of " in said
-    assert " is gone" in said
-    with reading(state, **source, truncated="reset") as (monitor, reader):
-        read(monitor, reader, lambda: at(monitor) == {(name, 0): 300})
-        incomplete = monitor.view().incomplete
-
-    assert "offset 100" in str(incomplete)
-    check(state, stream[:100] + stream[200:])
-
-
-def low(broker: Broker, topic: str) -> int:
-    """Return the first offset of partition 0."""
-    client = confluent_kafka.Consumer({"bootstrap.servers": broker.servers, "group.id": "low"})
-    offset = client.get_watermark_offsets(confluent_kafka.TopicPartition(topic, 0), timeout=60)[0]
-    client.close()
-    return int(offset)
-
-
-def test_a_topic_is_deleted_and_made_again(broker: Broker, topic: str, state: str) -> None:
-    """While it is away, the source says so; what has its name later is another log, which ends the monitor."""
-    stream = renamed(MESSY, topic)
-    produce(broker.servers, stream)
-    options = {"topic.metadata.refresh.interval.ms": "300", "topic.metadata.propagation.max.ms": "300"}
-    with reading(state, servers=broker.servers, predictions=topic, options=options) as (monitor, reader):
-        read(monitor, reader, lambda: at(monitor) == ends(stream))
-        before = reader.problem
-        broker.drop(topic)
-        problem = read(monitor, reader, lambda: reader.problem)
-        broker.create(topic, 3)
-        refused(lambda: read(monitor, reader, lambda: False), SourceError, "created again")
-
-    assert before is None
-    assert "Unknown" in problem
-    check(state, stream)
-
-
 @pytest.mark.parametrize("where", ["earliest", "latest"])
 def test_a_topic_gets_more_partitions(broker: Broker, topic: str, state: str, where: str) -> None:
     """Also what was written to them before the monitor knew of them is counted."""
@@ -213,35 +162,20 @@ def test_a_topic_gets_more_partitions(broker: Broker, topic: str, state: str, wh
     check(state, stream)
 
 
-def test_latest_is_decided_once(broker: Broker, topic: str, state: str) -> None:
-    """A partition that was empty at the start: what is written to it while the monitor is away is counted."""
-    stream = renamed(MESSY, topic)
-    options = {"group.protocol": "consumer", "auto.offset.reset": "latest"}
-    source = {"servers": broker.servers, "predictions": topic, "options": options}
-    with reading(state, **source) as (monitor, reader):
-        read(monitor, reader, lambda: len(reader.lag() or {}) == 3)
-        for _ in range(5):
-            monitor.step(reader.poll(0.1))
-    produce(broker.servers, stream)
-    with reading(state, **source) as (monitor, reader):
-        read(monitor, reader, lambda: at(monitor) == ends(stream))
-
-    check(state, stream)
-
-
 @pytest.mark.parametrize("running", [False, True], ids=["away", "running"])
 def test_a_topic_that_was_created_again_is_refused(
     broker: Broker, topic: str, state: str, running: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its log is as long as the old one, so every stored offset is there: only the id tells."""
+    """Its log is as long as the old one, so every stored offset is there: only the id tells; problems are said."""
     monkeypatch.setattr("stream_metrics.monitor.sources.kafka_topic_ids.EVERY", 0.2)
     stream, said = renamed(MESSY, topic), f"'{topic}' was deleted and created again"
-    source = {"servers": broker.servers, "predictions": topic}
+    options = {"topic.metadata.refresh.interval.ms": "300", "topic.metadata.propagation.max.ms": "300"}
+    source = {"servers": broker.servers, "predictions": topic, "options": options}
     known = "select 1 from notes where name = 'topic ids' and length(body) > 20"
 
-    def create_again() -> None:
+    def create_again(is_gone: Callable[[], Any]) -> None:
         broker.drop(topic)
-        until(lambda: topic not in broker.admin().list_topics(timeout=60).topics)
+        until(is_gone)
         broker.create(topic, 3)
         produce(broker.servers, stream, **{"enable.idempotence": True})  # in order, although leaders are being chosen
 
@@ -250,10 +184,11 @@ def test_a_topic_that_was_created_again_is_refused(
         read(monitor, reader, lambda: at(monitor) == ends(stream))
         read(monitor, reader, lambda: monitor.checkpoint() or execute(state, known))  # which is asked for meanwhile
         if running:
-            create_again()
+            assert reader.problem is None
+            create_again(lambda: monitor.step(reader.poll(0.05)) or "Unknown" in (reader.problem or ""))
             refused(lambda: read(monitor, reader, lambda: False), SourceError, said)
     if not running:
-        create_again()
+        create_again(lambda: topic not in broker.admin().list_topics(timeout=60).topics)
     assert said in ends_with(state, **source)
     check(state, stream)
 

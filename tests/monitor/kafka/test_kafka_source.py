@@ -125,18 +125,22 @@ def test_a_broker_that_is_not_there_yet(
 
 
 def test_latest_begins_at_the_end(cluster: Cluster, topic: str, state: str) -> None:
-    """Where nothing was ever counted, if it is asked for; what comes then is counted from there on, in every life."""
+    """Where nothing was ever counted, if it is asked for; what comes then is counted from there on, in every life.
+
+    What is written while the monitor is away is counted, also to a partition that was empty before.
+    """
     stream = renamed(ONE[:300], topic)
+    more = renamed([record for record in MESSY if record.partition == 1], topic)
     source = {"servers": cluster.servers, "predictions": topic, "options": KIP_848 | {"auto.offset.reset": "latest"}}
     produce(cluster.servers, stream[:100])
     with reading(state, **source) as (monitor, reader):
         read(monitor, reader, lambda: reader.lag() == {(topic, number): 0 for number in range(3)})
         produce(cluster.servers, stream[100:200])
         read(monitor, reader, lambda: at(monitor) == {(topic, 0): 200})
-    produce(cluster.servers, stream[200:])
+    produce(cluster.servers, [*stream[200:], *more])
     with reading(state, **source) as (monitor, reader):
-        read(monitor, reader, lambda: at(monitor) == {(topic, 0): 300})
-    check(state, stream[100:])
+        read(monitor, reader, lambda: at(monitor) == ends([*stream, *more]))
+    check(state, [*stream[100:], *more])
 
 
 def test_a_truncated_log_ends_it_or_is_marked(cluster: Cluster, topic: str, state: str) -> None:
