@@ -70,7 +70,7 @@ def make_view(
         "windows": list(WINDOWS),
         "headline": HEADLINE,
         "by_window": parts,
-        "history": {name: _history(part, name, drift, now) for name, part in parts.items()},
+        "history": {name: _history(part, name, now) for name, part in parts.items()},
         "history_covers": {"total": 3600.0, "1h": 3600.0, "1d": 86_400.0},
         "reference": {"window": "1d", "start": NOW - 180_000, "at": NOW - 93_600, "n": 180_000},
         "join": JOIN | {"joined": parts["total"]["n"]},
@@ -80,7 +80,10 @@ def make_view(
         "lag": {"records": 240, "seconds": 0.2},
         "source": {"state": "live", "problem": None, "silence": 0.2, "idle": 300.0, "time": now - 0.4},
         "checkpoint": {"age": 0.8, "duration": 0.0042, "bytes": 1_234_560, "error": None},
-        "partitions": [_partition(i, step) for i in range(4)],
+        "partitions": [
+            {"partition": i, "next": {"predictions": 301_440 + i + step, "labels": 287_110 - i + step}, "lag": 30 * i}
+            for i in range(4)
+        ],
         "incomplete": [],
         "alerts": _alerts(parts["1h"]["metrics"]["balanced_accuracy"], now),
         "firings": [{"rule": "accuracy[1h] < 0.9 for 5m", "began": NOW - 5_000, "ended": NOW - 4_300, "value": 0.88}],
@@ -133,22 +136,14 @@ def hostile_view(texts: list[str]) -> View:
 
 def _comparisons(metrics: dict[str, Any], drift: float, now: float, share: float) -> View:
     """What is said of a change: that of a window follows the drift, and is shown beyond 0.05."""
-    shown = {}
-    for key in HEADLINE:
-        rows = []
-        for against, at, by in (("before", now - 90_000 * share**0.8, -0.2), ("reference", NOW - 93_600, -0.3)):
-            change = by * drift + 0.0004
-            bounds = {"low": change - 0.05, "high": change + 0.05}
-            verdict = {"verdict": "worse"} if bounds["high"] < 0 else {"reason": "no more than chance may be"}
-            row = {"against": against, "at": at, "value": metrics[key] - change, "difference": change}
-            rows.append(row | bounds | verdict)
-        shown[key] = rows
+    shown: View = {key: [] for key in HEADLINE}
+    for against, at, by in (("before", now - 90_000 * share**0.8, -0.2), ("reference", NOW - 93_600, -0.3)):
+        change = by * drift + 0.0004
+        row = {"against": against, "at": at, "difference": change, "low": change - 0.05, "high": change + 0.05}
+        row |= {"verdict": "worse"} if row["high"] < 0 else {"reason": "no more than chance may be"}
+        for key in HEADLINE:
+            shown[key].append(row | {"value": metrics[key] - change})
     return shown
-
-
-def _partition(i: int, step: int) -> View:
-    offsets = {"predictions": 301_440 + i + step, "labels": 287_110 - i + step}
-    return {"partition": i, "next": offsets, "lag": 30 * i}
 
 
 def _letter(reason: str, detail: str, i: int) -> View:
@@ -185,7 +180,7 @@ def _part(labels: list[str], groups: int, share: float, drift: float, step: int)
         "classes": rows[:200],
         "classes_omitted": max(0, len(rows) - 200),
         "matrix": {"labels": [labels[i] for i in shown], "counts": cells, "omitted": len(labels) - len(shown)},
-        "curves": _curves(rows[:10], drift),
+        "curves": _curves(rows[:10]),
         "groups": _groups(groups, metrics, n, step),
         "coverage": {"ratio": 0.962, "labelled": n, "due": round(n / 0.962)},
         "delay": {"p50": 41.0, "p90": 190.0, "p99": 1_130.0},
@@ -222,7 +217,7 @@ def _metrics(matrix: np.ndarray, labels: list[str]) -> tuple[dict[str, Any], lis
     return metrics, rows
 
 
-def _curves(rows: list[View], drift: float) -> View:
+def _curves(rows: list[View]) -> View:
     x = np.linspace(0, 1, 200)
     curves: dict[str, list[View]] = {"roc": [], "pr": [], "reliability": []}
     for row in rows:
@@ -231,37 +226,28 @@ def _curves(rows: list[View], drift: float) -> View:
         falling = 1 - 0.6 * x ** (area / (1 - area))
         curves["pr"].append({"label": row["label"], "x": x.tolist(), "y": falling.tolist()})
     middle = np.linspace(0.05, 0.95, 10)
-    observed, weights = middle * (0.95 - 0.15 * drift), (4_000 * middle**3 + 30).round()
-    curves["reliability"] = [{"label": "top", "x": middle.tolist(), "y": observed.tolist(), "w": weights.tolist()}]
+    weights = (4_000 * middle**3 + 30).round().tolist()
+    curves["reliability"] = [{"label": "top", "x": middle.tolist(), "y": (0.9 * middle).tolist(), "w": weights}]
     return curves
 
 
 def _groups(count: int, metrics: dict[str, Any], n: int, step: int) -> View:
-    rng = np.random.default_rng(11)
-    rows, gaps = [], {}
-    for group in PLACES[:count] if count <= 8 else [f"shop {i:03}" for i in range(count)]:
-        offset = rng.normal(-0.01, 0.035) + 0.0001 * step
-        values = {key: float(np.clip(metrics[key] + offset + rng.normal(0, 0.004), -1, 1)) for key in HEADLINE}
+    rows = []
+    for at, group in enumerate(PLACES[:count] if count <= 8 else [f"shop {i:03}" for i in range(count)]):
+        values = {key: metrics[key] - 0.08 * (1 - at / count) + 0.0001 * step for key in HEADLINE}
         bounds = {key: [round(value - 0.02, 4), round(value + 0.015, 4)] for key, value in values.items()}
-        row = {"group": group, "n": int(n * rng.uniform(0.2, 1.8) / count), "metrics": values, "intervals": bounds}
+        row = {"group": group, "n": n * (1 + at % 3) // (3 * count), "metrics": values, "intervals": bounds}
         rows.append(row | {"interval_notes": {}, "classes_absent": 0})
-    rows.sort(key=lambda row: row["metrics"][HEADLINE[0]])
-    for key in HEADLINE if count > 1 else []:
-        (low, lowest), *_, (high, highest) = sorted((row["metrics"][key], row["group"]) for row in rows)
-        ends = [max(high - low - 0.03, 0), high - low + 0.03]
-        gaps[key] = {"size": high - low, "lowest": lowest, "highest": highest, "interval": ends, "note": ""}
-    return {"rows": rows, "gaps": gaps, "folded": 3 if count > 50 else 0}
+    size = 0.08 * (1 - 1 / count) if rows else 0.0
+    gap = {"size": size, "interval": [max(size - 0.03, 0), size + 0.03], "note": ""}
+    gap |= {"lowest": rows[0]["group"], "highest": rows[-1]["group"]} if rows else {}
+    return {"rows": rows, "gaps": dict.fromkeys(HEADLINE, gap) if count > 1 else {}, "folded": 3 * (count > 50)}
 
 
-def _history(part: View, window: str, drift: float, now: float) -> dict[str, list[float]]:
+def _history(part: View, window: str, now: float) -> dict[str, list[float]]:
     """Trend lines that end at the values of the window, two and a half windows long."""
-    rng = np.random.default_rng(3)
     t = np.linspace(now - {"total": 93_600, "1h": 9_000, "1d": 216_000}[window], now, POINTS)
-    samples = np.linspace(0.02, 1, POINTS) if window == "total" else 1 + 0.3 * np.sin((t - now) / 2_000)
-    lines = {"t": t.tolist(), "n": (part["n"] * samples).round().tolist()}
-    fall = drift * 0.18 / (1 + np.exp(-np.linspace(-8, 6, POINTS)))
-    for key in [*HEADLINE, "log_loss"] if part["metrics"].get("log_loss") else HEADLINE:
-        noise = np.cumsum(rng.normal(0, 0.002, POINTS)) * (0.2 if window == "total" else 1)
-        line = (noise - fall) * (-2 if key == "log_loss" else 1)
-        lines[key] = np.clip(part["metrics"][key] + line - line[-1], 0, 2 if key == "log_loss" else 1).tolist()
+    lines = {"t": t.tolist(), "n": np.linspace(0.02 * part["n"], part["n"], POINTS).round().tolist()}
+    for key in (*HEADLINE, "log_loss"):
+        lines[key] = np.linspace(0.95, part["metrics"][key], POINTS).tolist()
     return lines
