@@ -181,7 +181,8 @@ def _in_unit_interval(table: Any) -> bool:
         return not bool(((table < 0) | (table > 1)).any())
     numbers: list[Any] = []
     for row in table:
-        numbers += row.values() if is_mapping(row) else row if isinstance(row, list | tuple | np.ndarray) else [row]
+        values: Any = row if isinstance(row, list | tuple | np.ndarray) else [row]
+        numbers.extend(row.values() if is_mapping(row) else values)  # `+=` would add an array to the numbers
     return not any(number is not None and (number < 0 or number > 1) for number in map(real_number, numbers))
 
 

@@ -22,7 +22,9 @@ __all__ = [
     "UnknownKeyError",
     "WeightError",
     "options_differ",
+    "other_kind",
     "quantity",
+    "unexpected_label",
     "with_article",
 ]
 
@@ -265,6 +267,46 @@ class UnknownKeyError(StreamMetricsError, KeyError):
 
     def __str__(self) -> str:
         return str(self.args[0])  # a KeyError would show it in quotes
+
+
+def other_kind(mine: str | type, theirs: object, verb: str = "merge") -> MergeError:
+    """Return the error of a merge of two objects of different kinds.
+
+    Parameters
+    ----------
+    mine : str or type
+        The kind that was expected.
+    theirs : object
+        What was given.
+    verb : str, default "merge"
+        What was to be done with it.
+
+    Returns
+    -------
+    MergeError
+        The error. Its argument is `other`.
+    """
+    got, but = type(theirs).__name__, f"got {with_article(type(theirs))}"
+    return MergeError(argument="other", subject=f"to {verb}", expected=with_article(mine), got=got, but=but)
+
+
+def unexpected_label(key: str, label: object) -> UnknownKeyError:
+    """Return the error of a label beside the key of one value.
+
+    Parameters
+    ----------
+    key : str
+        The key.
+    label : object
+        The label.
+
+    Returns
+    -------
+    UnknownKeyError
+        The error. Its argument is `label`.
+    """
+    expected = f"for {key!r}, which is one value"
+    return UnknownKeyError(argument="label", subject="no label", expected=expected, got=label)
 
 
 def quantity(count: int, noun: str, separator: str = "") -> str:

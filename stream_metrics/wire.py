@@ -245,7 +245,7 @@ def _of_another(expected: type, got: type) -> DecodeError:
 def _open(data: bytes) -> tuple[str, object]:
     """Check header and checksum; return kind and content."""
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise DecodeError(f"Expected bytes, but got {type(data).__name__}")
+        raise DecodeError(argument="data", expected="to be bytes", got=type(data).__name__)
     data = bytes(data)
     if len(data) < HEADER or data[:4] != MAGIC:
         raise DecodeError(

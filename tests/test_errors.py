@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
 import subprocess
 import sys
@@ -85,6 +86,39 @@ def test_fields_and_text_say_what_was_refused() -> None:
                     assert str(renamed) == text.replace(f"`{name}`", f"--{name}")
 
 
+BAD: list[Any] = [np.nan, [1], {"a"}, 1j, object(), -1, 2.5, b"x", {"a": 2.0}, np.array([1, 2]), None, (1, None)]
+
+
+def operations(scores: Any) -> list[tuple[Any, tuple[Any, ...], tuple[str, ...]]]:
+    """Return operations, good arguments, and the names of these, of states that count labels or scores."""
+    good: tuple[Any, ...] = (1, 0.5, 1) if scores else (1, 1, 1)
+    names = ("y_true", "scores" if scores else "y_pred", "w")
+    kinds = (sm.LogLoss, sm.RankSketch, sm.ProbabilityLosses) if scores else (sm.ConfusionMatrix, sm.Accuracy)
+    states = [sm.MetricSet(scores=scores), *(kind() for kind in kinds)]
+    compared = sm.Comparison(scores=scores), (1, *good[1:2] * 2, 1), ("y_true", "pred_a", "pred_b", "w")
+    return [*((state, good, names) for state in states), compared]
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("scores", [False, True])
+def test_every_error_about_an_argument_has_its_fields(scores: bool) -> None:
+    """Whatever is wrong, alone or in a batch, the error names the argument, what is expected, and the row."""
+    unnamed = []
+    for state, good, names in operations(scores):
+        for (at, name), bad, many in itertools.product(enumerate(names), BAD, (False, True)):
+            given = [*good[:at], bad, *good[at + 1 :]]
+            try:
+                state.update_many(*([x] for x in given)) if many else state.update(*given)
+            except sm.StreamMetricsError as error:
+                own = error.argument in (name, "y_pred" if name == "scores" else name) and error.expected
+                if not own or (many and error.position is None and error.got is None):
+                    unnamed.append((type(state).__name__, name, bad, str(error)))
+        for other in BAD:
+            error = error_of(lambda state=state, other=other: state.merge(other))
+            unnamed += [(state, other)] * (error.argument != "other" or not error.expected)
+    assert not unnamed
+
+
 @pytest.mark.quick
 def test_a_message_of_its_own_takes_a_position_at_its_end() -> None:
     """Errors of other makers have no fields but the position; what is no number, text or bytes is described."""
@@ -111,7 +145,7 @@ def test_a_missing_key_is_named_without_quotes_around_the_message() -> None:
         (lambda: groups.snapshot()["nope"], "Expected `group` to be one of ['x'], but got 'nope'"),
         (lambda: groups.state("nope"), "Expected `group` to be one of ['x'], but got 'nope'"),
         (lambda: groups.snapshot()["x"].value("recall", label="z"), "Expected `label` to be one of"),
-        (lambda: sm.Aggregate().drop("nope"), "Expected the name of a worker, but got 'nope'"),
+        (lambda: sm.Aggregate().drop("nope"), "Expected `worker` to be the name of one, but got 'nope'"),
     ]
     for look_up, message in looked_up:
         error = refused(look_up, KeyError, message)

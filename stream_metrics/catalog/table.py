@@ -65,6 +65,8 @@ class UnknownMetricError(UnknownKeyError):
     def __init__(self, key: object, listing: str = "stream_metrics.metrics() lists them") -> None:
         super().__init__(_suggest(key, listing))
         self.args = self.key, self.listing = key, listing
+        self.argument, self.expected = "key", "to be that of a metric"
+        self.got = key if isinstance(key, str) else f"{key!r:.60}"
 
     def __str__(self) -> str:
         return _suggest(self.key, self.listing)

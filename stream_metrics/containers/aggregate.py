@@ -23,7 +23,7 @@ from stream_metrics._core.numeric.kernels import Guarded
 from stream_metrics.containers.inner import copy_like, emptied, merge_unordered
 from stream_metrics.containers.partial_sums import PartialSums
 from stream_metrics.containers.workers import Entry, PutResult, Worker, newer, outcome
-from stream_metrics.errors import LabelError, MergeError, UnknownKeyError, quantity, with_article
+from stream_metrics.errors import LabelError, MergeError, UnknownKeyError, other_kind, quantity
 from stream_metrics.inputs.arrow import as_pyarrow
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.states.batches import mergeable
@@ -74,12 +74,13 @@ def merge(states: Iterable[State | bytes | bytearray | memoryview]) -> State:
     """
     total: State | None = None
     if not isinstance(states, Iterable) or isinstance(states, bytes | bytearray | memoryview):
-        raise MergeError(f"Expected `states` to be a sequence of states, but got {states!r:.60}")
+        raise MergeError(argument="states", expected="to be a sequence of states", got=states)
     column: Any = as_pyarrow(states)
-    for given in states if column is None else column.to_pylist():
+    for position, given in enumerate(states if column is None else column.to_pylist()):
         state: Any = from_bytes(bytes(given)) if isinstance(given, bytes | bytearray | memoryview) else given
         if not (hasattr(state, "copy") and hasattr(state, "merge")):
-            raise MergeError(f"Expected `states` to be states, metrics or sets of metrics, but got {state!r:.60}")
+            expected = "to be states, metrics or sets of metrics"
+            raise MergeError(argument="states", position=position, expected=expected, got=state)
         total = state.copy() if total is None else total.merge(state)
     if total is None:
         raise MergeError("Expected at least one state to merge, but got none")
@@ -356,7 +357,7 @@ class Aggregate(Portable):
     def _known(self, key: Label) -> Entry:
         entry = self._entries.get(key)
         if entry is None or entry.state is None:
-            raise UnknownKeyError(f"Expected the name of a worker, but got {key!r:.60}")
+            raise UnknownKeyError(argument="worker", expected="to be the name of one", got=key)
         return entry
 
     def compact(self, older_than: float = 0.0) -> int:
@@ -505,7 +506,7 @@ class Aggregate(Portable):
             cannot be told from what was counted by one.
         """
         if not isinstance(other, Aggregate):
-            raise MergeError(f"Expected to merge an Aggregate, but got {with_article(type(other))}")
+            raise other_kind(Aggregate, other)
         twin: Self = other.copy()
         theirs = twin._entries
         with self._lock.writing():

@@ -469,7 +469,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         """
         slot = self._slots.get(canonical(group, "group"))
         if slot is None:
-            raise UnknownKeyError(f"Expected `group` to be one of {list(self.groups)!r:.80}, but got {group!r:.60}")
+            raise UnknownKeyError(argument="group", expected=f"to be one of {list(self.groups)!r:.80}", got=group)
         return slot.state
 
     def states(self) -> list[Accumulator]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
-from stream_metrics.errors import MergeError, OptionError, options_differ, with_article
+from stream_metrics.errors import OptionError, options_differ, other_kind, with_article
 from stream_metrics.metrics.base import MetricBase
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.protocols import Accumulator
@@ -107,7 +107,7 @@ def writes_what_it_read(state: Any) -> bool:
 def check_same(mine: object, theirs: object, configuration: Iterable[str]) -> None:
     """Raise MergeError unless both are of one type, these attributes agree, and the inner states count the same."""
     if type(mine) is not type(theirs):
-        raise MergeError(f"Expected to merge {with_article(type(mine))}, but got {with_article(type(theirs))}")
+        raise other_kind(type(mine), theirs)
     for name in configuration:
         a, b = getattr(mine, name), getattr(theirs, name)
         if name == "inner":

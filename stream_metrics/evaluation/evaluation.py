@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from stream_metrics.catalog.obstacles import MISSING, Obstacle, obstacle
 from stream_metrics.catalog.spec import MetricSpec
 from stream_metrics.catalog.table import CATALOG, find
-from stream_metrics.errors import UnknownKeyError
+from stream_metrics.errors import UnknownKeyError, unexpected_label
 from stream_metrics.evaluation.evaluate import (
     Computed,
     Options,
@@ -186,7 +186,7 @@ class Evaluation:
         row = CATALOG[key]
         if row.kind == "whole":
             if labels:
-                raise UnknownKeyError(f"Expected no label for {key!r}, which is one value, but got {labels!r}")
+                raise unexpected_label(key, labels)
             return []
         view = self.view(row.state, key)
         if not labels and row.state == "ranks":
@@ -233,4 +233,4 @@ def _position(labels: tuple[Label, ...], label: Label) -> int:
         return labels.index(label)
     except ValueError:
         shown = ", ".join(map(repr, labels[:8])) + (", ..." if len(labels) > 8 else "")
-        raise UnknownKeyError(f"Expected `label` to be one of {shown or 'none yet'}, but got {label!r}") from None
+        raise UnknownKeyError(argument="label", expected=f"to be one of {shown or 'none yet'}", got=label) from None

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from stream_metrics.catalog.table import find
-from stream_metrics.errors import UnknownKeyError
+from stream_metrics.errors import UnknownKeyError, unexpected_label
 from stream_metrics.evaluation.evaluation import Evaluation
 from stream_metrics.labels import canonical
 
@@ -26,11 +26,12 @@ def number_of(evaluation: Evaluation, key: str, label: Label | None = None, **op
     value, undefined = evaluation.value_and_undefined(key)
     if row.kind == "whole":
         if label is not None:
-            raise UnknownKeyError(f"Expected no label for {key!r}, which is one value, but got {label!r}")
+            raise unexpected_label(key, label)
         return math.nan if undefined or not isinstance(value, int | float) else float(value)
     if label is None:
         if row.state != "ranks":
-            raise UnknownKeyError(f"Expected `label` to be the class for the per-class key {key!r}, but got none")
+            expected = f"to be the class for the per-class key {key!r}"
+            raise UnknownKeyError(argument="label", expected=expected, but="got none")
         label = evaluation.view("ranks", key).pos_label
     label, table = canonical(label, "label"), evaluation.per_class(key)
     return math.nan if label not in table or label in undefined else float(table[label])

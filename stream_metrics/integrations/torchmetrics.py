@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from stream_metrics.errors import MergeError, with_article
+from stream_metrics.errors import other_kind
 from stream_metrics.inputs.tensors import tensor_to_numpy
 from stream_metrics.integrations.class_indices import count_outputs, empty_of, numbers_of
 from stream_metrics.labels import Label, unique
@@ -196,7 +196,7 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
             If it is something else, or configurations differ.
         """
         if not isinstance(incoming_state, TorchMetric):
-            raise MergeError(f"Expected to merge a TorchMetric, but got {with_article(type(incoming_state))}")
+            raise other_kind("TorchMetric", incoming_state)
         self.counts.merge(incoming_state.counts)
         self._computed, self._update_count = None, self._update_count + incoming_state._update_count
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from stream_metrics._core.confusion.kernels import UpdateBase
 from stream_metrics._core.numeric.kernels import chosen_labels, chosen_scores
-from stream_metrics.errors import MergeError, ScoreError, with_article
+from stream_metrics.errors import ScoreError, other_kind, with_article
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.labels import Label
 from stream_metrics.labels.pos_label import counted_before
@@ -187,7 +187,7 @@ class MetricBase(UpdateBase, Portable):
     def _check_same(self, other: object) -> None:
         """Raise MergeError unless the other counts states of the same kinds."""
         if not self._counts_like(other):
-            raise MergeError(f"Expected to merge {with_article(type(self))}, but got {with_article(type(other))}")
+            raise other_kind(type(self), other)
 
     def _counts_like(self, other: object) -> bool:
         return type(other) is type(self)

@@ -13,7 +13,7 @@ import numpy as np
 
 from stream_metrics._core.ranks.kernels import ScoredUpdateBase
 from stream_metrics.catalog.table import find
-from stream_metrics.errors import options_differ, quantity
+from stream_metrics.errors import ScoreError, options_differ, quantity
 from stream_metrics.evaluation.evaluate import checked_zero_division
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.options import real, truth, whole
@@ -66,7 +66,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         other one of two `labels`, of 0 and 1, or else the only other label that was seen.
     threshold : float, optional
         A single number predicts `pos_label` if it is at least this: 0.5 for probabilities and 0 for "any" scores by
-        default. Only where scores are kept.
+        default. At inf none does, as `best_threshold` may have it. Only where scores are kept.
     labels : iterable of Label, optional
         The classes, in the order in which they are reported; see `ConfusionMatrix`. The columns of a table of scores
         without `classes` are in this order, too.
@@ -273,9 +273,8 @@ class MetricSet(ScoredUpdateBase, MetricBase):
 
     def _with_scores(self) -> ScoreStates:
         if self.scored is None:
-            raise ValueError(
-                "Expected no `scores` and `classes` in a set that keeps labels only: MetricSet(scores=True)"
-            )
+            but, none = "got some; MetricSet(scores=True) counts them", "no `scores` and `classes`"
+            raise ScoreError(argument="scores", subject=none, expected="in a set that keeps labels only", but=but)
         scored: ScoreStates = self.scored
         return scored
 
@@ -312,11 +311,9 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         LabelError
             If a label is not allowed; the message names argument and position.
         ScoreError
-            If a score is not allowed.
+            If a score is not allowed, or scores are given to a set that keeps labels only.
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
-        ValueError
-            If scores are given to a set that keeps labels only.
         """
         if unit is not None:
             columns = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores}
@@ -567,8 +564,8 @@ class MetricSet(ScoredUpdateBase, MetricBase):
 
 def _checked_threshold(threshold: object) -> float:
     number = real(threshold, "threshold")
-    if not math.isfinite(number):
-        raise ValueError(f"Expected `threshold` to be a finite number, but got {threshold!r}")
+    if not number > -math.inf:
+        raise ValueError(f"Expected `threshold` to be a finite number or inf, but got {threshold!r}")
     return number
 
 

@@ -209,7 +209,7 @@ class ComparisonSnapshot(Mapping[str, Difference]):
         """
         if isinstance(key, tuple):
             if len(key) != 2:
-                raise UnknownKeyError(f"Expected a key, or a key and one label, but got {key!r:.60}")
+                raise UnknownKeyError(argument="key", expected="to be a key, or a key and one label", got=key)
             return self.difference(key[0], label=key[1])
         row = find(key)
         if row.kind == "per_class":
@@ -361,8 +361,8 @@ class ComparisonSnapshot(Mapping[str, Difference]):
             raise ValueError(f"Expected samples of weight 1 for {key!r}, but got {self._weighted} of another weight")
         label = None if label is None else canonical(label, "label")
         if row.state == "counts" and ((row.kind == "per_class") != (label is not None) or row.kind == "matrix"):
-            expected = "Expected a label for a per-class key and none for a whole one"
-            raise UnknownKeyError(f"{expected}, but got {key!r}, {label!r}")
+            expected, but = "for a per-class key and none for a whole one", f"got {key!r}, {label!r}"
+            raise UnknownKeyError(argument="label", subject="a label", expected=expected, got=label, but=but)
         metric = methods.measure(row, options)
         if row.state != "counts":
             return self._finished(metric, label, self._of_scores(metric, label), level, valid, t_opt)

@@ -90,7 +90,7 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
         """Return the snapshot of a group; KeyError if it is not kept apart."""
         group = canonical(group, "group")
         if group not in self._groups:
-            raise UnknownKeyError(f"Expected `group` to be one of {list(self._groups)!r:.80}, but got {group!r:.60}")
+            raise UnknownKeyError(argument="group", expected=f"to be one of {list(self._groups)!r:.80}", got=group)
         return self._groups[group]
 
     def __contains__(self, group: object) -> bool:

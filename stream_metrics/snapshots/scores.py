@@ -109,7 +109,8 @@ class ScoreReadings:
         Returns
         -------
         Best
-            Threshold, value, and a bound on what any other threshold could reach.
+            Threshold, value, and a bound on what any other threshold could reach. The threshold is inf where it is best
+            that no score counts as the class.
         """
         return curves.best_threshold(self.evaluation.column(label), metric)
 

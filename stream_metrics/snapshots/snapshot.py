@@ -217,7 +217,7 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
     def _of_class(self, key: str, *labels: Label) -> float:
         row = find(key)
         if row.kind != "per_class" or len(labels) != 1:
-            raise UnknownKeyError(f"Expected a per-class key and one label, but got {(key, *labels)!r:.60}")
+            raise UnknownKeyError(argument="key", expected="to be a per-class key and one label", got=(key, *labels))
         return _of_label(self.evaluation.per_class(row.key), labels[0])
 
     @property
@@ -480,7 +480,7 @@ def _of_label(values: Mapping[Label, float], label: Label) -> float:
     """Return the value of a class; KeyError names the classes there are."""
     label = canonical(label, "label")
     if label not in values:
-        raise UnknownKeyError(f"Expected `label` to be one of the classes {list(values)!r:.60}, but got {label!r}")
+        raise UnknownKeyError(argument="label", expected=f"to be one of the classes {list(values)!r:.60}", got=label)
     return values[label]
 
 

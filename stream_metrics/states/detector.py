@@ -254,7 +254,7 @@ class ChangeDetector(Detector, Portable):
 
         Raises
         ------
-        ValueError
+        ScoreError
             If a loss is outside [0, 1]; the message names the position.
         LabelError
             If a label is none.

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from stream_metrics._core.numeric.kernels import by_class, real_number, row_values
 from stream_metrics._core.paired.kernels import PairedCounts
-from stream_metrics.errors import MergeError, ScoreError, StreamMetricsError, options_differ, quantity
+from stream_metrics.errors import ScoreError, StreamMetricsError, options_differ, other_kind, quantity
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import Batch, Weights, label_batch
 from stream_metrics.inputs.columns import admit_labels, as_column, check_column, checked_column, factorize
@@ -167,7 +167,12 @@ class Comparison(PairedCounts, Portable):
             self._capacity(w, {truth, label_a, label_b})
             self._take_capacity(sample_cost(w))
             # losses refuse what they cannot take, so they come first
-            count_sample(sorted(steps_a + steps_b, key=lambda step: not isinstance(step[0], ProbabilityLosses)))
+            try:
+                count_sample(sorted(steps_a + steps_b, key=lambda step: not isinstance(step[0], ProbabilityLosses)))
+            except ScoreError as error:
+                of_a = [pred_a] if isinstance(pred_a, float) else pred_a.values()
+                inside = all(-1e-6 <= p <= 1.000001 for p in of_a)
+                raise error.with_argument("pred_b" if inside else "pred_a") from None
             self._count(truth, label_a, label_b, w, fold)
             self._scored[place] = pair
 
@@ -331,13 +336,14 @@ class Comparison(PairedCounts, Portable):
         )
         for fold in np.unique(places).tolist():
             pair, own = (self._empty(), self._empty()), np.flatnonzero(places == fold)
-            for scored, side in zip(pair, sides, strict=True):
+            for scored, side, argument in zip(pair, sides, ARGUMENTS[1:], strict=True):
                 part = side.take(own, [side.scores[row] for row in own.tolist()])
                 try:
                     for state in scored.states():
                         state.count_batch(part)
                 except StreamMetricsError as error:
-                    raise part.with_caller_position(error) from None
+                    error = part.with_caller_position(error)
+                    raise (error.with_argument(argument) if error.argument == "scores" else error) from None
             self._scored[fold] = pair
 
     def merge(self, other: Self) -> Self:
@@ -359,7 +365,7 @@ class Comparison(PairedCounts, Portable):
             If the two count differently. The message names the options that differ.
         """
         if not isinstance(other, Comparison):
-            raise MergeError(f"Expected to merge a Comparison, but got {type(other).__name__}")
+            raise other_kind(Comparison, other)
         for name in CONFIGURATION:
             mine, theirs = getattr(self, name), getattr(other, name)
             if repr(mine) != repr(theirs):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
-from stream_metrics.errors import MergeError, StreamMetricsError, quantity, with_article
+from stream_metrics.errors import StreamMetricsError, other_kind, quantity
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.tables.counting import count_columns
 from stream_metrics.tables.places import UNKNOWN, Place
@@ -177,7 +177,7 @@ class BadRows(Portable):
             If it is not a record of bad rows.
         """
         if not isinstance(other, BadRows):
-            raise MergeError(f"Expected to merge a BadRows, but got {with_article(type(other))}")
+            raise other_kind(BadRows, other)
         self._add(other.n, other.reasons, other.first)
         return self
 

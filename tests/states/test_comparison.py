@@ -106,7 +106,7 @@ def test_a_refused_sample_leaves_nothing_behind() -> None:
         ((["a", "a"], ["a", "b"], ["a", "a"], [1, -1]), sm.WeightError, "w", 1, -1),
     ])  # fmt: skip
     check_refused(soft, "update", [((True, 0.5, 1.5), sm.ScoreError), ((True, "yes", 0.5), sm.ScoreError, "pred_a")])
-    check_refused(soft, "update_many", [(([True, True], [0.5, 0.5], [0.5, 2.0]), sm.ScoreError, "scores", 1)])
+    check_refused(soft, "update_many", [(([True, True], [0.5, 0.5], [0.5, 2.0]), sm.ScoreError, "pred_b", 1)])
     options: list[Any] = [({"a": "x", "b": "x"}, "two different names"), ({"folds": 1}, "`folds`")]
     options += [({"folds": 2000}, "`folds`"), ({"scores": "some"}, "`scores`")]
     all_refused([(lambda more=more: Comparison(**more), ValueError, about) for more, about in options])

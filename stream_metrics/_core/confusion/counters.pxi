@@ -15,7 +15,7 @@ from stream_metrics._core.numeric.kernels cimport (
 )
 cdef object MISSING
 from stream_metrics._core.numeric.kernels import MISSING
-from stream_metrics.errors import MergeError, options_differ
+from stream_metrics.errors import options_differ, other_kind
 from stream_metrics.labels.label import canonical, ordering, same_labels
 
 cdef object ONE = 1
@@ -586,7 +586,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
 
     cdef int check_same(self, other, str verb) except -1:
         if not isinstance(other, ConfusionCounters):
-            raise MergeError(f"Expected to {verb} a ConfusionMatrix, but got {type(other).__name__}")
+            raise other_kind("ConfusionMatrix", other, verb)
         cdef ConfusionCounters o = other
         cdef LabelIndex mine = self.label_index, theirs = o.label_index
         if mine.fixed_labels is theirs.fixed_labels and mine.other is theirs.other:

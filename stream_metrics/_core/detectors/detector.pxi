@@ -31,7 +31,7 @@ from stream_metrics._core.numeric.kernels cimport Guarded
 from stream_metrics._core.numeric.kernels cimport by_class, plain
 from stream_metrics._core.numeric.hashing cimport splitmix64
 from stream_metrics._core.numeric.kernels cimport MOST_SAMPLES, check_samples
-from stream_metrics.errors import WeightError
+from stream_metrics.errors import ScoreError, WeightError
 from stream_metrics.labels.class_names import OPEN
 from stream_metrics.labels.label import canonical, most_likely
 
@@ -237,7 +237,7 @@ cdef class Detector(Guarded):
 
         Raises
         ------
-        ValueError
+        ScoreError
             If a loss is outside [0, 1].
         LabelError
             If a label is none.
@@ -268,7 +268,7 @@ cdef class Detector(Guarded):
             except (AttributeError, TypeError, ValueError):
                 loss = -1
         if not 0.0 <= loss <= 1.0:
-            raise ValueError(f"Expected `x` to be a loss from 0 to 1, but got {x!r:.60}")
+            raise ScoreError(argument="x", expected="to be a loss from 0 to 1", got=x, position_last=True)
         self.watch_one(0, loss)
 
     cdef int watch_one(self, int judged, double loss) except -1:

@@ -34,7 +34,7 @@ cdef object MISSING
 from numpy import floating
 
 from stream_metrics._core.numeric.kernels import MISSING
-from stream_metrics.errors import MergeError, ScoreError, options_differ
+from stream_metrics.errors import ScoreError, options_differ, other_kind
 from stream_metrics.labels.class_names import OPEN
 from stream_metrics.labels.label import canonical, is_missing, unique
 from stream_metrics.labels.pos_label import check_with_single_score
@@ -316,7 +316,7 @@ cdef class LossSums(Guarded):
 
     cdef int check_same(self, object other, str verb) except -1:
         if not isinstance(other, LossSums):
-            raise MergeError(f"Expected to {verb} a ProbabilityLosses, but got a {type(other).__name__}")
+            raise other_kind("ProbabilityLosses", other, verb)
         cdef LossSums o = other
         if self.pos_label != o.pos_label or repr(self.pos_label) != repr(o.pos_label):
             raise options_differ({"pos_label": self.pos_label}, {"pos_label": o.pos_label})

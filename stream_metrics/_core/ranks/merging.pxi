@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 import numpy as np
 
-from stream_metrics.errors import MergeError, options_differ
+from stream_metrics.errors import options_differ, other_kind
 
 cdef object UNITS = 1 << 64  # a Python integer, so that products cannot overflow
 
@@ -93,7 +93,7 @@ cdef int add_types(RankCounters self, Py_ssize_t i, seen) except -1:
 
 cdef int check_same(RankCounters self, other) except -1:
     if not isinstance(other, RankCounters):
-        raise MergeError(f"Expected to merge a RankSketch, but got {type(other).__name__}")
+        raise other_kind("RankSketch", other)
     cdef RankCounters o = other
     if (self.buckets == o.buckets and self.sample == o.sample and self.pairs == o.pairs
             and self.pos_label is o.pos_label):

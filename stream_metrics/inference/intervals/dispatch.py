@@ -19,7 +19,7 @@ import numpy as np
 
 from stream_metrics.catalog.obstacles import SQUARE_LIMIT
 from stream_metrics.catalog.table import CATALOG, MetricSpec, find
-from stream_metrics.errors import UnknownKeyError
+from stream_metrics.errors import unexpected_label
 from stream_metrics.evaluation.evaluation import Evaluation, Options
 from stream_metrics.formulas.protocol import Counts, Floats
 from stream_metrics.inference.intervals import count_intervals, folds, losses, score_intervals
@@ -125,7 +125,7 @@ def _of_counts(
 ) -> Interval | dict[Label, Interval]:
     view = _view(evaluation, row)
     if row.kind == "whole" and label is not None:
-        raise UnknownKeyError(f"Expected no label for {row.key!r}, which is one value, but got {label!r}")
+        raise unexpected_label(row.key, label)
     zero = evaluation.zero_division_of(row)
     if options:
         return with_options(evaluation, row, view, request, (label, options))

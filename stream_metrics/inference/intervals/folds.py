@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 import numpy as np
 
 from stream_metrics.catalog.table import MetricSpec, find
-from stream_metrics.errors import UnknownKeyError
+from stream_metrics.errors import unexpected_label
 from stream_metrics.evaluation.evaluate import State, evaluate, value_labels
 from stream_metrics.evaluation.evaluation import Evaluation, Options
 from stream_metrics.formulas.memoized import MemoizedCounts
@@ -76,7 +76,7 @@ def interval(
         reason = refusal(row) or "its bias near its lowest value is larger than its spread"
         raise ValueError(f"Expected a metric that can have an interval, but {key!r} has none: {reason}")
     if row.kind == "whole" and label is not None:
-        raise UnknownKeyError(f"Expected no label for {key!r}, which is one value, but got {label!r}")
+        raise unexpected_label(key, label)
     intervals = _of_values(evaluation, row.state, _reader(evaluation, row, options), (row.low, row.high), request)
     own = evaluation.with_options(row.key, options) if options else evaluation
     intervals = {name: _with_certified(own, key, name, one) for name, one in intervals.items()}

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.catalog.table import MetricSpec
-from stream_metrics.errors import UnknownKeyError
+from stream_metrics.errors import unexpected_label
 from stream_metrics.evaluation.evaluate import checked_options, compute
 from stream_metrics.evaluation.evaluation import Evaluation, Options
 from stream_metrics.formulas.losses import LossState
@@ -71,7 +71,7 @@ def interval(
 ) -> Interval | dict[Label, Interval]:
     """Return the interval of a metric of scores; of a per-class key that of `label`, or all by label."""
     if label is not None and row.kind == "whole":
-        raise UnknownKeyError(f"Expected no label for {row.key!r}, which is one value, but got {label!r}")
+        raise unexpected_label(row.key, label)
     view = evaluation.view(row.state, row.key)
     refuse_weights(evaluation)
     if row.key in losses.LOSSES:
