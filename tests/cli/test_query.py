@@ -101,24 +101,6 @@ def test_what_cannot_be_answered_is_said(cli: Callable[..., Any], state: Path, t
     assert not (tmp_path / "none").exists()
 
 
-def test_a_restored_backup_goes_on(cli: Callable[..., Any], tmp_path: Path) -> None:
-    """Restored and read on, it has the counts of one pass; nothing that is there is overwritten, an old file stays."""
-    path, backup = tmp_path / "state.sqlite", tmp_path / "backup"
-    assert watch(path, LINES[:600])["n"] == 600
-    assert cli("monitor", "backup", path, backup).status == 0
-    watch(path, LINES[:700])
-    assert cli("monitor", "backup", path, backup).status == 1
-    assert backup.stat().st_mode & 0o777 == 0o600
-
-    result = cli("monitor", "restore", backup, path)
-    assert result.status == 0
-    assert Path(result.out.splitlines()[1].split(":")[0]).exists()
-    (partition,) = run_json("monitor", "inspect", path)["partitions"]
-    assert partition["samples"] == 600
-    total = watch(path, LINES)
-    assert (total["n"], total["metrics"]["accuracy"]) == (WHOLE.n, TOTAL["accuracy"])
-
-
 def test_contents_and_exports(cli: Callable[..., Any], state: Path, tmp_path: Path) -> None:
     """Inspect shows partitions and kinds of panes; an export is a state like any other, and a backup too."""
     contents = run_json("monitor", "inspect", state)

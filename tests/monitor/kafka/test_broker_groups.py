@@ -17,7 +17,6 @@ from support.kafka_broker import Broker  # noqa: E402
 from support.kafka_topics import (  # noqa: E402
     JOINED,
     KEPT,
-    at,
     check,
     ends,
     halves,
@@ -25,8 +24,6 @@ from support.kafka_topics import (  # noqa: E402
     placed,
     produce,
     reached,
-    read,
-    reading,
     renamed,
 )
 from support.kafka_worker import Workers  # noqa: E402
@@ -45,26 +42,6 @@ TURNS = 8
 MESSY = messy(300, 3)
 MANY = messy(1500, 3)
 HALVES = halves(1500, 4)
-
-
-@pytest.mark.parametrize("options", PROTOCOLS.values(), ids=PROTOCOLS)
-def test_everything_is_read(broker: Broker, topic: str, state: str, options: dict[str, str]) -> None:
-    """In two lives of one group; in the end Kafka knows of the checkpoints."""
-    stream = renamed(MESSY, topic)
-    produce(broker.servers, stream)
-    given = {"servers": broker.servers, "predictions": topic, "options": options}
-    with reading(state, **given) as (monitor, source):
-        read(monitor, source, lambda: sum(at(monitor).values()) > 400)
-        assert at(monitor) != {}
-    with reading(state, **given) as (monitor, source):
-        read(monitor, source, lambda: source.lag() == dict.fromkeys(ends(stream), 0))
-        assert at(monitor) == ends(stream)
-    asking = confluent_kafka.Consumer({"bootstrap.servers": broker.servers, "group.id": topic})
-    told = asking.committed([confluent_kafka.TopicPartition(*place) for place in ends(stream)], timeout=60)
-    asking.close()
-
-    assert {(each.topic, each.partition): each.offset for each in told} == ends(stream)
-    check(state, stream)
 
 
 def worker_order(broker: Broker, state: str, log: Path, options: dict[str, str], **source: Any) -> dict[str, Any]:
@@ -119,9 +96,13 @@ def test_two_topics_go_to_one_worker(
 def test_workers_join_and_leave(
     broker: Broker, topic: str, tmp_path: Path, state: str, workers: Workers, options: dict[str, str]
 ) -> None:
-    """Of one topic, by each protocol."""
-    order = worker_order(broker, state, tmp_path / "log", options, predictions=topic)
-    check_turns(workers, order, broker, renamed(MANY, topic))
+    """Of one topic, by each protocol; in the end Kafka knows of the checkpoints."""
+    order, stream = worker_order(broker, state, tmp_path / "log", options, predictions=topic), renamed(MANY, topic)
+    check_turns(workers, order, broker, stream)
+    asking = confluent_kafka.Consumer({"bootstrap.servers": broker.servers, "group.id": topic})
+    told = asking.committed([confluent_kafka.TopicPartition(*place) for place in ends(stream)], timeout=60)
+    asking.close()
+    assert {(each.topic, each.partition): each.offset for each in told} == ends(stream)
 
 
 def test_a_static_member_comes_back_without_a_rebalance(

@@ -1,4 +1,4 @@
-"""The live page in a real browser: it shows the numbers of the API, and updates in time.
+"""The live page in a real browser: the numbers of the API, updates in time, layout, and what axe-core finds.
 
 Every test fails on any error or warning in the browser's console.
 """
@@ -6,6 +6,8 @@ Every test fails on any error or warning in the browser's console.
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -312,3 +314,72 @@ def test_only_what_the_monitor_says_is_coloured(visit):
     title = tiles.nth(0).locator(".by").nth(0).get_attribute("title")
     assert title.endswith("; no more than chance may be")
     assert tiles.nth(2).locator(".change").all_inner_texts() == ["no earlier value"]
+
+
+SHARE = """() => document.querySelector(".heat").offsetWidth / document.querySelector("#matrix").clientWidth"""
+
+
+@pytest.mark.parametrize(("classes", "least"), [(2, 0.7), (4, 0.9), (7, 0.9), (12, 0.85), (21, 0.85), (50, 0.75)])
+def test_the_matrix_uses_its_card(visit, classes, least):
+    """From two classes to fifty the cells are as wide as the card allows, and counts are shown where they fit."""
+    page, _ = visit(make_view(classes, 3))
+
+    assert least < page.evaluate(SHARE) <= 1.001
+    assert page.is_visible("#matrix-numbers") == (classes == 50)
+    height = page.locator(".matrix tbody td").first.bounding_box()["height"]
+    assert height >= 13
+
+
+def test_a_matrix_wider_than_a_phone_scrolls_inside(visit):
+    """The note says so, and the page itself does not become wider."""
+    page, _ = visit(make_view(30, 3), width=390)
+
+    assert "scroll sideways for more" in page.inner_text("#confusion-note")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate("document.querySelector('#classes .scroll').clientWidth <= innerWidth")
+
+
+SCRIPT = Path(os.environ.get("AXE_CORE", "build/axe/node_modules/axe-core/axe.min.js"))
+CHECK = """async () => {
+    const {violations, passes} = await axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "best-practice"]});
+    const shown = violations.map((rule) => [rule.id, rule.help, rule.nodes.slice(0, 3).map((node) => node.html)]);
+    return [shown, passes.length];
+}"""
+BLIND = {"state": "away", "problem": "Connection refused", "silence": 41.0, "idle": 300.0, "time": None}
+
+
+def striking() -> dict[str, Any]:
+    """Return a view whose heat map has its strongest colours, and an alert that is pending."""
+    view = make_view(6, 4, drift=1.0)
+    part = view["by_window"]["1h"]
+    part["matrix"]["counts"][0][1] = part["classes"][0]["support"]
+    view["alerts"][1]["state"] = "pending"
+    return view
+
+
+STATES: dict[str, Any] = {
+    "striking": striking,
+    "empty": empty_view,
+    "two": lambda: make_view(2, 2),
+    "blind": lambda: make_view(4, 3) | {"source": BLIND},
+    "firing": lambda: make_view(7, 6, drift=0.9, step=40),
+    "fifty": lambda: make_view(50, 20),
+    "thousand": lambda: make_view(1_000, 100),
+    "hostile": lambda: hostile_view(["<b>", "\u202egnp", "", "x" * 900]),
+}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("state", STATES)
+def test_axe_finds_nothing(visit, state: str, scheme: str) -> None:
+    """No violation in any state, number of classes and colour scheme, wide and narrow."""
+    if not SCRIPT.exists():
+        pytest.skip(f"axe-core is not at {SCRIPT}: .ci/run fetches it with npm")
+    for width in (1440, 390):
+        page, _ = visit(STATES[state](), width=width, color_scheme=scheme)
+        page.evaluate(SCRIPT.read_text())
+
+        violations, passed = page.evaluate(CHECK)
+
+        assert violations == []
+        assert passed > 20
