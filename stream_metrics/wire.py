@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import msgspec
 
-from stream_metrics.errors import DecodeError, StreamMetricsError, with_article
+from stream_metrics.errors import DecodeError, StreamMetricsError, UnknownKeyError, with_article
 
 if TYPE_CHECKING:
     from stream_metrics.states.protocols import Accumulator
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "HEADER",
     "MAGIC",
+    "NEWER",
     "Portable",
     "decoded",
     "encoded",
@@ -46,6 +47,7 @@ __all__ = [
 MAGIC = b"SMET"
 VERSION = 1
 HEADER = 9
+NEWER = ": written by a newer version"
 BIG_INT = 1  # the extension type of an int outside 64 bits
 
 # Modules that define the kinds, to be imported when bytes of one are read first.
@@ -137,7 +139,8 @@ class Portable:
         except (
             ArithmeticError, AttributeError, LookupError, RecursionError, StreamMetricsError, TypeError, ValueError
         ) as error:  # fmt: skip
-            raise DecodeError(f"Expected the content of {with_article(cls)}: {error}") from error
+            newer = NEWER if isinstance(error, UnknownKeyError) else ""
+            raise DecodeError(f"Expected the content of {with_article(cls)}: {error}{newer}") from error
 
     def copy(self) -> Self:
         """Return an independent state.
@@ -224,9 +227,8 @@ def packed(state: Accumulator) -> list[object]:
 
 def unpacked(pair: object) -> Any:
     """Return the state of what `packed` wrote; ValueError or DecodeError if no state would have written it."""
-    if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) and _is_kind(pair[0])):
-        raise ValueError(f"[kind, content] with a kind of {sorted({*_MODULES, *_kinds})}")
-    return _kinds[pair[0]].from_content(pair[1])
+    kind, content = _known(pair)
+    return _kinds[kind].from_content(content)
 
 
 def written_as(state: Portable, content: object) -> bool:
@@ -252,7 +254,8 @@ def _open(data: bytes) -> tuple[str, object]:
             f"Expected at least {HEADER} bytes starting with {MAGIC!r}, but got {len(data)} starting with {data[:4]!r}"
         )
     if data[4] != VERSION:
-        raise DecodeError(f"Expected format version {VERSION}, but got {data[4]}")
+        newer = NEWER if data[4] > VERSION else ""
+        raise DecodeError(f"Expected format version {VERSION}, but got {data[4]}{newer}")
     written = data[HEADER:]
     if zlib.crc32(written) != int.from_bytes(data[5:HEADER], "little"):
         raise DecodeError("Expected the checksum to match, but the bytes were damaged or cut short")
@@ -263,10 +266,20 @@ def _open(data: bytes) -> tuple[str, object]:
         raise DecodeError(f"Expected a msgpack body, but got bytes that are none: {error}") from error
     if shortest != written:
         raise DecodeError("Expected a msgpack body in its shortest form, but got a longer one")
-    if not (isinstance(body, tuple) and len(body) == 2 and isinstance(body[0], str) and _is_kind(body[0])):
-        kinds = sorted({*_MODULES, *_kinds})
-        raise DecodeError(f"Expected [kind, content] with a kind of {kinds}, but got something else")
-    return body[0], body[1]
+    try:
+        return _known(body)
+    except ValueError as error:
+        raise DecodeError(f"Expected {error}") from None
+
+
+def _known(pair: object) -> tuple[str, object]:
+    """Return kind and content; ValueError if there is no such kind."""
+    kinds = sorted({*_MODULES, *_kinds})
+    if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)):
+        raise ValueError(f"[kind, content] with a kind of {kinds}, but got something else")
+    if not _is_kind(pair[0]):
+        raise ValueError(f"a kind of {kinds}, but got {pair[0]!r:.60}{NEWER}")
+    return pair[0], pair[1]
 
 
 def _is_kind(kind: str) -> bool:

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.cases import every_case
+from support.changed_bytes import bytes_of, content_of
 from support.refusals import all_refused, refused
 from support.wire_reader import packed
 
@@ -133,7 +134,13 @@ def test_foreign_bytes_are_refused() -> None:
     all_refused((partial(read, data), sm.DecodeError, ", but got ") for data in foreign for read in readers)
     for version in (0, 2, 255):
         data = example()[:4] + bytes([version]) + example()[5:]
-        refused(partial(sm.from_bytes, data), sm.DecodeError, f"format version 1, but got {version}")
+        error = refused(partial(sm.from_bytes, data), sm.DecodeError, f"format version 1, but got {version}")
+        assert ("written by a newer version" in str(error)) is (version > 1)
+    options, *states = content_of(sm.MetricSet(["roc_auc"]))
+    sets = ([["new"], *options[1:]], [*options, ["losses"]], [*options, ["ranks", "new"]])
+    contents = [("sets", []), ("groups", [["new", []], [], [], [], []]), *(("set", [x, *states]) for x in sets)]
+    for kind, content in contents:
+        refused(partial(sm.from_bytes, bytes_of(kind, content)), sm.DecodeError, "written by a newer version")
     written: list[tuple[Any, Any]] = [
         (sm.ConfusionMatrix(), sm.MCC), (sm.ConfusionMatrix(), sm.MetricSet), (sm.MCC(), sm.ConfusionMatrix),
         (sm.MCC(), sm.Accuracy), (sm.MetricSet(), sm.MCC),

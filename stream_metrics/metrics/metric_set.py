@@ -38,6 +38,7 @@ from stream_metrics.states.protocols import BatchState
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import not_counted
 from stream_metrics.states.score_states import Classes, ScoreStates, UncountedPairs
+from stream_metrics.wire import NEWER
 
 __all__ = ["MetricSet", "states_by_name"]
 
@@ -530,8 +531,8 @@ class MetricSet(ScoredUpdateBase, MetricBase):
                 metrics, labels=counts.fixed_labels, other=counts.other, zero_division=zero_division, **options
             )
         for names in score_states:
-            if "ranks" not in names:
-                raise ValueError("a sketch of the scores of all classes")
+            if not {"ranks"} <= {*names} <= {*NAMES}:
+                raise ValueError(f"a sketch of all classes and states of {NAMES}, but got {names!r:.60}{NEWER}")
             metric_set.scores = "any" if scores == "any" else bool(scores)
             metric_set._start_scores(names)
         if metric_set.scored is not None:  # earlier versions let an infinity pass
