@@ -90,22 +90,6 @@ def test_what_does_not_merge_is_raised_on_every_rank(results: Results) -> None:
         assert [rank[f"{name} afterwards"] for rank in results] == [whole, whole]
 
 
-def test_a_sampler_that_splits_the_rows_as_they_are(results: Results) -> None:
-    """The split of the docstring gives the bytes of one process; DistributedSampler counts a row twice, or drops it."""
-    y, p = ranks.rows()
-
-    def counted(*parts: slice) -> bytes:
-        state = ranks.STATES["scores"]()
-        for part in parts:
-            state.update_many(y[part], scores=p[part], classes=ranks.CLASSES)
-        return bytes(state.to_bytes())
-
-    for rank in results:
-        assert rank["as they are"] == counted(slice(None))
-        assert rank["padded"] == counted(slice(None), slice(1))
-        assert rank["dropped"] == counted(slice(-1))
-
-
 def test_a_group_of_some_ranks(results: Results) -> None:
     """Ranks of a group merge among themselves; a rank outside it gets an error."""
     alone = ranks.fed("labels", slice(10)).to_bytes()
@@ -126,16 +110,6 @@ def test_without_a_process_group() -> None:
         assert (error.argument, error.got) == ("expect_n", ranks.ROWS)
         refused(partial(exchange, sm.Rolling(sm.MCC(), 10)), sm.MergeError, "Rolling")
         refused(partial(exchange, None), sm.MergeError, "to be an accumulator, but got a NoneType")
-
-
-def test_the_state_survives_a_checkpoint(tmp_path: Path) -> None:
-    """Bytes of a state are among what `torch.load` reads without unpickling code."""
-    state = ranks.fed("scores", slice(None))
-
-    torch.save({"validation": state.to_bytes()}, tmp_path / "checkpoint")
-    loaded = torch.load(tmp_path / "checkpoint", weights_only=True)
-
-    assert sm.from_bytes(loaded["validation"]) == state
 
 
 def peak(state: Any, columns: tuple[Any, ...]) -> int:

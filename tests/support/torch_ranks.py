@@ -13,7 +13,6 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 import stream_metrics as sm
 from stream_metrics.integrations import torch as adapter
@@ -76,15 +75,6 @@ def raised(call: Callable[[], Any]) -> str:
         return f"{type(error).__name__}: {error}"
 
 
-def loaded(sampler: Any) -> bytes:
-    """Return the merged state of an evaluation by a DataLoader with this sampler."""
-    dataset = TensorDataset(*rows())
-    state = STATES["scores"]()
-    for y, p in DataLoader(dataset, batch_size=64, sampler=sampler):
-        state.update_many(y, scores=p, classes=CLASSES)
-    return adapter.all_reduce(state).to_bytes()
-
-
 @contextmanager
 def process_group(rank: int, folder: str, size: int) -> Iterator[dict[str, Any]]:
     """Join a group of ranks, and write down what was put into the dictionary."""
@@ -104,7 +94,7 @@ def process_group(rank: int, folder: str, size: int) -> Iterator[dict[str, Any]]
 def rank_main(rank: int, folder: str) -> None:
     """Let one rank do everything, and write down what it got."""
     with process_group(rank, folder, WORLD) as got:
-        for part in (_merges, _errors, _sampled, _grouped, _counted):
+        for part in (_merges, _errors, _grouped, _counted):
             got |= part(rank)
 
 
@@ -164,14 +154,6 @@ def _errors(rank: int) -> dict[str, Any]:
         got[name] = [raised(partial(adapter.all_reduce, state)), raised(partial(adapter.reduce, state, dst=1))]
         got[f"{name} afterwards"] = adapter.all_reduce(fed("labels", slice(rank, None, WORLD))).to_bytes()
     return got
-
-
-def _sampled(rank: int) -> dict[str, Any]:
-    dataset = TensorDataset(*rows())
-    padded = DistributedSampler(dataset, WORLD, rank, shuffle=False)
-    dropped = DistributedSampler(dataset, WORLD, rank, shuffle=False, drop_last=True)
-    samplers = {"as they are": range(rank, ROWS, WORLD), "padded": padded, "dropped": dropped}
-    return {name: loaded(sampler) for name, sampler in samplers.items()}
 
 
 def _grouped(rank: int) -> dict[str, Any]:
