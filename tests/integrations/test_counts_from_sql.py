@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from support import postgres
+from support import stores
 from support.refusals import refused
 
 import stream_metrics as sm
@@ -134,10 +134,7 @@ def test_spark_sql(spark: Any) -> None:
 def database() -> Iterator[Any]:
     """A connection to a PostgreSQL server of its own, with the table."""
     psycopg = pytest.importorskip("psycopg", reason="needs psycopg")
-    folder = postgres.binaries()
-    if folder is None:
-        pytest.skip("needs initdb and pg_ctl of PostgreSQL")
-    with postgres.server(folder) as where, psycopg.connect(where) as connection:
+    with stores.server() as host, psycopg.connect(f"host={host} user=test dbname=postgres") as connection:
         connection.execute("CREATE TABLE predictions (y_true text, y_pred text, score float8, w numeric, country text)")
         with connection.cursor() as cursor:
             exact = [(*row[:3], Decimal(row[3]), row[4]) for row in ROWS]

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import re
 import signal
 import sqlite3
 import subprocess
-import sys
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,7 @@ from stream_metrics.collector.collector import Collector, Options, Report, Unava
 from stream_metrics.collector.history import History
 from stream_metrics.collector.service import Service
 from stream_metrics.collector.store import Store
+from support.command_line import start_command
 
 __all__ = [
     "QUICK", "Collector", "CollectorServer", "Disk", "History", "Options", "Report", "Service", "Store", "Unavailable",
@@ -36,9 +35,8 @@ ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/")
 class CollectorServer:
     """`stream-metrics collect` on a port that stays the same over restarts."""
 
-    def __init__(self, path: Path, *flags: str, **environment: str) -> None:
+    def __init__(self, path: Path, *flags: str) -> None:
         self.path, self.port, self._flags = path, 0, flags
-        self._environment = {**os.environ, **environment}
         self.process: subprocess.Popen[str] | None = None
 
     @property
@@ -48,13 +46,8 @@ class CollectorServer:
 
     def start(self) -> None:
         """Start, and wait until it serves."""
-        arguments = ["collect", "--store", str(self.path), "--listen", f"127.0.0.1:{self.port}", *self._flags]
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "stream_metrics", *arguments],
-            stderr=subprocess.PIPE,
-            text=True,
-            env=self._environment,
-        )
+        place = "--store", self.path, "--listen", f"127.0.0.1:{self.port}"
+        self.process = start_command("collect", *place, *self._flags, text=True)
         assert self.process.stderr is not None
         said = ""
         for line in self.process.stderr:
@@ -68,11 +61,9 @@ class CollectorServer:
     def end(self, number: signal.Signals) -> int:
         """Send a signal, and return the exit status."""
         assert self.process is not None
-        assert self.process.stderr is not None
         self.process.send_signal(number)
-        self.process.stderr.read()
-        self.process.stderr.close()
-        return self.process.wait(60)
+        self.process.communicate(timeout=60)
+        return self.process.returncode
 
     def kill(self) -> None:
         """End it as the kernel does when memory is short."""

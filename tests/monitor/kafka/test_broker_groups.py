@@ -37,7 +37,6 @@ KIP_848 = {"group.protocol": "consumer"}
 PROTOCOLS = {"eager": EAGER, "cooperative": STICKY, "kip848": KIP_848}
 CODES = confluent_kafka.KafkaError
 NOT_YET = {CODES.NOT_COORDINATOR, CODES.COORDINATOR_LOAD_IN_PROGRESS, CODES.COORDINATOR_NOT_AVAILABLE}
-KILLS = 20
 TURNS = 8
 MESSY = messy(300, 3)
 MANY = messy(1500, 3)
@@ -149,32 +148,6 @@ def are_two(broker: Broker, group: str) -> bool:
     """Tell whether two workers share the partitions."""
     parts = members(broker, group)
     return len(parts) == 2 and all(parts.values())
-
-
-def test_twenty_kills_at_random_moments(
-    broker: Broker, topic: str, tmp_path: Path, state: str, workers: Workers
-) -> None:
-    """Killed after any processor time, and started again in the same group, by each protocol in a group of its own."""
-    stream = renamed(MANY, topic)
-    part = -(-len(stream) // KILLS)
-    chance, moments, mean = random.Random(0), [0], 0.5
-    for kill in range(KILLS):
-        produce(broker.servers, stream[kill * part : (kill + 1) * part])  # so that each life has something to read
-        there = ends(stream[: (kill + 1) * part]).items()
-        order = worker_order(broker, state, tmp_path / "log", list(PROTOCOLS.values())[kill % 3], predictions=topic)
-        order["source"]["group"] += str(kill % 3)
-        child = workers.start(**order | {"shared": False, "cpu": chance.uniform(0.01, mean)})
-        until(lambda child=child, there=there: state_of(child) == "Z" or there <= reached(state).items(), 120)
-        workers.end(child)
-        moments.append(total(order))
-        mean = min(mean * 1.5, 4.0) if moments[-1] == moments[-2] else mean * 0.9
-    last = workers.start(**order | {"shared": False})
-    until(lambda: reached(state) == ends(stream), 120)
-
-    assert workers.end(last, signal.SIGTERM) == 0
-    assert moments == sorted(moments)
-    assert len(set(moments)) >= 6
-    check(state, stream)
 
 
 def test_an_earlier_owner_is_refused(
