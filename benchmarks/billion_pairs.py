@@ -35,10 +35,10 @@ import streams
 from timing import Line
 
 import stream_metrics as sm
-from stream_metrics.cli.reading import Fields
+from stream_metrics.cli.reading import RowKeys
 from stream_metrics.cli.scores import Classes
 from stream_metrics.cli.sources import InputFile
-from stream_metrics.cli.tables import Reader, merge_units
+from stream_metrics.cli.tables import TableReader, merge_units
 
 PAIRS = int(float(os.environ.get("PAIRS", "1e8")))
 FEWER = 20_000_000
@@ -58,7 +58,7 @@ PEERS = {
     "options = acero.AggregateNodeOptions([([], 'hash_count_all', None, 'n')], keys=keys); "
     "acero.Declaration.from_sequence([scan, acero.Declaration('aggregate', options)]).to_table().to_pylist()",
 }  # code that counts the pairs in a folder, with its package to import
-FIELDS = Fields("y_true", "y_pred", None, None, Classes(None, None))
+FIELDS = RowKeys("y_true", "y_pred", None, None, Classes(None, None))
 
 
 class Cost(NamedTuple):
@@ -192,7 +192,7 @@ def check(folder: Path, state: Path) -> None:
 
 def alone(folder: Path) -> Iterator[Line]:
     """Yield the cost of reading alone and of reading and counting, in one process without its start."""
-    reader = Reader(FIELDS)
+    reader = TableReader(FIELDS)
     files = [InputFile(str(path), size=path.stat().st_size) for path in folder.iterdir()]
     merged = merge_units([unit for file in files for unit in reader.units(file)], float("inf"))
     rows = sum(unit.rows for unit in merged)

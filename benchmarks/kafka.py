@@ -143,10 +143,10 @@ def run_monitor(servers: str, group: str) -> Took:
     from stream_metrics.monitor.store import Store
     from stream_metrics.process_memory import collecting_rarely
 
-    told = config.Config(counting=config.Counting(scores=True))
+    told = config.Config(counting=config.CountingTable(scores=True))
     with TemporaryDirectory() as folder, collecting_rarely():
         monitor = Monitor(told, Store(f"{folder}/state"))
-        source = KafkaSource(config.Source(kind="kafka", servers=servers, group=group, predictions=TOPIC))
+        source = KafkaSource(config.SourceTable(kind="kafka", servers=servers, group=group, predictions=TOPIC))
         source.start(monitor)
         records = source.poll(10)
         start, seen = begun(), 0

@@ -32,8 +32,8 @@ from monitor_events import START, both, grouped, later, pending
 from timing import Line, clock
 
 from stream_metrics.monitor.alerts.alerting import Alerts
-from stream_metrics.monitor.config import Alerts as Rules
-from stream_metrics.monitor.config import Config, Counting, Join
+from stream_metrics.monitor.config import AlertsTable as Rules
+from stream_metrics.monitor.config import Config, CountingTable, JoinTable
 from stream_metrics.monitor.events.decoding import loads
 from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
@@ -68,7 +68,7 @@ def views() -> Iterator[Line]:
         ("3 classes with scores", both(n, rate), True, 10.0),
         ("200 classes and 100 groups", grouped(n, rate, 200, 100), False, 80.0),
     ):
-        counting = Counting(scores=scores, windows=("1h", "1d"), reference="1h")
+        counting = CountingTable(scores=scores, windows=("1h", "1d"), reference="1h")
         config = Config(counting=counting, alerts=Rules(rules=RULES))
         monitor, source = Monitor(config, clock=lambda: START + 1e6), Lines("t", 0)
         monitor.assign([0])
@@ -97,7 +97,7 @@ def throughput(folder: Path) -> Iterator[Line]:
             file.writelines(events)
         runs: dict[str, Callable[[], object]] = {"peer": lambda path=path: parsed(path)}  # type: ignore[misc]
         for scores in (True, False):
-            config = Config(counting=Counting(scores=scores, windows=("1h", "1d")))
+            config = Config(counting=CountingTable(scores=scores, windows=("1h", "1d")))
             runs["scores" if scores else "labels"] = lambda path=path, config=config: watched(path, config)  # type: ignore[misc]
         best = turns(runs)
         for case, what in (("scores", "scores counted"), ("labels", "labels counted, scores only parsed")):
@@ -163,7 +163,7 @@ def database(folder: Path) -> Iterator[Line]:
         return
     if postgres.binaries() is None:
         return
-    config = Config(counting=Counting(scores=True, windows=("1h", "1d")))
+    config = Config(counting=CountingTable(scores=True, windows=("1h", "1d")))
     with stores.server() as server:
         for name in ("both", "later"):
             took = {"file": [0.0, 0.0], "database": [0.0, 0.0]}
@@ -184,7 +184,7 @@ def database(folder: Path) -> Iterator[Line]:
 
 def recovery(store: Path | str, name: str) -> Iterator[Line]:
     """Yield how long a start takes with a million pending predictions, and a checkpoint."""
-    config, path, source = Config(counting=Counting(scores=True)), str(store), Lines("t", 0)
+    config, path, source = Config(counting=CountingTable(scores=True)), str(store), Lines("t", 0)
     monitor = Monitor(config, open_store(path))
     monitor.assign([0])
     for some in records(pending(WAITING, RATE), source):
@@ -232,7 +232,8 @@ def resident() -> float:
 def day(events: int) -> int:
     """Read a day of events, and say how much memory there was on the way."""
     config = Config(
-        counting=Counting(scores=True, windows=("1h", "1d")), join=Join(ttl="2h", keep_joined="1h", max_pending=300_000)
+        counting=CountingTable(scores=True, windows=("1h", "1d")),
+        join=JoinTable(ttl="2h", keep_joined="1h", max_pending=300_000),
     )
     rate, sizes, read = events / DAY, list[float](), 0
     return_large_blocks()

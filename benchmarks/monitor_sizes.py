@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from stream_metrics.monitor.config import Config, Counting, Join
+from stream_metrics.monitor.config import Config, CountingTable, JoinTable
 from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.store import Store
@@ -59,7 +59,9 @@ def measure(case: dict[str, Any], folder: str) -> dict[str, float]:
     """Count events; return megabytes of memory and of files, and the seconds of a view and of a checkpoint."""
     given = {"labelled": False, "scores": False, "classes": 2, "groups": 0} | case
     windows = given.pop("windows", ("1h", "1d"))
-    config = Config(counting=Counting(scores=given["scores"], windows=windows), join=Join(ttl="7d", ahead="7d"))
+    config = Config(
+        counting=CountingTable(scores=given["scores"], windows=windows), join=JoinTable(ttl="7d", ahead="7d")
+    )
     monitor = Monitor(config, Store(os.path.join(folder, "state")), lambda: START + given["n"] / 100)
     monitor.assign([0])
     batch: list[Record] = []

@@ -82,7 +82,7 @@ def execute(arguments: argparse.Namespace) -> int:
     return logs.run(_execute, arguments)
 
 
-def _execute(arguments: argparse.Namespace, lines: logs.Lines) -> int:
+def _execute(arguments: argparse.Namespace, lines: logs.LineHandler) -> int:
     from stream_metrics.collector.client import read_token
     from stream_metrics.collector.collector import Options
 

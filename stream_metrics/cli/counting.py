@@ -18,14 +18,14 @@ import stream_metrics as sm
 from stream_metrics.cli.errors import CliError, FileError
 from stream_metrics.cli.interrupts import defer_interrupts
 from stream_metrics.cli.ranges import is_within, without_ranges
-from stream_metrics.cli.reading import Fields, Row
+from stream_metrics.cli.reading import Row, RowKeys
 from stream_metrics.cli.scores import sample, table
 from stream_metrics.cli.sources import BadRecord, InputFile, Range
 from stream_metrics.errors import quantity
 from stream_metrics.report.layout import number
 from stream_metrics.states.protocols import Accumulator
 
-__all__ = ["Batch", "CountedPart", "Counter", "SHOWN", "Skipped", "StopCounting", "Tick"]
+__all__ = ["CountableRows", "CountedPart", "Counter", "SHOWN", "Skipped", "StopCounting", "Tick"]
 
 CHUNK = 8192
 SHOWN = 5
@@ -108,7 +108,7 @@ class Skipped:
             print(f"  and {number(self.count - len(self.first))} more", file=sys.stderr)
 
 
-class Batch(Protocol):
+class CountableRows(Protocol):
     """Rows of a table, to be counted together or one by one."""
 
     @property
@@ -119,7 +119,7 @@ class Batch(Protocol):
     def first(self) -> int:
         """The number of rows before them in the file."""
 
-    def part(self, at: int, n: int) -> Batch:
+    def part(self, at: int, n: int) -> CountableRows:
         """Return `n` rows from row `at` on."""
 
     def counted_by(self, state: Accumulator) -> bool:
@@ -133,7 +133,7 @@ class Counter:
     """Counts rows into ``state`` and calls ``report`` after every ``every`` records counted."""
 
     def __init__(
-        self, state: Accumulator, fields: Fields, skipped: Skipped, every: int, report: Callable[[], None]
+        self, state: Accumulator, fields: RowKeys, skipped: Skipped, every: int, report: Callable[[], None]
     ) -> None:
         self.state = state
         self.counted = 0
@@ -204,7 +204,7 @@ class Counter:
                 tick()
         self.flush()
 
-    def feed_batches(self, source: str, batches: Iterable[Batch], tick: Tick = None) -> None:
+    def feed_batches(self, source: str, batches: Iterable[CountableRows], tick: Tick = None) -> None:
         """Count all batches of one source but for rows counted before; ``tick`` is called after each."""
         self._source = source
         for batch in batches:
@@ -218,7 +218,7 @@ class Counter:
             if tick is not None:
                 tick()
 
-    def _count_batch(self, batch: Batch) -> None:
+    def _count_batch(self, batch: CountableRows) -> None:
         with defer_interrupts():
             whole = batch.counted_by(self.state)
             if whole:

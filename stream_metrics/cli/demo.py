@@ -54,7 +54,7 @@ process. The last line says PASS or FAIL.
 """
 
 
-class Task(NamedTuple):
+class DemoTask(NamedTuple):
     """A data set and the classifier that learns it."""
 
     title: str
@@ -107,19 +107,19 @@ def _folder(folder: str | None) -> Iterator[Path]:
         yield Path(folder)
 
 
-def _tasks() -> list[Task]:
+def _tasks() -> list[DemoTask]:
     data, linear, scaling = river("datasets"), river("linear_model"), river("preprocessing").StandardScaler
     softmax, logistic = scaling() | linear.SoftmaxRegression(), scaling() | linear.LogisticRegression()
     forest, tree = river("forest").ARFClassifier(n_models=5, seed=1), river("tree").HoeffdingTreeClassifier()
     return [
-        Task("Image segments", "images", "softmax regression", data.ImageSegments(), softmax),
-        Task("Phishing sites", "phishing", "logistic regression", data.Phishing(), logistic),
-        Task("Bananas", "bananas", "adaptive random forest of 5 trees", data.Bananas(), forest),
-        Task("Shuttle anomalies", "shuttle", "Hoeffding tree", data.Shuttle(), tree),
+        DemoTask("Image segments", "images", "softmax regression", data.ImageSegments(), softmax),
+        DemoTask("Phishing sites", "phishing", "logistic regression", data.Phishing(), logistic),
+        DemoTask("Bananas", "bananas", "adaptive random forest of 5 trees", data.Bananas(), forest),
+        DemoTask("Shuttle anomalies", "shuttle", "Hoeffding tree", data.Shuttle(), tree),
     ]
 
 
-def _validate(task: Task, limit: int | None, folder: Path) -> bool:
+def _validate(task: DemoTask, limit: int | None, folder: Path) -> bool:
     """Count, save, merge, compare and print one task; return whether the merged bytes are those of one process."""
     title = f"{task.title}: {task.model_name}"
     print(f"{title}\n{'=' * len(title)}\n", flush=True)
@@ -140,7 +140,7 @@ def _validate(task: Task, limit: int | None, folder: Path) -> bool:
     return same
 
 
-def _count(task: Task, limit: int | None) -> tuple[list[sm.MetricSet], sm.MetricSet]:
+def _count(task: DemoTask, limit: int | None) -> tuple[list[sm.MetricSet], sm.MetricSet]:
     """Predict, count, learn; return the states of the four workers and of one that saw everything."""
     shards, whole = [sm.MetricSet(scores=True) for _ in range(SHARDS)], sm.MetricSet(scores=True)
     done = 0

@@ -23,8 +23,8 @@ from stream_metrics.cli.errors import river
 from stream_metrics.cli.monitor import failures, usage
 from stream_metrics.cli.monitor_watch import Watch
 from stream_metrics.inputs.field_names import Y_PRED, Y_TRUE
-from stream_metrics.monitor.config import Alerts, Config, Counting, Join, Serve, Store
-from stream_metrics.monitor.config import Source as SourceConfig
+from stream_metrics.monitor.config import AlertsTable, Config, CountingTable, JoinTable, ServeTable, StoreTable
+from stream_metrics.monitor.config import SourceTable as SourceConfig
 from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
 
@@ -70,11 +70,11 @@ def _config(cycle: float, port: int, path: str) -> Config:
     )
     return Config(
         source=SourceConfig(kind="memory"),
-        join=Join(ttl=late, due=_seconds(cycle / 10), in_memory=5000),
-        counting=Counting(title="Image segments", scores=True, windows=(short, _seconds(cycle / 2)), panes=10),
-        store=Store(path=path, retention=("1s for 1h", "1m for 2d", "1h")),
-        serve=Serve(port=port),
-        alerts=Alerts(rules=rules),
+        join=JoinTable(ttl=late, due=_seconds(cycle / 10), in_memory=5000),
+        counting=CountingTable(title="Image segments", scores=True, windows=(short, _seconds(cycle / 2)), panes=10),
+        store=StoreTable(path=path, retention=("1s for 1h", "1m for 2d", "1h")),
+        serve=ServeTable(port=port),
+        alerts=AlertsTable(rules=rules),
     )
 
 

@@ -26,7 +26,7 @@ from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.cli.interrupts import defer_interrupts
 from stream_metrics.cli.progress import INTERVAL, Progress
 from stream_metrics.cli.sources import TABLES
-from stream_metrics.cli.worker import Result, Shared, Task, ThreadContext, Worker
+from stream_metrics.cli.worker import Result, SharedProgress, Task, ThreadContext, WorkerProcess
 from stream_metrics.states.protocols import Accumulator
 
 __all__ = ["WorkerPool"]
@@ -35,7 +35,7 @@ __all__ = ["WorkerPool"]
 class _Workers(Protocol):
     """Workers, in threads or in processes, and the numbers that they share."""
 
-    shared: Shared
+    shared: SharedProgress
     futures: list[Future[Result]]  # of the workers that were started
 
     def start(self) -> None:
@@ -49,9 +49,9 @@ class _Threads:
     """Workers in threads."""
 
     def __init__(self, task: Task, workers: int) -> None:
-        self.shared = Shared(ThreadContext, len(task.pieces), workers)
+        self.shared = SharedProgress(ThreadContext, len(task.pieces), workers)
         self.futures: list[Future[Result]] = []
-        self._workers = [Worker(task, self.shared, slot) for slot in range(workers)]
+        self._workers = [WorkerProcess(task, self.shared, slot) for slot in range(workers)]
         self._executor = ThreadPoolExecutor(workers)
 
     def start(self) -> None:

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 
 from stream_metrics.cli.errors import CliError
 
-__all__ = ["Lines", "add", "run"]
+__all__ = ["LineHandler", "add", "run"]
 
 ALL = logging.getLogger("stream_metrics")
 LEVELS = ("debug", "info", "warning", "error")
@@ -32,9 +32,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--log-level", choices=LEVELS, default="info", help="the least that is logged (default: info)")
 
 
-def run(execute: Callable[[argparse.Namespace, Lines], int], arguments: argparse.Namespace) -> int:
+def run(execute: Callable[[argparse.Namespace, LineHandler], int], arguments: argparse.Namespace) -> int:
     """Run a service; a problem that ends it is a line of the log too, where that is JSON."""
-    lines = Lines(arguments.log_format, arguments.log_level)
+    lines = LineHandler(arguments.log_format, arguments.log_level)
     try:
         return execute(arguments, lines)
     except CliError as problem:
@@ -62,7 +62,7 @@ class Formatter(logging.Formatter):
         return json.dumps({"time": time, "level": record.levelname.lower(), "logger": record.name, "message": message})
 
 
-class Lines(logging.Handler):
+class LineHandler(logging.Handler):
     """Writes what is logged, by libraries too, to stderr; `recent` are the last lines."""
 
     def __init__(self, form: str = "text", level: str = "info") -> None:

@@ -79,7 +79,7 @@ def execute(arguments: argparse.Namespace) -> int:
     return logs.run(_execute, arguments)
 
 
-def _execute(arguments: argparse.Namespace, lines: logs.Lines) -> int:
+def _execute(arguments: argparse.Namespace, lines: logs.LineHandler) -> int:
     if arguments.schema or arguments.config_schema:
         from stream_metrics.monitor.view.types import View, json_schema
 

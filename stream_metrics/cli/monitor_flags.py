@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stream_metrics.cli import options
-from stream_metrics.monitor.config import Key, keys
+from stream_metrics.monitor.config import ConfigKey, keys
 from stream_metrics.monitor.config.secrets import is_secret_option, written_out
 
 __all__ = ["add", "given"]
@@ -27,7 +27,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         _add(group, key)
 
 
-def _add(group: Any, key: Key) -> None:
+def _add(group: Any, key: ConfigKey) -> None:
     flag, about = f"--{key.table}-{key.name}".replace("_", "-"), key.meaning.replace("%", "%%")
     common: dict[str, Any] = {"dest": _dest(key), "default": None}
     if key.type is bool:
@@ -43,7 +43,7 @@ def _add(group: Any, key: Key) -> None:
         group.add_argument(flag, type=_reader(key), metavar=metavar, help=f"{about}{default}", **common)
 
 
-def _dest(key: Key) -> str:
+def _dest(key: ConfigKey) -> str:
     return f"key_{key.table}_{key.name}"
 
 
@@ -53,7 +53,7 @@ def _written(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _reader(key: Key) -> Callable[[str], Any]:
+def _reader(key: ConfigKey) -> Callable[[str], Any]:
     """Return what reads the text of a flag."""
     if key.type == TEXTS:
         return lambda text: [part.strip() for part in text.split(",") if part.strip()]
@@ -68,7 +68,7 @@ def _reader(key: Key) -> Callable[[str], Any]:
     return str if isinstance(key.default, str) else _value
 
 
-def _no_secret(key: Key) -> Callable[[str], str]:
+def _no_secret(key: ConfigKey) -> Callable[[str], str]:
     """Return what refuses a secret that is written out, since every user of the machine can list the processes."""
 
     def read(text: str) -> str:

@@ -14,7 +14,7 @@ from contextlib import ExitStack, nullcontext
 from typing import Any
 
 from stream_metrics.cli.errors import CliError, UsageError
-from stream_metrics.cli.logs import Lines
+from stream_metrics.cli.logs import LineHandler
 from stream_metrics.monitor.alerts.alerting import Alerts
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.monitor import Monitor
@@ -51,9 +51,9 @@ class Watch:
         tui: bool = False,
         report: bool = False,
         whole: bool = False,
-        lines: Lines | None = None,
+        lines: LineHandler | None = None,
     ) -> None:
-        self._config, self._lines, self._page = config, lines or Lines(), page
+        self._config, self._lines, self._page = config, lines or LineHandler(), page
         self._follows = (config.source.follow or config.source.kind != "file") and not once
         validate(config)  # before a state file is created
         self._screen = _screen(self._lines.recent) if tui and sys.stdout.isatty() else None

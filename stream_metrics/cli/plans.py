@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from stream_metrics.cli.counting import Counter, Skipped, Tick
 from stream_metrics.cli.errors import FileError, UsageError
 from stream_metrics.cli.progress import Progress
-from stream_metrics.cli.reading import Fields, rows
-from stream_metrics.cli.sources import TABLES, InputFile, Lines, Reached, Source, open_input, total_size
+from stream_metrics.cli.reading import RowKeys, rows
+from stream_metrics.cli.sources import TABLES, InputFile, InputSource, LineRange, Reached, open_input, total_size
 from stream_metrics.cli.splitting import split_lines
 
 if TYPE_CHECKING:
@@ -35,13 +35,13 @@ class Piece(NamedTuple):
     """A part of a file, or all of it if ``part`` is None: the records after one number up to another or the end."""
 
     file: InputFile
-    part: Unit | Lines | None
+    part: Unit | LineRange | None
     size: int
     after: int = 0
     until: int | None = None
 
 
-def count_here(files: list[InputFile], form: str | None, fields: Fields, counter: Counter) -> tuple[Feed, Progress]:
+def count_here(files: list[InputFile], form: str | None, fields: RowKeys, counter: Counter) -> tuple[Feed, Progress]:
     """Return a function that counts all files into ``counter``, and its progress."""
     return (_tables if form in TABLES else _lines)(files, form, fields, counter)
 
@@ -56,7 +56,7 @@ def fastest_jobs(files: list[InputFile], form: str | None) -> int:
 
 
 def plan_jobs(
-    files: list[InputFile], form: str | None, fields: Fields, jobs: int, skipped: Skipped
+    files: list[InputFile], form: str | None, fields: RowKeys, jobs: int, skipped: Skipped
 ) -> tuple[str, list[Piece]]:
     """Return the format, and the pieces of all files, for this number of workers."""
     if form in TABLES:
@@ -97,7 +97,7 @@ def _ends(units: list[Unit]) -> Iterable[int | None]:
         yield None
 
 
-def _lines(files: list[InputFile], form: str | None, fields: Fields, counter: Counter) -> tuple[Feed, Progress]:
+def _lines(files: list[InputFile], form: str | None, fields: RowKeys, counter: Counter) -> tuple[Feed, Progress]:
     reached = Reached()
 
     def feed(tick: Tick) -> None:
@@ -112,7 +112,7 @@ def _lines(files: list[InputFile], form: str | None, fields: Fields, counter: Co
     return feed, Progress(lambda: (counter.seen, reached.position()), total_size(files))
 
 
-def _same_format(source: Source, form: str | None, fields: Fields) -> str:
+def _same_format(source: InputSource, form: str | None, fields: RowKeys) -> str:
     """Return the format of a source; UsageError if an earlier source has another, or options are of another."""
     if fields.delimiter and source.format != "csv":
         raise UsageError(f"--delimiter is of CSV, but {source.name} is {source.format}")
@@ -121,7 +121,7 @@ def _same_format(source: Source, form: str | None, fields: Fields) -> str:
     return source.format
 
 
-def _tables(files: list[InputFile], form: str | None, fields: Fields, counter: Counter) -> tuple[Feed, Progress]:
+def _tables(files: list[InputFile], form: str | None, fields: RowKeys, counter: Counter) -> tuple[Feed, Progress]:
     tables = _table_module()
     units = tables.merge_units(_units(files, form, fields, counter.skipped), math.inf)
     reader = tables.Reader(fields, form)
@@ -134,7 +134,7 @@ def _tables(files: list[InputFile], form: str | None, fields: Fields, counter: C
     return feed, Progress(lambda: (counter.seen, counter.passed), sum(unit.rows for unit in units))
 
 
-def _units(files: list[InputFile], form: str | None, fields: Fields, skipped: Skipped) -> list[Unit]:
+def _units(files: list[InputFile], form: str | None, fields: RowKeys, skipped: Skipped) -> list[Unit]:
     """Return the row groups of all files, in order; every file is looked at before anything is counted."""
     reader = _table_module().Reader(fields, form)
     units: list[Unit] = []

@@ -19,11 +19,11 @@ from multiprocessing import resource_tracker
 from multiprocessing.process import BaseProcess
 
 from stream_metrics.cli.errors import CliError
-from stream_metrics.cli.worker import Result, Shared, Task, Worker
+from stream_metrics.cli.worker import Result, SharedProgress, Task, WorkerProcess
 
 __all__ = ["Processes"]
 
-_TASK: tuple[Task, Shared]  # of a worker process
+_TASK: tuple[Task, SharedProgress]  # of a worker process
 
 
 class Processes:
@@ -31,7 +31,7 @@ class Processes:
 
     def __init__(self, task: Task, workers: int) -> None:
         context = multiprocessing.get_context("spawn")
-        self.shared = Shared(context, len(task.pieces), workers)
+        self.shared = SharedProgress(context, len(task.pieces), workers)
         self.futures: list[Future[Result]] = []
         self._workers = workers
         self._processes: list[BaseProcess] = []
@@ -66,7 +66,7 @@ class Processes:
         return CliError(f"a process of --jobs {how}, out of memory perhaps; nothing is saved")
 
 
-def _initialize(task: Task, shared: Shared) -> None:
+def _initialize(task: Task, shared: SharedProgress) -> None:
     """Prepare a process: ignore Ctrl-C, and end when the main process does."""
     global _TASK
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -84,7 +84,7 @@ def _end_with_parent() -> None:
 
 
 def _run_worker(slot: int) -> Result:
-    return Worker(*_TASK, slot).run()
+    return WorkerProcess(*_TASK, slot).run()
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from stream_metrics.cli.output import add_intervals, check_intervals, print_snap
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.report.layout import number
-from stream_metrics.report.table import Column, Table
+from stream_metrics.report.table import ReportColumn, Table
 
 __all__ = ["add", "iso"]
 
@@ -177,10 +177,10 @@ def _print_rows(panes: Any, name: str, cut: Any, arguments: argparse.Namespace, 
     elif arguments.format == "csv":
         print(csv_text(_csv(rows, keys)))
     else:
-        columns = [Column("samples", "n", [number(row["n"]) for row in rows])]
+        columns = [ReportColumn("samples", "n", [number(row["n"]) for row in rows])]
         for at, key in enumerate(keys):
             cells = ["\u2013" if row["values"][key] is None else f"{row['values'][key]:.4f}" for row in rows]
-            columns.append(Column(key, key, cells, at))
+            columns.append(ReportColumn(key, key, cells, at))
         print(_sentence(facts), *Table("from", [row["from"] for row in rows], columns).fit(200).lines(), sep="\n")
 
 

@@ -16,11 +16,11 @@ from typing import NamedTuple, TypeAlias
 
 from stream_metrics.cli.errors import CliError, FileError, UsageError, listed
 from stream_metrics.cli.scores import BOTH, Classes, JsonScores, Scores, csv_columns, csv_reader
-from stream_metrics.cli.sources import BadRecord, Source
+from stream_metrics.cli.sources import BadRecord, InputSource
 from stream_metrics.containers.moments import nanoseconds
 from stream_metrics.inputs.field_names import Y_PRED, Y_TRUE, field_in, spellings
 
-__all__ = ["Fields", "Row", "hint", "row_scores_reader", "rows", "sniff_delimiter", "weight_of"]
+__all__ = ["Row", "RowKeys", "hint", "row_scores_reader", "rows", "sniff_delimiter", "weight_of"]
 
 DELIMITERS = (",", ";", "\t")  # that the header of a CSV may tell
 HINTS = {
@@ -31,7 +31,7 @@ NAMES = {",": "commas", ";": "semicolons", "\t": "tabs"}
 Row: TypeAlias = tuple[object, object, "int | float", Scores, int, int, object]
 
 
-class Fields(NamedTuple):
+class RowKeys(NamedTuple):
     """The names of the fields; without ``weight`` every record weighs 1; only that of the truth is always there."""
 
     true: str
@@ -50,12 +50,12 @@ class Fields(NamedTuple):
         return [name for name in (*self[:3], self.time, self.group) if name is not None]
 
 
-def rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
+def rows(source: InputSource, fields: RowKeys, bad: BadRecord) -> Iterator[Row]:
     """Yield the records of ``source``; call ``bad`` for those that cannot be read."""
     return (_json_rows if source.format == "jsonl" else _csv_rows)(source, fields, bad)
 
 
-def _json_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
+def _json_rows(source: InputSource, fields: RowKeys, bad: BadRecord) -> Iterator[Row]:
     decoder = json.JSONDecoder()
     truth = _getter(fields.true)
     prediction, weight, scores = (None if name is None else _getter(name) for name in fields[1:4])
@@ -90,7 +90,7 @@ def _json_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
             yield row
 
 
-def row_scores_reader(fields: Fields) -> Callable[[object, object], Scores]:
+def row_scores_reader(fields: RowKeys) -> Callable[[object, object], Scores]:
     """Return a function that reads the scores of a record, beside its truth; it raises ValueError."""
     read, listed_classes = JsonScores(fields.classes).read, fields.listed
 
@@ -153,7 +153,7 @@ def _group_getter(name: str) -> Callable[[dict[str, object]], object]:
     return get_group
 
 
-def _csv_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
+def _csv_rows(source: InputSource, fields: RowKeys, bad: BadRecord) -> Iterator[Row]:
     delimiter, reader = _csv_reader(source, fields, bad)
     header = _header(reader, source)
     if header is None:
@@ -196,7 +196,7 @@ def _csv_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
             yield row
 
 
-def _scores(header: list[str], fields: Fields, source: Source) -> Callable[[list[str]], Scores]:
+def _scores(header: list[str], fields: RowKeys, source: InputSource) -> Callable[[list[str]], Scores]:
     """Return a function that reads the scores of a record."""
     try:
         names, columns = csv_columns(fields.scores or "", header, fields.names, fields.classes.labels)
@@ -210,7 +210,7 @@ def _scores(header: list[str], fields: Fields, source: Source) -> Callable[[list
     return csv_reader(names, header, places)
 
 
-def _csv_reader(source: Source, fields: Fields, bad: BadRecord) -> tuple[str, Iterator[list[str]]]:
+def _csv_reader(source: InputSource, fields: RowKeys, bad: BadRecord) -> tuple[str, Iterator[list[str]]]:
     """Return the delimiter, and a reader of the header and all records after it."""
     lines = source.text(bad)
     first = next((line for line in lines if line.strip("\r\n")), "")
@@ -218,7 +218,7 @@ def _csv_reader(source: Source, fields: Fields, bad: BadRecord) -> tuple[str, It
     return delimiter, csv.reader(itertools.chain((first,), lines), strict=True, delimiter=delimiter)
 
 
-def sniff_delimiter(header: str, fields: Fields) -> str:
+def sniff_delimiter(header: str, fields: RowKeys) -> str:
     """Return the delimiter by which most of the fields are columns, of several the one of most columns."""
 
     def columns(delimiter: str) -> tuple[int, int]:
@@ -231,14 +231,14 @@ def sniff_delimiter(header: str, fields: Fields) -> str:
         return DELIMITERS[0]
 
 
-def _header(reader: Iterator[list[str]], source: Source) -> list[str] | None:
+def _header(reader: Iterator[list[str]], source: InputSource) -> list[str] | None:
     try:
         return next((values for values in reader if values), None)
     except csv.Error as error:
         raise FileError(f"{source.name}, line {source.line}: not CSV: {error}") from None
 
 
-def _column(header: list[str], name: str, source: Source) -> int:
+def _column(header: list[str], name: str, source: InputSource) -> int:
     name = field_in(header, name)
     if header.count(name) != 1:
         problem = "is there more than once in the header" if name in header else "is not in the header"

@@ -21,7 +21,7 @@ from stream_metrics.cli.output import (
 )
 from stream_metrics.cli.paths import expand_paths
 from stream_metrics.cli.progress import Progress
-from stream_metrics.cli.reading import Fields
+from stream_metrics.cli.reading import RowKeys
 from stream_metrics.cli.sources import STDIN, TABLES, format_of
 from stream_metrics.containers.inner import emptied
 from stream_metrics.errors import quantity
@@ -295,7 +295,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _count(
-    arguments: argparse.Namespace, fields: Fields, state: Accumulator, skipped: Skipped, running: RunningValues | None
+    arguments: argparse.Namespace, fields: RowKeys, state: Accumulator, skipped: Skipped, running: RunningValues | None
 ) -> _End:
     """Count all files."""
 
@@ -325,7 +325,7 @@ def _default_jobs(arguments: argparse.Namespace, state: Accumulator) -> int:
 
 
 def _count_in_parallel(
-    arguments: argparse.Namespace, fields: Fields, state: Accumulator, skipped: Skipped, running: RunningValues | None
+    arguments: argparse.Namespace, fields: RowKeys, state: Accumulator, skipped: Skipped, running: RunningValues | None
 ) -> _End:
     """Count all files with several workers."""
     from stream_metrics.cli.jobs import WorkerPool
@@ -354,11 +354,11 @@ def _count_in_parallel(
             progress.clear()
 
 
-def _fields(arguments: argparse.Namespace, state: Accumulator) -> Fields:
+def _fields(arguments: argparse.Namespace, state: Accumulator) -> RowKeys:
     """Return the fields to read: with the prediction, unless it follows from the scores."""
     prediction = arguments.pred
     if prediction is None and arguments.scores is None:
         prediction = Y_PRED
     classes = configuration.classes(state)
     more = arguments.time_field, arguments.by, arguments.delimiter, arguments.classes
-    return Fields(arguments.true, prediction, arguments.weight, arguments.scores, classes, *more)
+    return RowKeys(arguments.true, prediction, arguments.weight, arguments.scores, classes, *more)

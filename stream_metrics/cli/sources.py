@@ -25,13 +25,13 @@ __all__ = [
     "BadRecord",
     "FORMATS",
     "InputFile",
-    "Lines",
+    "InputSource",
+    "LineRange",
     "ORC",
     "PARQUET",
     "Range",
     "Reached",
     "STDIN",
-    "Source",
     "TABLES",
     "declared_format",
     "format_of",
@@ -70,7 +70,7 @@ class InputFile(NamedTuple):
     done: tuple[Range, ...] = ()
 
 
-class Lines(NamedTuple):
+class LineRange(NamedTuple):
     """Some lines of a file: bytes from ``start`` to ``end``, after so many lines and a header of so many bytes."""
 
     start: int
@@ -79,14 +79,14 @@ class Lines(NamedTuple):
     header: int
 
 
-class Source:
+class InputSource:
     """One open input: ``name`` for messages, ``format`` jsonl or csv, ``line`` the number of lines read so far.
 
     ``separator`` is what separates the columns of CSV, once the header was read. Of a file in pieces only the header
     and the ``lines`` are read.
     """
 
-    def __init__(self, file: InputFile, raw: IO[bytes], declared: str | None, lines: Lines | None = None) -> None:
+    def __init__(self, file: InputFile, raw: IO[bytes], declared: str | None, lines: LineRange | None = None) -> None:
         self.name = "stdin" if file.path == STDIN else file.path
         self.partitions = dict(file.partitions)
         self.line = 0
@@ -106,7 +106,7 @@ class Source:
         rest = itertools.chain((first,) if first else (), content)
         self._lines: Iterable[bytes] = rest if lines is None else self._lines_of(lines)
 
-    def _lines_of(self, lines: Lines) -> Iterator[bytes]:
+    def _lines_of(self, lines: LineRange) -> Iterator[bytes]:
         """Yield the lines of the header and those of a piece of the file."""
         self._raw.seek(0)
         yield from io.BytesIO(self._raw.read(lines.header))
@@ -174,13 +174,13 @@ def format_of(path: str) -> str | None:
 
 
 @contextmanager
-def open_input(file: InputFile, declared: str | None, lines: Lines | None = None) -> Iterator[Source]:
+def open_input(file: InputFile, declared: str | None, lines: LineRange | None = None) -> Iterator[InputSource]:
     """Open a file, or some lines of it, or stdin for ``-``."""
     declared = declared or declared_format(file.path)
     if file.path == STDIN:
         if sys.stdin is None:
             raise CliError("stdin: is closed")
-        yield Source(file, sys.stdin.buffer, declared)
+        yield InputSource(file, sys.stdin.buffer, declared)
         return
     try:
         raw = storage_of(file.path).open(file.path)
@@ -189,7 +189,7 @@ def open_input(file: InputFile, declared: str | None, lines: Lines | None = None
     except OSError as error:
         raise FileError(f"{file.path}: {error.strerror or error}") from None
     with raw:
-        yield Source(file, raw, declared, lines)
+        yield InputSource(file, raw, declared, lines)
 
 
 class Reached:
@@ -197,9 +197,9 @@ class Reached:
 
     def __init__(self) -> None:
         self._done = 0
-        self._source: Source | None = None
+        self._source: InputSource | None = None
 
-    def enter(self, source: Source) -> None:
+    def enter(self, source: InputSource) -> None:
         """Read ``source`` from now on."""
         self._source = source
 

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.cli.errors import FileError
-from stream_metrics.cli.reading import Fields, sniff_delimiter
-from stream_metrics.cli.sources import InputFile, Lines
+from stream_metrics.cli.reading import RowKeys, sniff_delimiter
+from stream_metrics.cli.sources import InputFile, LineRange
 from stream_metrics.cli.storage import storage_of
 
 __all__ = ["split_lines"]
@@ -30,7 +30,7 @@ BEFORE_HEADER = re.compile(rb"(?:\xef\xbb\xbf)?[\r\n]*")
 Offsets: TypeAlias = NDArray[np.int64]
 
 
-def split_lines(file: InputFile, form: str, fields: Fields, least: float) -> list[Lines] | None:
+def split_lines(file: InputFile, form: str, fields: RowKeys, least: float) -> list[LineRange] | None:
     """Return a file in pieces of at least so many bytes; None if it is not sure where its records end."""
     storage = storage_of(file.path)
     if not storage.is_local:  # looking for line ends would load it twice
@@ -42,7 +42,7 @@ def split_lines(file: InputFile, form: str, fields: Fields, least: float) -> lis
         raise FileError(f"{file.path}: {error.strerror or error}") from None
 
 
-def _split(raw: IO[bytes], form: str, fields: Fields, least: float) -> list[Lines] | None:
+def _split(raw: IO[bytes], form: str, fields: RowKeys, least: float) -> list[LineRange] | None:
     quotes: _Quotes | None = None
     header, size, lines = 0, 0, 0
     cuts = [(0, 0)]  # bytes and lines before each piece
@@ -70,7 +70,7 @@ def _split(raw: IO[bytes], form: str, fields: Fields, least: float) -> list[Line
     if quotes is not None and not quotes.are_regular():
         return None
     stops = [at for at, _ in cuts[1:]] + [size]
-    return [Lines(at, stop, before, header) for (at, before), stop in zip(cuts, stops, strict=True) if at < stop]
+    return [LineRange(at, stop, before, header) for (at, before), stop in zip(cuts, stops, strict=True) if at < stop]
 
 
 def _blocks(raw: IO[bytes]) -> Iterator[bytes]:
@@ -84,7 +84,7 @@ def _match_end(pattern: re.Pattern[bytes], data: bytes) -> int:
     return match.end() if match else 0
 
 
-def _delimiter(header: bytes, fields: Fields) -> str | None:
+def _delimiter(header: bytes, fields: RowKeys) -> str | None:
     """Return the delimiter of CSV with this header; None if it is not a single byte."""
     try:
         delimiter = fields.delimiter or sniff_delimiter(header.decode(), fields)

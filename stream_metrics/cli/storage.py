@@ -19,14 +19,14 @@ from typing import IO, Any, NamedTuple, Protocol
 
 from stream_metrics.cli.errors import UsageError
 
-__all__ = ["Entry", "Stat", "Storage", "is_url", "storage_of"]
+__all__ = ["FolderEntry", "Stat", "Storage", "is_url", "storage_of"]
 
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 WEB = ("http", "https")  # files without folders, and perhaps without ranges
 VERSIONS = ("ETag", "etag", "Content-MD5", "generation", "mtime", "Last-Modified", "LastModified", "updated", "created")
 
 
-class Entry(NamedTuple):
+class FolderEntry(NamedTuple):
     """What is in a folder."""
 
     name: str
@@ -59,7 +59,7 @@ class Storage(Protocol):
     def is_folder(self, path: str) -> bool:
         """Tell whether a path is a folder."""
 
-    def entries(self, folder: str) -> list[Entry]:
+    def entries(self, folder: str) -> list[FolderEntry]:
         """Return the entries of a folder by name."""
 
     def matching(self, pattern: str) -> list[str] | None:
@@ -105,9 +105,9 @@ class _Local:
     def is_folder(self, path: str) -> bool:
         return os.path.isdir(path)
 
-    def entries(self, folder: str) -> list[Entry]:
+    def entries(self, folder: str) -> list[FolderEntry]:
         with os.scandir(folder) as entries:
-            inside = [Entry(entry.name, entry.path, entry.is_dir(), entry.is_symlink()) for entry in entries]
+            inside = [FolderEntry(entry.name, entry.path, entry.is_dir(), entry.is_symlink()) for entry in entries]
         return sorted(inside)
 
     def matching(self, pattern: str) -> list[str] | None:
@@ -182,13 +182,13 @@ class _Remote:
         with _os_errors():
             return bool(system.isdir(inside))
 
-    def entries(self, folder: str) -> list[Entry]:
+    def entries(self, folder: str) -> list[FolderEntry]:
         system, inside = self._at(folder)
         with _os_errors():
             listing = system.ls(inside, detail=True)
         paths = [(item["name"].rstrip("/"), item["type"] == "directory") for item in listing]
         return sorted(
-            Entry(path.rsplit("/", 1)[-1], system.unstrip_protocol(path), is_folder, False)
+            FolderEntry(path.rsplit("/", 1)[-1], system.unstrip_protocol(path), is_folder, False)
             for path, is_folder in paths
             if path != inside.rstrip("/")  # the object that marks a folder
         )

@@ -14,13 +14,13 @@ from typing import NamedTuple, TypeAlias
 import pyarrow as pa
 
 from stream_metrics.cli.errors import CliError, FileError, UsageError, listed
-from stream_metrics.cli.reading import Fields, hint
+from stream_metrics.cli.reading import RowKeys, hint
 from stream_metrics.cli.scores import JsonScores, csv_columns
 from stream_metrics.cli.sources import InputFile
 from stream_metrics.inputs.field_names import field_in
 from stream_metrics.labels import Label
 
-__all__ = ["Column", "Layout", "NUMBER", "is_list"]
+__all__ = ["Layout", "NUMBER", "SourceColumn", "is_list"]
 
 is_ = pa.types
 Kinds: TypeAlias = tuple[Callable[[pa.DataType], bool], ...]
@@ -32,7 +32,7 @@ LABEL = (*TEXT, *NUMBER, *BYTES, is_.is_boolean, is_.is_null, is_.is_decimal, is
 TIME = (*TEXT, *NUMBER, is_.is_timestamp, is_.is_date)
 
 
-class Column(NamedTuple):
+class SourceColumn(NamedTuple):
     """A column by the names that lead to it, and its type."""
 
     path: tuple[str, ...]
@@ -68,7 +68,7 @@ def is_list(kind: pa.DataType) -> bool:
 class Layout:
     """Where the fields are in files of one schema; ``source`` names the file in errors."""
 
-    def __init__(self, schema: pa.Schema, fields: Fields, file: InputFile) -> None:
+    def __init__(self, schema: pa.Schema, fields: RowKeys, file: InputFile) -> None:
         self._schema, self._source, self._partitions = schema, file.path, dict(file.partitions)
         self.fields = fields
         self.truth = self._column(fields.true, LABEL, "a label (text, a number, true or false)")
@@ -76,13 +76,13 @@ class Layout:
         self.weight = self._optional(fields.weight, NUMBER, "a weight (a number)")
         self.time = self._optional(fields.time, TIME, "a time (a timestamp, a date, seconds since 1970, ISO 8601 text)")
         self.group = self._optional(fields.group, LABEL, "a group (text, a number, true or false)")
-        self.single: Column | None = None  # one column of all scores
-        self.scores: list[Column] = []  # or one for each of the classes
+        self.single: SourceColumn | None = None  # one column of all scores
+        self.scores: list[SourceColumn] = []  # or one for each of the classes
         self.classes: tuple[Label, ...] = ()
         if fields.scores is not None:
             self._find_scores(fields.scores)
 
-    def _column(self, name: str, kinds: Kinds, what: str) -> Column:
+    def _column(self, name: str, kinds: Kinds, what: str) -> SourceColumn:
         name = field_in(self._schema.names, name)
         if self._schema.names.count(name) > 1:
             raise FileError(f"{self._source}: column {name!r} is there more than once")
@@ -94,24 +94,24 @@ class Layout:
             raise FileError(f"{self._source}: expected column {name!r} to hold {what}, but its type is {column.type}")
         return column
 
-    def _optional(self, name: str | None, kinds: Kinds, what: str) -> Column | None:
+    def _optional(self, name: str | None, kinds: Kinds, what: str) -> SourceColumn | None:
         return None if name is None else self._column(name, kinds, what)
 
-    def _find(self, path: tuple[str, ...]) -> Column | None:
+    def _find(self, path: tuple[str, ...]) -> SourceColumn | None:
         field = self._schema
         for at, name in enumerate(path):
             index = field.get_field_index(name) if at == 0 or is_.is_struct(field) else -1
             if index < 0:
                 return None
             field = field.field(index).type
-        return Column(path, field)
+        return SourceColumn(path, field)
 
-    def _partition(self, name: str) -> Column | None:
+    def _partition(self, name: str) -> SourceColumn | None:
         """Return the column that a partition of the path is."""
         if name not in self._partitions:
             return None
         value = pa.scalar(self._partitions[name])
-        return Column((name,), value.type, value)
+        return SourceColumn((name,), value.type, value)
 
     def _find_scores(self, spec: str) -> None:
         used = [column.name for column in (self.truth, self.prediction, self.weight, self.time, self.group) if column]
@@ -129,7 +129,7 @@ class Layout:
             self.scores = [self._column(column, NUMBER, "scores (numbers)") for column in columns]
         self.classes = self._named(keys)
 
-    def _keys(self, column: Column) -> tuple[str, ...]:
+    def _keys(self, column: SourceColumn) -> tuple[str, ...]:
         """Return the keys of a struct or list; no keys for a map, whose rows differ, and for a number."""
         value_type = column.type
         if any(is_kind(value_type) for is_kind in NUMBER):

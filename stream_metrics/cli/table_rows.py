@@ -27,10 +27,10 @@ from stream_metrics.inputs.score_tables import score_table
 from stream_metrics.inputs.times import to_epoch_ns
 from stream_metrics.states.protocols import Accumulator
 
-__all__ = ["Batch"]
+__all__ = ["RowBatch"]
 
 
-class Batch(NamedTuple):
+class RowBatch(NamedTuple):
     """Some rows of a file; ``first`` is the number of rows before them."""
 
     layout: Layout
@@ -42,9 +42,9 @@ class Batch(NamedTuple):
         """How many rows."""
         return int(self.table.num_rows)
 
-    def part(self, at: int, n: int) -> Batch:
+    def part(self, at: int, n: int) -> RowBatch:
         """Return n rows from the row ``at`` on."""
-        return self if n == self.n else Batch(self.layout, self.table.slice(at, n), self.first + at)
+        return self if n == self.n else RowBatch(self.layout, self.table.slice(at, n), self.first + at)
 
     def counted_by(self, state: Accumulator) -> bool:
         """Let a state count all rows; False, and nothing counted, if they have to be looked at one by one."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from stream_metrics.cli.errors import CliError, FileError
-from stream_metrics.cli.reading import Fields
+from stream_metrics.cli.reading import RowKeys
 from stream_metrics.cli.sources import ARROW, PARQUET, TABLES, InputFile, format_of
 from stream_metrics.cli.storage import storage_of
 
@@ -25,9 +25,9 @@ except ImportError as missing:
     raise ImportError('Parquet, Arrow and ORC need pyarrow: pip install "stream-metrics[parquet]"') from missing
 
 from stream_metrics.cli.table_columns import Layout
-from stream_metrics.cli.table_rows import Batch
+from stream_metrics.cli.table_rows import RowBatch
 
-__all__ = ["Reader", "Unit", "merge_units"]
+__all__ = ["TableReader", "Unit", "merge_units"]
 
 BUFFER = 1 << 20  # bytes of a column that are read at once
 BATCH = 1 << 19  # values that are counted at once: more leave the cache, of fewer the fixed cost of a call shows
@@ -43,10 +43,10 @@ class Unit(NamedTuple):
     rows: int
 
 
-class Reader:
+class TableReader:
     """Reads units one after another; a file stays open for the next unit of it."""
 
-    def __init__(self, fields: Fields, form: str | None = None) -> None:
+    def __init__(self, fields: RowKeys, form: str | None = None) -> None:
         self._fields, self._form = fields, form
         self._path = ""
         self._table: _Parquet | _Dataset
@@ -61,14 +61,14 @@ class Reader:
             first += rows
         return units
 
-    def batches(self, unit: Unit) -> Iterator[Batch]:
+    def batches(self, unit: Unit) -> Iterator[RowBatch]:
         """Yield the rows of a unit."""
         self._open(unit.file)
         layout = self._table.layout
         first = unit.first
         try:
             for batch in self._table.batches(unit.groups, max(BATCH // layout.width, LEAST)):
-                yield Batch(layout, batch, first)
+                yield RowBatch(layout, batch, first)
                 first += batch.num_rows
         except (pa.ArrowException, OSError) as error:
             raise FileError(f"{unit.file.path}, after row {first}: {_reason(error)}") from None
@@ -90,7 +90,7 @@ class Reader:
 class _Parquet:
     """A file of Parquet."""
 
-    def __init__(self, file: InputFile, fields: Fields) -> None:
+    def __init__(self, file: InputFile, fields: RowKeys) -> None:
         opened = pq.ParquetFile(_source(file), buffer_size=BUFFER)
         self.layout = layout = Layout(opened.schema_arrow, fields, file)
         if layout.encoded:
@@ -108,7 +108,7 @@ class _Parquet:
 class _Dataset:
     """A file that `pyarrow.dataset` reads."""
 
-    def __init__(self, file: InputFile, fields: Fields, form: str | None) -> None:
+    def __init__(self, file: InputFile, fields: RowKeys, form: str | None) -> None:
         import pyarrow.dataset as ds
         from pyarrow.fs import LocalFileSystem
 

@@ -18,13 +18,13 @@ from stream_metrics.cli.counting import CountedPart, Counter, Skipped, StopCount
 from stream_metrics.cli.errors import CliError
 from stream_metrics.cli.plans import Piece
 from stream_metrics.cli.progress import INTERVAL
-from stream_metrics.cli.reading import Fields, rows
-from stream_metrics.cli.sources import TABLES, InputFile, Lines, open_input
+from stream_metrics.cli.reading import RowKeys, rows
+from stream_metrics.cli.sources import TABLES, InputFile, LineRange, open_input
 
 if TYPE_CHECKING:
     from stream_metrics.cli.tables import Unit
 
-__all__ = ["Result", "Shared", "Task", "ThreadContext", "Worker"]
+__all__ = ["Result", "SharedProgress", "Task", "ThreadContext", "WorkerProcess"]
 
 LINES = 4096  # of text between two looks at the shared numbers
 
@@ -33,7 +33,7 @@ class Task(NamedTuple):
     """The input of all workers: the format, the fields, the empty state as bytes, and what may be skipped."""
 
     form: str
-    fields: Fields
+    fields: RowKeys
     empty: bytes
     skipped: Skipped  # which has skipped nothing yet
     pieces: list[Piece]
@@ -55,7 +55,7 @@ class ThreadContext:
         return values
 
 
-class Shared:
+class SharedProgress:
     """Numbers that all workers see: the next piece, the piece before which all stop, the progress of each.
 
     ``context`` makes them: that of multiprocessing for processes, `ThreadContext` for threads.
@@ -94,18 +94,18 @@ class Result(NamedTuple):
     failure: tuple[int, str, int] | None  # piece, message, exit status
 
 
-class Worker:
+class WorkerProcess:
     """Counts one piece after another; `slot` is where its progress is shared."""
 
-    def __init__(self, task: Task, shared: Shared, slot: int) -> None:
+    def __init__(self, task: Task, shared: SharedProgress, slot: int) -> None:
         self._task, self._shared, self._slot = task, shared, slot
         self._counter = Counter(sm.from_bytes(task.empty), task.fields, task.skipped, 0, lambda: None)
         self._next_look = 0.0
         self._finished = 0  # of the work, by earlier pieces
         if task.form in TABLES:
-            from stream_metrics.cli.tables import Reader
+            from stream_metrics.cli.tables import TableReader
 
-            self._reader = Reader(task.fields, task.form)
+            self._reader = TableReader(task.fields, task.form)
 
     def run(self) -> Result:
         """Count pieces until none is left."""
@@ -123,7 +123,7 @@ class Worker:
     def _count(self, number: int) -> None:
         file, part, size, after, until = self._task.pieces[number]
         with suppress(StopCounting), self._counter.part(file, after, until):
-            if part is None or isinstance(part, Lines):
+            if part is None or isinstance(part, LineRange):
                 self._count_text(file, part, number)
             else:
                 self._count_row_groups(part, number)
@@ -135,7 +135,7 @@ class Worker:
         batches = self._reader.batches(unit)
         self._counter.feed_batches(unit.file.path, batches, lambda: self._tick(piece, self._counter.passed - before))
 
-    def _count_text(self, file: InputFile, part: Lines | None, piece: int) -> None:
+    def _count_text(self, file: InputFile, part: LineRange | None, piece: int) -> None:
         with open_input(file, self._task.form, part) as source:
             lines = 0
 

@@ -27,7 +27,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
-from stream_metrics.collector.store import Base, Life, Standing, Store, StoreError
+from stream_metrics.collector.store import Base, CollectorStore, Life, Standing, StoreError
 from stream_metrics.collector.widening import Labels, fixed_labels, widened, widest
 from stream_metrics.containers.aggregate import Aggregate, PutResult, merge
 from stream_metrics.errors import LabelError, StreamMetricsError
@@ -35,7 +35,7 @@ from stream_metrics.labels import Label
 from stream_metrics.monitor.view.types import Checkpoint, DeadLetter
 from stream_metrics.wire import from_bytes
 
-__all__ = ["Collector", "Options", "Report", "Unavailable"]
+__all__ = ["Collector", "CollectorUnavailable", "Options", "WorkerReport"]
 
 LOG = logging.getLogger("stream_metrics.collector")
 LARGEST_BATCH = 512
@@ -48,7 +48,7 @@ LARGEST_GAP = 1 << 56  # between the epoch of a report and the newest: 16 millio
 NOBODY: Mapping[str, bytes] = {}
 
 
-class Unavailable(Exception):
+class CollectorUnavailable(Exception):
     """The report could not be stored; it can be sent again."""
 
 
@@ -65,7 +65,7 @@ class Options(NamedTuple):
     finished: float = 180.0
 
 
-class Report(NamedTuple):
+class WorkerReport(NamedTuple):
     """The state of a worker, with its numbers.
 
     `fold` says that it does not contain what earlier lives of the worker counted, `last` that no other will follow.
@@ -90,7 +90,7 @@ class Registration(NamedTuple):
 class _Waiting:
     """What is to be written, and then what became of it."""
 
-    item: Report | Registration
+    item: WorkerReport | Registration
     done: threading.Event = field(default_factory=threading.Event)
     result: PutResult | int | Exception | None = None
 
@@ -98,7 +98,7 @@ class _Waiting:
 class Collector:
     """Merges and stores the reports of workers; threads may share it."""
 
-    def __init__(self, store: Store, options: Options) -> None:
+    def __init__(self, store: CollectorStore, options: Options) -> None:
         self.options, self._store = options, store
         self.started = time.time()
         self.outcomes: Counter[str] = Counter()
@@ -141,32 +141,32 @@ class Collector:
     def register(self, worker: str) -> int:
         """Return the epoch of a worker that starts, when it is stored; what it replaces stays until it reports.
 
-        Raises ``Unavailable`` if it was not stored.
+        Raises ``CollectorUnavailable`` if it was not stored.
         """
         epoch = self._aggregate.register(worker)
         self._written(Registration(worker, epoch))
         return epoch
 
-    def report(self, report: Report) -> PutResult:
+    def report(self, report: WorkerReport) -> PutResult:
         """Take a report, and return what became of it when that is stored.
 
         Raises ``MergeError`` or ``DecodeError`` for a state that cannot be used, ``LabelError`` for an epoch that no
-        collector can have given out, ``Unavailable`` if it was not stored.
+        collector can have given out, ``CollectorUnavailable`` if it was not stored.
         """
         result = self._written(report)
         assert isinstance(result, PutResult)
         return result
 
-    def _written(self, item: Report | Registration) -> PutResult | int:
+    def _written(self, item: WorkerReport | Registration) -> PutResult | int:
         """Have something written, and return what became of it."""
         waiting = _Waiting(item)
         if not self._thread.is_alive():
-            raise Unavailable("The collector was closed")
+            raise CollectorUnavailable("The collector was closed")
         self._queue.put(waiting)
         if not waiting.done.wait(PATIENCE):
-            raise Unavailable("The report waits to be written")
+            raise CollectorUnavailable("The report waits to be written")
         if waiting.result is None or isinstance(waiting.result, Exception):
-            raise waiting.result or Unavailable("The collector was closed")
+            raise waiting.result or CollectorUnavailable("The collector was closed")
         return waiting.result
 
     def aggregate(self) -> Aggregate:
@@ -224,7 +224,7 @@ class Collector:
         """Apply reports in one transaction, and let those that wait for them go on."""
         began = time.monotonic()
         results: list[PutResult | int | Exception] = []
-        reports = [each.item for each in batch if isinstance(each.item, Report)]
+        reports = [each.item for each in batch if isinstance(each.item, WorkerReport)]
         try:
             self._mend()
             with self._store.transaction():
@@ -232,7 +232,7 @@ class Collector:
                 results += [self._taken(each.item) for each in batch]
         except Exception as error:
             self._failed(error)
-            results = [Unavailable(f"The report was not stored: {error}")] * len(batch)
+            results = [CollectorUnavailable(f"The report was not stored: {error}")] * len(batch)
         else:
             self.saved = Checkpoint(None, time.monotonic() - began, sum(len(each.state) for each in reports))
             self._saved_at = time.monotonic()
@@ -245,7 +245,7 @@ class Collector:
 
     def _note_refused(self, batch: Sequence[_Waiting], results: Sequence[PutResult | int | Exception]) -> None:
         for waiting, error in zip(batch, results, strict=True):
-            if isinstance(error, Exception) and isinstance(waiting.item, Report):
+            if isinstance(error, Exception) and isinstance(waiting.item, WorkerReport):
                 reason = type(error).__name__.removesuffix("Error").lower()
                 self.refused[reason] += 1
                 letter = DeadLetter(waiting.item.worker, 0, waiting.item.sequence, reason, str(error))
@@ -266,7 +266,7 @@ class Collector:
             self._load()
             self._stale = False
 
-    def _taken(self, report: Report | Registration) -> PutResult | int | Exception:
+    def _taken(self, report: WorkerReport | Registration) -> PutResult | int | Exception:
         """Return what becomes of a report, or why it cannot be used; what changes is written."""
         if isinstance(report, Registration):
             self._store.register(*report, time.time())
@@ -286,7 +286,7 @@ class Collector:
             self._retire([report.worker], "finished")
         return result
 
-    def _comes_back(self, report: Report) -> bool:
+    def _comes_back(self, report: WorkerReport) -> bool:
         """Tell whether a report is news of a life that was taken to be over."""
         life = self._lives.get(report.worker)
         return (
@@ -296,7 +296,7 @@ class Collector:
             and report.sequence > life.sequence
         )
 
-    def _put(self, report: Report) -> PutResult:
+    def _put(self, report: WorkerReport) -> PutResult:
         name, epoch = report.worker, report.epoch
         if epoch > self._aggregate.newest_epoch + LARGEST_GAP:  # later epochs must be larger, and below 2**63
             raise LabelError(argument="epoch", expected="to be one that was given out", got=epoch)

@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from stream_metrics.labels.json_names import json_number
 from stream_metrics.monitor.view.types import Lines, WindowView
 
-__all__ = ["MOST_POINTS", "History"]
+__all__ = ["MOST_POINTS", "MetricHistory"]
 
 MOST_POINTS = 360
 FIRST_INTERVAL = 1.0  # seconds
 DIGITS = 6  # after the point, which is more than a line can show
 
 
-class History:
+class MetricHistory:
     """The lines of some metrics, and of the number of samples `n`, by time."""
 
     def __init__(self, metrics: Sequence[str], interval: float = FIRST_INTERVAL) -> None:

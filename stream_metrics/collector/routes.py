@@ -20,7 +20,7 @@ from urllib.parse import parse_qs
 import msgspec
 
 from stream_metrics.collector.client import LONGEST_NAME
-from stream_metrics.collector.collector import Collector, Report, Unavailable
+from stream_metrics.collector.collector import Collector, CollectorUnavailable, WorkerReport
 from stream_metrics.containers.workers import PutResult
 from stream_metrics.errors import MergeError, StreamMetricsError
 from stream_metrics.monitor.serve.routes import Posted, Reply, Routes
@@ -43,7 +43,7 @@ def routes(collector: Collector, changed: Callable[[], None]) -> Routes:
         fields = _fields(posted)
         numbers = _number(fields, "epoch"), _number(fields, "sequence")
         flags = _flag(fields, "fold", "1"), _flag(fields, "last", "0")
-        each = Report(_name(fields), *numbers, posted.body, *flags)
+        each = WorkerReport(_name(fields), *numbers, posted.body, *flags)
         try:
             result = collector.report(each)
         finally:
@@ -69,7 +69,7 @@ def _answered(route: Callable[[Posted], Reply]) -> Callable[[Posted], Reply]:
     def answer(posted: Posted) -> Reply:
         try:
             return route(posted)
-        except Unavailable as error:
+        except CollectorUnavailable as error:
             return _text(HTTPStatus.SERVICE_UNAVAILABLE, error)
         except StreamMetricsError as error:
             return _text(HTTPStatus.UNPROCESSABLE_ENTITY, error)

@@ -9,9 +9,9 @@ from typing import Any, Self
 from stream_metrics.catalog.table import find
 from stream_metrics.collector.collector import Collector, Options
 from stream_metrics.collector.routes import routes
-from stream_metrics.collector.store import Store
+from stream_metrics.collector.store import CollectorStore
 from stream_metrics.collector.view import CollectorView
-from stream_metrics.monitor.config import Serve
+from stream_metrics.monitor.config import ServeTable
 from stream_metrics.monitor.serve.security import Gate
 from stream_metrics.monitor.serve.server import Server
 from stream_metrics.report.headlines import MONITOR
@@ -42,10 +42,10 @@ class Service:
         names: Sequence[str] = (),
         health: str = "",
     ) -> None:
-        config = Serve(host=host, port=port, token=token, names=tuple(names), health=health)
+        config = ServeTable(host=host, port=port, token=token, names=tuple(names), health=health)
         Gate(config)  # raises before a file is made
         keys = [find(key).key for key in metrics]
-        self._collector = Collector(Store(path), options)
+        self._collector = Collector(CollectorStore(path), options)
         self.url = ""
         try:
             view = CollectorView(self._collector, title, keys, expected)

@@ -16,7 +16,7 @@ from stream_metrics.monitor.store.files import is_empty
 from stream_metrics.monitor.store.locks import Lock, Locked, make_private
 from stream_metrics.monitor.store.rows import StoreError
 
-__all__ = ["Base", "Life", "Standing", "Store", "StoreError"]
+__all__ = ["Base", "CollectorStore", "Life", "Standing", "StoreError"]
 
 Standing: TypeAlias = Literal["live", "retired", "finished"]
 
@@ -59,7 +59,7 @@ class Base(NamedTuple):
     floor: int | None = None
 
 
-class Store:
+class CollectorStore:
     """The file at `path`, made if there is none; ``StoreError`` if it is foreign, or in use by another process."""
 
     def __init__(self, path: str) -> None:

@@ -11,7 +11,7 @@ from heapq import nsmallest
 from typing import Any
 
 from stream_metrics.collector.collector import Collector
-from stream_metrics.collector.history import History
+from stream_metrics.collector.history import MetricHistory
 from stream_metrics.collector.store import Life
 from stream_metrics.containers.workers import Worker
 from stream_metrics.errors import MergeError, quantity
@@ -35,7 +35,7 @@ class CollectorView:
     def __init__(self, collector: Collector, title: str, metrics: Sequence[str], expected: Sequence[str] = ()) -> None:
         self._collector, self._title, self._metrics = collector, title, tuple(metrics)
         self._expected = tuple(dict.fromkeys(expected))
-        self._history = History(self._metrics)
+        self._history = MetricHistory(self._metrics)
         self._changes, self._window = -1, WindowView()
 
     def __call__(self) -> View:

@@ -1,6 +1,6 @@
 """A model watched in production: predictions are joined with late labels, counted, checkpointed, and served.
 
-    configuration = Config(counting=config.Counting(scores=True))
+    configuration = Config(counting=config.CountingTable(scores=True))
     monitor = Monitor(configuration, open_store("monitor.sqlite"))
     monitor.assign([0])                         # returns the next offsets
     monitor.step(records)                       # a list of Record, from any client

@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor.assignment import Assignment
-from stream_metrics.monitor.config import Store as StoreConfig
+from stream_metrics.monitor.config import StoreTable as StoreConfig
 from stream_metrics.monitor.election import Election
 from stream_metrics.monitor.notes import Notes
 from stream_metrics.monitor.partition import Partition
-from stream_metrics.monitor.store import Change, StaleOwner, StoreError, TemporaryPanes
+from stream_metrics.monitor.store import PartChange, StaleOwner, StoreError, TemporaryPanes
 from stream_metrics.monitor.store.export import Export, Exported, write_export
 from stream_metrics.monitor.store.rows import Lease
 from stream_metrics.monitor.store.tables import StateStore
@@ -147,7 +147,7 @@ class Checkpoints:
         self.at = None if self._store is None else self._clock()
 
     def _store_changes(
-        self, changed: Sequence[Partition], changes: Sequence[Change], notes: dict[str, bytes], lease: Lease | None
+        self, changed: Sequence[Partition], changes: Sequence[PartChange], notes: dict[str, bytes], lease: Lease | None
     ) -> dict[str, bytes]:
         """Write what has changed, and return the notes that were written: none if another worker was elected."""
         letters = [letter for partition in changed for letter in partition.letters]
@@ -158,7 +158,7 @@ class Checkpoints:
             self._assignment.panes.save({change.part: change.panes for change in changes if change.panes is not None})
         return notes
 
-    def _commit(self, changed: Sequence[Partition], changes: Sequence[Change], notes: dict[str, bytes]) -> None:
+    def _commit(self, changed: Sequence[Partition], changes: Sequence[PartChange], notes: dict[str, bytes]) -> None:
         """Note what was written."""
         with self._assignment.lock:
             self._assignment.flows.commit(changed)

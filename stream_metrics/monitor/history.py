@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor.archive.answers import RangeAnswers
-from stream_metrics.monitor.archive.reading import Panes
+from stream_metrics.monitor.archive.reading import PaneSource
 from stream_metrics.monitor.archive.trends import Point, Trends
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counts.counting import TOTAL
@@ -33,7 +33,7 @@ class History:
         self._trends = Trends(self._all_panes, lengths, TOTAL)
 
     @contextmanager
-    def _all_panes(self) -> Iterator[Panes]:
+    def _all_panes(self) -> Iterator[PaneSource]:
         """Give the stored panes of all partitions to one thread at a time."""
         with self._reading, self._panes.all_panes() as panes:
             yield panes

@@ -22,7 +22,7 @@ from stream_metrics.monitor.alerts.rule_view import Needs
 from stream_metrics.monitor.assignment import Assignment
 from stream_metrics.monitor.checkpoints import Checkpoints
 from stream_metrics.monitor.config import Config
-from stream_metrics.monitor.counts.counting import Counts
+from stream_metrics.monitor.counts.counting import PartCounts
 from stream_metrics.monitor.election import Election
 from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.join.outcomes import JoinStats
@@ -234,7 +234,7 @@ class Monitor:
         """Return what rules need, which costs little; states are copied under the lock, and read outside."""
         return self._viewing.rule_view(needs)
 
-    def counts(self) -> Counts:
+    def counts(self) -> PartCounts:
         """Return the counts of all partitions together, a copy; those of other workers as of their checkpoints.
 
         `snapshot()` of a window reads it at its time `seen`, which may be before the latest event and before the time

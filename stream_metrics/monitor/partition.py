@@ -20,12 +20,12 @@ from stream_metrics.monitor.archive.states import State
 from stream_metrics.monitor.archive.writing import COUNTS, Archive, StoredPanes, by_group, forgotten
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counts.class_pool import ClassPool
-from stream_metrics.monitor.counts.counting import Counts
+from stream_metrics.monitor.counts.counting import PartCounts
 from stream_metrics.monitor.events.arrivals import Arrivals
 from stream_metrics.monitor.events.records import Events, Record, Rejected
 from stream_metrics.monitor.join.joining import Joiner
-from stream_metrics.monitor.join.spill import Rows, Spill
-from stream_metrics.monitor.store import LETTERS, Change, PaneChange, Row, StoreError, offsets
+from stream_metrics.monitor.join.spill import PendingRows, Spill
+from stream_metrics.monitor.store import LETTERS, PaneChange, PartChange, Row, StoreError, offsets
 from stream_metrics.wire import decoded, encoded
 
 __all__ = ["Partition", "by_part", "validate"]
@@ -42,7 +42,7 @@ class Partition:
         self,
         number: int,
         config: Config,
-        rows: Rows | None = None,
+        rows: PendingRows | None = None,
         pool: ClassPool | None = None,
         panes: StoredPanes | None = None,
     ) -> None:
@@ -50,7 +50,7 @@ class Partition:
         self._retention, self._field = Retention.of(config.store.retention), config.fields.group
         self._panes = panes
         self.changes = DriftDetectors(changed_rules(config))
-        self.counts = Counts(config.counting, config.join.due, pool)
+        self.counts = PartCounts(config.counting, config.join.due, pool)
         self.counts.watch = self.changes.watch
         self._parts: dict[str, bytes] = {}  # as they were written last
         self.next: dict[str, int] = {}
@@ -150,7 +150,7 @@ class Partition:
             self.incomplete = [*self.incomplete[-INCOMPLETE + 1 :], what]
             self.changed = True
 
-    def change(self) -> Change:
+    def change(self) -> PartChange:
         """Return what a checkpoint has to write; nothing else may happen until `written`."""
         parts = self.counts.parts()
         changed = {name: body for name, body in parts.items() if body is not self._parts.get(name)}
@@ -162,7 +162,7 @@ class Partition:
         came = self.arrivals.last or 0.0
         shelves = waiting, done, came, self.joiner.ids.prepared()
         panes = None if self._panes is None else self._pane_change(self._panes)
-        return Change(self.number, self._epoch, self._previous, following, state, changed, dropped, *shelves, panes)
+        return PartChange(self.number, self._epoch, self._previous, following, state, changed, dropped, *shelves, panes)
 
     def _pane_change(self, panes: StoredPanes) -> PaneChange | None:
         if self.counts.archive is not None:
@@ -177,7 +177,7 @@ class Partition:
         later = [*(self.changes.content() or [[]]), [self._field, self.counts.groups_since], self.arrivals.content()]
         return encoded([FORMAT, self.joiner.content(moving), *numbers, *later])
 
-    def written(self, change: Change) -> None:
+    def written(self, change: PartChange) -> None:
         """Note that a checkpoint has been written."""
         for name in change.dropped:
             del self._parts[name]
@@ -232,7 +232,7 @@ class Partition:
         changes = later[0] if later else []
         field, groups_since = later[1] if len(later) > 1 else (self._field, None)  # earlier versions wrote none
         stored_parts, since = self._adapted(row.parts, field)
-        self.counts = Counts.from_parts(
+        self.counts = PartCounts.from_parts(
             self.counts.config, stored_parts, self.counts.due, self.counts.classes.pool
         )
         self.counts.watch = self.changes.watch
@@ -263,7 +263,7 @@ def validate(config: Config) -> None:
     changed_rules(config)
     parse_duration(config.alerts.retry, "retry")
     Retention.of(config.store.retention)
-    Counts(config.counting, config.join.due)
+    PartCounts(config.counting, config.join.due)
     Joiner(config.join)
 
 

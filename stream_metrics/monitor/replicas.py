@@ -25,7 +25,7 @@ from stream_metrics.monitor.events.records import Rejected
 from stream_metrics.monitor.partition import Partition
 from stream_metrics.monitor.store import StoreError
 from stream_metrics.monitor.store.rows import Lease
-from stream_metrics.monitor.store.sharing import Fetched, Reported, Shared
+from stream_metrics.monitor.store.sharing import Fetched, Reported, SharedStore
 from stream_metrics.monitor.store.tables import StateStore
 from stream_metrics.monitor.view.types import ReplicaRow
 
@@ -95,7 +95,7 @@ class Replicas:
     ) -> None:
         self.worker = store.worker
         self._config, self._report, self._mine = config, report, mine
-        self._shared = Shared(store)
+        self._shared = SharedStore(store)
         self._lock = threading.Lock()
         self._reading = _Reading(-math.inf)
         self._partitions: dict[int, Partition] = {}

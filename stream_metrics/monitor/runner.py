@@ -26,7 +26,7 @@ from typing import Protocol
 
 from stream_metrics.monitor.alerts.alerting import Alerts
 from stream_metrics.monitor.config import Config
-from stream_metrics.monitor.counts.counting import Counts
+from stream_metrics.monitor.counts.counting import PartCounts
 from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.serve.posts import routes
@@ -89,7 +89,7 @@ class Runner:
         show: Callable[[View], None] = lambda view: None,
     ) -> None:
         self.config, self.source, self.monitor, self.alerts = config, source, monitor, alerts
-        self.counts: Counts | None = None
+        self.counts: PartCounts | None = None
         self.ended = False
         self._stay, self.once, self._last_view, self._whole = stay, once, last_view, whole
         self._started, self._show = started, show

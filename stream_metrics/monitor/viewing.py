@@ -14,7 +14,7 @@ from stream_metrics.monitor.alerts.rule_view import Needs, rule_view
 from stream_metrics.monitor.assignment import Assignment
 from stream_metrics.monitor.checkpoints import Checkpoints
 from stream_metrics.monitor.config import Config
-from stream_metrics.monitor.counts.counting import Counts
+from stream_metrics.monitor.counts.counting import PartCounts
 from stream_metrics.monitor.election import Election
 from stream_metrics.monitor.history import History
 from stream_metrics.monitor.join.outcomes import JoinStats
@@ -76,7 +76,7 @@ class Viewing:
             self._election.merge_common()
             self.history.reference.take(window, readings, at)
 
-    def counts(self) -> Counts:
+    def counts(self) -> PartCounts:
         """Return the counts of all partitions together, a copy; those of other workers as of their checkpoints."""
         with self._assignment.lock:
             copies = [partition.counts.copy() for partition in self._assignment.group(self._source).partitions]
@@ -85,8 +85,8 @@ class Viewing:
             total.merge(each)
         return total
 
-    def _empty(self) -> Counts:
-        return Counts(self._config.counting, self._config.join.due)
+    def _empty(self) -> PartCounts:
+        return PartCounts(self._config.counting, self._config.join.due)
 
     def stats(self) -> JoinStats:
         """Return the outcomes of predictions and labels in all partitions together."""

@@ -32,7 +32,7 @@ PREDICTION = Style("black", "o", "-")
 UNEVEN = 30  # times as much weight in one bin as in another
 
 
-class Curve(NamedTuple):
+class CalibrationCurve(NamedTuple):
     """One curve: its name, its points, how it looks."""
 
     name: str
@@ -87,26 +87,26 @@ def draw_reliability(snapshot: Snapshot, labels: Sequence[Label] | None, ax: Axe
     return ax
 
 
-def _curves(snapshot: Snapshot, labels: Sequence[Label] | None) -> tuple[list[Curve], str]:
+def _curves(snapshot: Snapshot, labels: Sequence[Label] | None) -> tuple[list[CalibrationCurve], str]:
     """Return the curves and the title."""
     shown = select_classes(snapshot, labels)
     count = samples(snapshot.scored)
     if labels is None and single_class(snapshot) is None and "confidence" in snapshot.evaluation.states:
         error = emphasized(snapshot.estimate("expected_calibration_error_top"))
-        curve = Curve("largest score", snapshot.reliability_curve(bins=BINS), PREDICTION)
+        curve = CalibrationCurve("largest score", snapshot.reliability_curve(bins=BINS), PREDICTION)
         return [curve], f"Reliability of predictions, {count}\nECE {error}"
     points = [snapshot.reliability_curve(label, bins=BINS) for label in shown.labels]
     errors = [emphasized(snapshot.estimate("expected_calibration_error", label)) for label in shown.labels]
     if len(points) == 1:
-        return [Curve(shown.names[0], points[0], shown.styles[0])], f"Reliability, {count}\nECE {errors[0]}"
+        return [CalibrationCurve(shown.names[0], points[0], shown.styles[0])], f"Reliability, {count}\nECE {errors[0]}"
     texts = [f"{name}: {error}" for name, error in zip(shown.names, errors, strict=True)]
     heading = f"Reliability{shown.among}"
     if labels is None:
         heading += f",\nmean ECE of all classes {emphasized(snapshot.estimate('expected_calibration_error_ovr'))}"
-    return list(map(Curve, texts, points, shown.styles)), heading
+    return list(map(CalibrationCurve, texts, points, shown.styles)), heading
 
 
-def _weights(ax: Axes, curves: Sequence[Curve], unit: str) -> None:
+def _weights(ax: Axes, curves: Sequence[CalibrationCurve], unit: str) -> None:
     """Draw the weight of each bin, on a logarithmic scale if that of one is many times that of another."""
     edges = np.linspace(0, 1, BINS + 1)
     for _, points, style in curves:

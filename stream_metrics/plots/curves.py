@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.formulas.protocol import Floats
 from stream_metrics.plots.base import NAME, SERIES, THIN, Style, names, new_figure, samples, show_empty
-from stream_metrics.ranking.curves import Best, Curve
+from stream_metrics.ranking.curves import Best, ThresholdCurve
 from stream_metrics.ranking.steps import threshold_sweep
 from stream_metrics.report.layout import display_width, fit_names, number
 from stream_metrics.report.score_section import emphasized, single_class
@@ -150,7 +150,7 @@ def _empty(ax: Axes, snapshot: Snapshot, needs: str) -> Axes:
     return show_empty(ax, f"undefined: {needs}" if snapshot.scored else "nothing scored yet")
 
 
-def _steps(curve: Curve, mixed: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+def _steps(curve: ThresholdCurve, mixed: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """Return recall and precision from the first threshold on that finds any of the class; empty if it has none.
 
     Equal scores make a step: the precision of all of them for each. A cell of different scores makes a straight line.
@@ -164,7 +164,7 @@ def _steps(curve: Curve, mixed: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     return np.column_stack([before, x]).ravel(), np.column_stack([bends, y]).ravel()
 
 
-def _mark(ax: Axes, curve: Curve, best: Best, metric: str) -> None:
+def _mark(ax: Axes, curve: ThresholdCurve, best: Best, metric: str) -> None:
     """Mark the last point of a curve whose scores are not below the best threshold, if there is one."""
     if np.isfinite(best.threshold):
         at = int(np.searchsorted(-curve.thresholds, -best.threshold, "right")) - 1

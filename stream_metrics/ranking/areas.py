@@ -28,7 +28,7 @@ from stream_metrics.ranking.protocol import NAN, OWN, REST, UNDEFINED, Certified
 from stream_metrics.ranking.resolve import estimate_within_cells
 from stream_metrics.ranking.score_codes import edge
 from stream_metrics.ranking.steps import threshold_sweep
-from stream_metrics.ranking.table import Pairs, Table, pairs_of, root_sum_square, tabulate
+from stream_metrics.ranking.table import Pairs, ScoreTable, pairs_of, root_sum_square, tabulate
 
 
 def roc_auc(column: RankColumn) -> Certified:
@@ -179,7 +179,7 @@ def _rises(column: RankColumn, area: Certified) -> tuple[bool, bool]:
     return bool(scores[list(rest)].mean() <= scores[list(own)].mean()), sure
 
 
-def _median_rows(table: Table, counts: Numbers) -> tuple[int, int]:
+def _median_rows(table: ScoreTable, counts: Numbers) -> tuple[int, int]:
     """Return the rows of the two middle scores."""
     upto = np.cumsum(counts)
     total = int(upto[-1])

@@ -19,7 +19,7 @@ from stream_metrics.formulas.protocol import Floats
 from stream_metrics.ranking.certificates import EPSILON, lost, mean_of_ratios, widened
 from stream_metrics.ranking.protocol import OWN, REST, UNDEFINED, Certified, RankColumn
 from stream_metrics.ranking.resolve import sampled_in
-from stream_metrics.ranking.steps import Steps, ThresholdSweep, Units, threshold_sweep
+from stream_metrics.ranking.steps import CurveSteps, ThresholdSweep, Units, threshold_sweep
 from stream_metrics.ranking.table import root_sum_square
 
 EXPECTED = 50.0  # codes' worth of weight that the sample should show before its silence means an atom
@@ -101,7 +101,7 @@ def _lost(share: float) -> float:
     return min(1.0, share * (2 - math.log(share))) if 0 < share < 1 else min(1.0, share)
 
 
-def _lost_of_lines(s: Steps, slack: float) -> float:
+def _lost_of_lines(s: CurveSteps, slack: float) -> float:
     """Return how far the precisions at both ends of each step may move the area under lines, times the positives."""
     if not slack:
         return 0.0
@@ -112,8 +112,8 @@ def _lost_of_lines(s: Steps, slack: float) -> float:
     return math.nextafter(math.fsum(s.own * (inside + start) / 2), math.inf)
 
 
-def _with_own(s: Steps) -> Steps:
-    return Steps._make(a[s.own > 0] for a in s)
+def _with_own(s: CurveSteps) -> CurveSteps:
+    return CurveSteps._make(a[s.own > 0] for a in s)
 
 
 def _before(precision: Floats) -> Floats:
@@ -121,7 +121,7 @@ def _before(precision: Floats) -> Floats:
     return np.concatenate([[1.0], precision[:-1]])
 
 
-def _line_bounds(s: Steps) -> tuple[Floats, Floats]:
+def _line_bounds(s: CurveSteps) -> tuple[Floats, Floats]:
     """Return bounds of the area under straight lines of each row, times the positives.
 
     With t positives let through, the precision within a mixed row lies between t/(t+F+n) and t/(t+F), both concave in
@@ -146,24 +146,24 @@ def _safe(a: Floats, b: Floats) -> Floats:
     return np.asarray(a / np.where(b > 0, b, 1.0))
 
 
-def _tied(s: Steps) -> Floats:
+def _tied(s: CurveSteps) -> Floats:
     """Return the precision of each row's end times its positives."""
     return s.own * _safe(s.tp, s.tp + s.fp)
 
 
-def _negatives_first(s: Steps) -> Floats:
+def _negatives_first(s: CurveSteps) -> Floats:
     """Return the least that the positives of each row can add, in steps of any size."""
     behind, before = s.fp, s.tp_before
     gap = np.log1p(_safe(s.own, behind + before))
     return np.where(behind > 0, np.maximum(0.0, s.own - behind * gap), s.own)
 
 
-def _positives_at_once(s: Steps) -> Floats:
+def _positives_at_once(s: CurveSteps) -> Floats:
     """Return the most that the positives of each row can add."""
     return s.own * _safe(s.tp, s.tp + s.fp_before)
 
 
-def _random_order(s: Steps, grain: float) -> Floats:
+def _random_order(s: CurveSteps, grain: float) -> Floats:
     """Return what the positives of each row add: of a mixed row on average over all orders, otherwise as tied.
 
     The negatives are taken as spread evenly between the positives, of which each has a weight of `grain`.

@@ -36,15 +36,15 @@ from stream_metrics.ranking.certificates import (
     widened,
 )
 from stream_metrics.ranking.protocol import NAN, OWN, REST, UNDEFINED, Certified, RankColumn
-from stream_metrics.ranking.steps import Steps, Units, threshold_sweep
+from stream_metrics.ranking.steps import CurveSteps, Units, threshold_sweep
 from stream_metrics.ranking.table import root_sum_square
 
-C = TypeVar("C", bound="Curve")
+C = TypeVar("C", bound="ThresholdCurve")
 NEAR = 1e-12  # values this close are compared exactly
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Curve:
+class ThresholdCurve:
     """Points of a curve from the highest threshold down.
 
     Parameters
@@ -68,7 +68,7 @@ class Curve:
 
     def __eq__(self, other: object) -> bool:
         """Tell whether both have the same points."""
-        if type(other) is not type(self) or not isinstance(other, Curve):
+        if type(other) is not type(self) or not isinstance(other, ThresholdCurve):
             return NotImplemented
         mine, theirs = ((*curve, curve.exact) for curve in (self, other))
         return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(mine, theirs, strict=True))
@@ -80,7 +80,7 @@ class Curve:
         return f"<{type(self).__name__} of {len(self.x)} points>"
 
 
-class ROCCurve(Curve):
+class ROCCurve(ThresholdCurve):
     """A ROC curve: `fpr, tpr, thresholds = curve`."""
 
     __slots__ = ()
@@ -96,7 +96,7 @@ class ROCCurve(Curve):
         return self.y
 
 
-class PRCurve(Curve):
+class PRCurve(ThresholdCurve):
     """A precision-recall curve: `precision, recall, thresholds = curve`, with x = recall and y = precision."""
 
     __slots__ = ()
@@ -116,7 +116,7 @@ class PRCurve(Curve):
         return self.x
 
 
-class DETCurve(Curve):
+class DETCurve(ThresholdCurve):
     """A detection error trade-off curve: `fpr, fnr, thresholds = curve`."""
 
     __slots__ = ()
@@ -165,7 +165,7 @@ def pr_curve(column: RankColumn) -> PRCurve:
     return _curve(PRCurve, steps, _from_zero(steps.tp) / _total(column, OWN), precision)
 
 
-def _curve(kind: type[C], steps: Steps, x: Floats, y: Floats) -> C:
+def _curve(kind: type[C], steps: CurveSteps, x: Floats, y: Floats) -> C:
     thresholds = np.concatenate([[math.inf], steps.thresholds])
     return kind(x, y, thresholds, np.concatenate([[True], steps.exact]))
 
@@ -235,7 +235,7 @@ def _area_bounds(s: Units, limit: Fraction) -> tuple[Fraction, Fraction]:
     return low / (2 * own * rest), high / (2 * own * rest)
 
 
-def _likely_area(s: Steps, limit: float) -> float:
+def _likely_area(s: CurveSteps, limit: float) -> float:
     """Return the likely area over the first `limit` negatives."""
     width = np.clip(limit - s.fp_before, 0.0, s.rest)
     part = width / np.where(s.rest > 0, s.rest, 1.0)
@@ -296,7 +296,7 @@ def _most(rate: float, total: int) -> int:
     return number
 
 
-def _likely_reached(s: Steps, fpr: float, rest: float) -> float:
+def _likely_reached(s: CurveSteps, fpr: float, rest: float) -> float:
     """Return the likely weight of own above the lowest threshold that lets through at most `fpr`."""
     row = int(np.searchsorted(s.fp / rest, fpr, "right"))
     before = float(s.tp[row - 1]) if row else 0.0
@@ -351,7 +351,7 @@ def _safe(a: Floats, b: Floats) -> Floats:
     return np.asarray(a / np.where(b > 0, b, 1.0))
 
 
-def _crossing(s: Steps, goal: float) -> float:
+def _crossing(s: CurveSteps, goal: float) -> float:
     """Return the likely precision where own reaches the goal, if that is inside a mixed row; otherwise 0."""
     row = int(np.searchsorted(s.tp, goal))
     if not goal or row == len(s.tp) or not s.mixed[row]:

@@ -15,10 +15,10 @@ from stream_metrics.formulas.protocol import Floats, Numbers
 from stream_metrics.ranking.protocol import ENDS, OWN, REST, Codes, RankColumn, once
 from stream_metrics.ranking.resolve import DenseCell, Resolution, estimate_within_cells
 from stream_metrics.ranking.score_codes import edge
-from stream_metrics.ranking.table import Table, shares, tabulate
+from stream_metrics.ranking.table import ScoreTable, shares, tabulate
 
 
-class Steps(NamedTuple):
+class CurveSteps(NamedTuple):
     """Rows in descending order."""
 
     starts: Codes
@@ -59,8 +59,8 @@ class ThresholdSweep(NamedTuple):
     """The steps of a column, without and with its dense cells expanded."""
 
     units: Units
-    coarse: Steps
-    fine: Steps
+    coarse: CurveSteps
+    fine: CurveSteps
     std_errors: Floats
     """For each coarse row how far its share may be off; 0 in rows of equal scores."""
     cells: NDArray[np.intp]
@@ -84,7 +84,7 @@ def threshold_sweep(column: RankColumn) -> ThresholdSweep:
     return ThresholdSweep(units, coarse, fine, std_errors[::-1], cells[::-1])
 
 
-def _in_units(table: Table) -> Units:
+def _in_units(table: ScoreTable) -> Units:
     """Return the rows of a table from the highest down, with the weights at or above each."""
     rest, own = table.rest[::-1], table.own[::-1]
     mixed = np.zeros(len(rest), bool)
@@ -92,28 +92,28 @@ def _in_units(table: Table) -> Units:
     return Units(rest, own, np.cumsum(rest), np.cumsum(own), mixed[::-1])
 
 
-def _whole_rows(table: Table, units: Units, shares: Floats) -> Steps:
+def _whole_rows(table: ScoreTable, units: Units, shares: Floats) -> CurveSteps:
     """Return the rows of a table as steps."""
     before = units.fp - units.rest, units.tp - units.own
     values = (a.astype(np.float64) / table.units for a in (*units[:4], *before))
     share = np.full(len(units.rest), 0.5)
     share[table.mixed] = shares
-    return Steps._make([table.starts[::-1], *values, units.mixed, share[::-1], np.ones(len(share), bool)])
+    return CurveSteps._make([table.starts[::-1], *values, units.mixed, share[::-1], np.ones(len(share), bool)])
 
 
-def _expand(coarse: Steps, column: RankColumn, table: Table, dense: list[DenseCell]) -> Steps:
+def _expand(coarse: CurveSteps, column: RankColumn, table: ScoreTable, dense: list[DenseCell]) -> CurveSteps:
     """Return the steps with each dense row replaced by its codes."""
     pieces, done = [], 0
     for cell in reversed(dense):
         row = len(table.starts) - 1 - int(table.mixed[cell.at])
-        pieces.append(Steps._make(a[done:row] for a in coarse))
-        pieces.append(_inner_steps(Steps._make(a[row : row + 1] for a in coarse), column.level, cell))
+        pieces.append(CurveSteps._make(a[done:row] for a in coarse))
+        pieces.append(_inner_steps(CurveSteps._make(a[row : row + 1] for a in coarse), column.level, cell))
         done = row + 1
-    pieces.append(Steps._make(a[done:] for a in coarse))
-    return Steps._make(np.concatenate(parts) for parts in zip(*pieces, strict=True))
+    pieces.append(CurveSteps._make(a[done:] for a in coarse))
+    return CurveSteps._make(np.concatenate(parts) for parts in zip(*pieces, strict=True))
 
 
-def _inner_steps(row: Steps, level: int, cell: DenseCell) -> Steps:
+def _inner_steps(row: CurveSteps, level: int, cell: DenseCell) -> CurveSteps:
     """Return the codes of one dense row as steps that add up to the row."""
     places = np.unique(np.concatenate([cell.rest.places, cell.own.places]))
     masses = [np.zeros(len(places)), np.zeros(len(places))]
@@ -130,4 +130,4 @@ def _inner_steps(row: Steps, level: int, cell: DenseCell) -> Steps:
     inner = np.minimum(places * width, width - max(1.0, width * 2.0**-53)).astype(np.uint64)
     starts = np.minimum(np.maximum(inner + np.uint64(base), row.starts), np.uint64(ENDS[1]))
     no, half = np.zeros(len(places), bool), np.full(len(places), 0.5)
-    return Steps._make([starts, *counts, *upto, *before, no, half, no])
+    return CurveSteps._make([starts, *counts, *upto, *before, no, half, no])

@@ -18,7 +18,7 @@ from stream_metrics.ranking.protocol import ENDS, MIXED, OWN, REST, ZERO, Codes,
 SAFE = 2**61  # twice the product of two totals up to here fits into int64
 
 
-class Table(NamedTuple):
+class ScoreTable(NamedTuple):
     """Rows in ascending order; a mixed row may hold several scores in any order, any other row holds one score."""
 
     starts: Codes
@@ -34,15 +34,15 @@ class Table(NamedTuple):
     """How many units a weight of 1 has."""
 
 
-def tabulate(column: RankColumn) -> Table:
+def tabulate(column: RankColumn) -> ScoreTable:
     """Return the rows of a column that have a count, the zeros among them as one row."""
     level, cells, sole, counts, _, totals, *_ = column
     if counts.dtype == totals.dtype == np.int64 and _is_safe(column):
-        return Table(*kernels.table_rows(level, cells, sole, counts, totals), column.units)
+        return ScoreTable(*kernels.table_rows(level, cells, sole, counts, totals), column.units)
     return large_table(column)
 
 
-def large_table(column: RankColumn) -> Table:
+def large_table(column: RankColumn) -> ScoreTable:
     """Return the rows of a column whose products of counts may not fit into int64, with Python integers."""
     counts, totals = column.counts.astype(object), column.totals.astype(object)
     rest, own = np.ascontiguousarray(counts.T)
@@ -56,7 +56,7 @@ def large_table(column: RankColumn) -> Table:
     if zeros != (0, 0):
         rest, own, starts = (_insert(a, place, b) for a, b in ((rest, zeros[0]), (own, zeros[1]), (starts, ZERO)))
         rows = rows + (rows >= place)
-    return Table(starts, rest, own, rows, cells, column.units)
+    return ScoreTable(starts, rest, own, rows, cells, column.units)
 
 
 def _is_safe(column: RankColumn) -> bool:
@@ -84,7 +84,7 @@ class Pairs(NamedTuple):
     all: int
 
 
-def count_pairs(table: Table) -> Pairs:
+def count_pairs(table: ScoreTable) -> Pairs:
     """Return the exact numbers of pairs, in units squared."""
     rest, own, mixed = table.rest, table.own, table.mixed
     if not len(own):

@@ -21,7 +21,7 @@ from stream_metrics.report.headlines import (
 from stream_metrics.report.intervals import bracketed
 from stream_metrics.report.layout import fit_names, number, visible, wrap
 from stream_metrics.report.markup import THIN, fragment, notes_html, table_html, title_html, warnings_html
-from stream_metrics.report.table import Column, Table, block
+from stream_metrics.report.table import ReportColumn, Table, block
 from stream_metrics.report.text import fitting_width, warning_lines
 
 if TYPE_CHECKING:
@@ -137,11 +137,11 @@ def _table(
     share = f"{100 * data['level']:g} %"
     rows = [once for once, _ in shown.values()]
     columns = [
-        Column(long_a, a, [_value(row.a) for row in rows], drop=1),
-        Column(long_b, b, [_value(row.b) for row in rows], drop=1),
-        Column("difference", "change", [_value(row.value, "+") for row in rows]),
-        Column(f"{share}, one look", "one look", _intervals(rows)),
-        Column(f"{share}, any look", "any look", _intervals([always for _, always in shown.values()]), drop=2),
+        ReportColumn(long_a, a, [_value(row.a) for row in rows], drop=1),
+        ReportColumn(long_b, b, [_value(row.b) for row in rows], drop=1),
+        ReportColumn("difference", "change", [_value(row.value, "+") for row in rows]),
+        ReportColumn(f"{share}, one look", "one look", _intervals(rows)),
+        ReportColumn(f"{share}, any look", "any look", _intervals([always for _, always in shown.values()]), drop=2),
     ]
     return Table("Score", [name(key) for key in shown], columns, least=17)
 

@@ -15,7 +15,7 @@ from stream_metrics.report.headlines import GROUPS, short_title
 from stream_metrics.report.intervals import group_bounds, interval_notes, value_bounds
 from stream_metrics.report.layout import number, numbers, score, shorten, visible, wrap
 from stream_metrics.report.markup import THIN, fragment, notes_html, table_html, title_html, warnings_html
-from stream_metrics.report.table import Column, Table, block
+from stream_metrics.report.table import ReportColumn, Table, block
 from stream_metrics.report.text import fitting_width, warning_lines
 
 if TYPE_CHECKING:
@@ -122,10 +122,10 @@ def _table(
         rows.append((f"({visible(groups.other_name)})", groups.other))
     if groups.overall is not None:
         rows.append(("(all)", groups.overall))
-    columns = [Column("samples", "n", numbers([view.n for _, view in rows], separator))]
+    columns = [ReportColumn("samples", "n", numbers([view.n for _, view in rows], separator))]
     for position, key in enumerate(keys):
         cells, bounds = [_cell(view, key) for _, view in rows], [_bounds(view, key) for _, view in rows]
-        columns.append(Column(_title(groups, key), short_title(key), cells, drop=position, intervals=bounds))
+        columns.append(ReportColumn(_title(groups, key), short_title(key), cells, drop=position, intervals=bounds))
     table = Table("Group", [name for name, _ in rows], columns, positions=range(len(rows)))
     notes = [f"Groups in order of {_in_sentence(_title(groups, keys[0]))}, worst first"] if keys else []
     if left := len(ranked) - len(shown):
@@ -142,9 +142,9 @@ def _detectors(groups: GroupSnapshot, names: dict[Label, str], most: int, separa
     """Return the groups with the most alarms, and the most evidence of a change now, first."""
     views: list[tuple[Label, Any]] = sorted(groups.items(), key=lambda item: (-item[1].alarms, -item[1].evidence))
     columns = [
-        Column("samples", "n", numbers([view.n for _, view in views[:most]], separator)),
-        Column("alarms", "alarms", numbers([view.alarms for _, view in views[:most]], separator)),
-        Column("evidence", "evidence", [f"{view.evidence:.4g} of {view.arl:g}" for _, view in views[:most]]),
+        ReportColumn("samples", "n", numbers([view.n for _, view in views[:most]], separator)),
+        ReportColumn("alarms", "alarms", numbers([view.alarms for _, view in views[:most]], separator)),
+        ReportColumn("evidence", "evidence", [f"{view.evidence:.4g} of {view.arl:g}" for _, view in views[:most]]),
     ]
     return Table("Group", [names[group] for group, _ in views[:most]], columns)
 
@@ -180,9 +180,9 @@ def _gaps(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], most:
     ]
     bounds = [_gap_bounds(groups, key) for key in gaps]
     columns = [
-        Column("gap", "gap", [score(gap.size) for gap in gaps.values()], intervals=bounds),
-        Column("lowest", "lowest", ends[0], drop=1),
-        Column("highest", "highest", ends[1], drop=2),
+        ReportColumn("gap", "gap", [score(gap.size) for gap in gaps.values()], intervals=bounds),
+        ReportColumn("lowest", "lowest", ends[0], drop=1),
+        ReportColumn("highest", "highest", ends[1], drop=2),
     ]
     return Table("Largest difference", [_title(groups, key) for key in gaps], columns)
 

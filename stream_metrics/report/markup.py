@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from stream_metrics.report.layout import fit_names, visible
-from stream_metrics.report.table import MARKS, Column, Table
+from stream_metrics.report.table import MARKS, ReportColumn, Table
 
 __all__ = [
     "NAME",
@@ -88,7 +88,7 @@ def table_html(table: Table) -> str:
     return (title_html(table.title) if table.title else "") + rows_html([table.heading], heads, table.columns)
 
 
-def rows_html(headings: Sequence[str], heads: Sequence[str], columns: Sequence[Column]) -> str:
+def rows_html(headings: Sequence[str], heads: Sequence[str], columns: Sequence[ReportColumn]) -> str:
     """Return a table of rows with the cells `heads` in front."""
     titles = "".join(f"<th>{escape(text)}</th>" for text in (*headings, *(column.heading for column in columns)))
     body = "".join(

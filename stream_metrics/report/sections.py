@@ -29,7 +29,7 @@ from stream_metrics.report.intervals import DOUBT, heading, value_bounds
 from stream_metrics.report.layout import fit_names, number, numbers, score
 from stream_metrics.report.matrix import percent
 from stream_metrics.report.score_section import CERTIFIED, Rated, rated, rated_heading, rated_notes
-from stream_metrics.report.table import Column, Table
+from stream_metrics.report.table import ReportColumn, Table
 
 if TYPE_CHECKING:
     from stream_metrics.snapshots.snapshot import Snapshot
@@ -72,14 +72,14 @@ def sections(
 def _score_table(snapshot: Snapshot, separator: str) -> Table:
     """Return the headline scores beside their intervals and baselines."""
     rows = scores(snapshot)
-    columns = [Column("model", "model", [value_text(row, separator) for row in rows])]
+    columns = [ReportColumn("model", "model", [value_text(row, separator) for row in rows])]
     if title := heading(snapshot):
         bounds = [value_bounds(snapshot, row.key) for row in rows]
-        columns.append(Column(title, "interval", [""] * len(rows), intervals=bounds))
+        columns.append(ReportColumn(title, "interval", [""] * len(rows), intervals=bounds))
     if any(row.baselines[0] is not None for row in rows):
         for position, strategy in enumerate(BASELINES):
             cells = ["" if (b := row.baselines[position]) is None else score(b, digits=4) for row in rows]
-            columns.append(Column(strategy, strategy.split(" ")[-1], cells, drop=position + 1))
+            columns.append(ReportColumn(strategy, strategy.split(" ")[-1], cells, drop=position + 1))
     return Table("Score", [row.title for row in rows], columns, least=20)
 
 
@@ -98,12 +98,12 @@ def _score_notes(snapshot: Snapshot, names: Sequence[str], table: Table) -> list
 def _rated_table(snapshot: Snapshot, separator: str) -> Table:
     """Return the values read from scores with their certified bounds."""
     rows = rated(snapshot)
-    columns = [Column("value", "value", [row.value for row in rows], align=".")]
+    columns = [ReportColumn("value", "value", [row.value for row in rows], align=".")]
     if title := heading(snapshot):
-        columns.append(Column(title, "interval", [_bracketed(row) for row in rows], drop=1))
+        columns.append(ReportColumn(title, "interval", [_bracketed(row) for row in rows], drop=1))
     elif any(row.low for row in rows):  # one bound alone would read as an error: both are left out together
-        columns.append(Column("certified low", "cert. low", [row.low for row in rows], drop=1, align="."))
-        columns.append(Column("certified high", "cert. high", [row.high for row in rows], drop=1, align="."))
+        columns.append(ReportColumn("certified low", "cert. low", [row.low for row in rows], drop=1, align="."))
+        columns.append(ReportColumn("certified high", "cert. high", [row.high for row in rows], drop=1, align="."))
     return Table(rated_heading(snapshot, separator), [row.title for row in rows], columns, least=20)
 
 
@@ -131,15 +131,15 @@ def _class_table(snapshot: Snapshot, names: Sequence[str], limit: int, separator
     return Table("Class", [names[position] for position in shown], columns, title, positions=shown)
 
 
-def _class_column(snapshot: Snapshot, key: str, shown: Sequence[int], position: int, separator: str) -> Column:
+def _class_column(snapshot: Snapshot, key: str, shown: Sequence[int], position: int, separator: str) -> ReportColumn:
     values = class_values(snapshot, key, shown)
     drop = DROPPED_FIRST.get(key, position + 1.5)
     if CATALOG[key].high == math.inf:
         cells = numbers([value for value, _ in values if value is not None], separator)
-        return Column(column_title(key), short_title(key), cells, drop)
+        return ReportColumn(column_title(key), short_title(key), cells, drop)
     cells = ["" if value is None else score(value, undefined) for value, undefined in values]
     bounds = class_bounds(snapshot, key, shown)
-    return Column(column_title(key), short_title(key), cells, drop, intervals=bounds)
+    return ReportColumn(column_title(key), short_title(key), cells, drop, intervals=bounds)
 
 
 def _class_notes(table: Table, count: int, separator: str) -> list[str]:
@@ -153,12 +153,12 @@ def _class_notes(table: Table, count: int, separator: str) -> list[str]:
 
 def confusion_columns(
     snapshot: Snapshot, cells: Sequence[Confusion], separator: str = " ", unit: str = " %"
-) -> list[Column]:
+) -> list[ReportColumn]:
     """Return the columns of a table of confusions: their weights, and their shares of the true classes."""
     support = snapshot.evaluation.value_and_undefined("support")[0]
     return [
-        Column("samples", "samples", numbers([cell.weight for cell in cells], separator)),
-        Column("of true", "of true", [percent(cell.weight, support[cell.true]) + unit for cell in cells]),
+        ReportColumn("samples", "samples", numbers([cell.weight for cell in cells], separator)),
+        ReportColumn("of true", "of true", [percent(cell.weight, support[cell.true]) + unit for cell in cells]),
     ]
 
 

@@ -15,7 +15,7 @@ from stream_metrics.report.layout import display_width, fit_names, pad, shorten,
 if TYPE_CHECKING:
     from stream_metrics.inference.intervals.interval import Interval
 
-__all__ = ["GAP", "MARKS", "Column", "Table", "block"]
+__all__ = ["GAP", "MARKS", "ReportColumn", "Table", "block"]
 
 GAP = "  "
 MARKS = "*!"
@@ -27,7 +27,7 @@ EXPLAINED = {
 MOST_MARKS = 2  # in a row; with more, the reader sees marks and no figures
 
 
-class Column(NamedTuple):
+class ReportColumn(NamedTuple):
     """One column: its heading in full and in short, its cells, and the intervals behind them.
 
     Of columns with a `drop` above 0, those with the highest are left out first. Cells are aligned right (`>`), left
@@ -66,11 +66,11 @@ class Column(NamedTuple):
         interval = self.intervals[row] if self.intervals else None
         return "" if interval is None else interval.note
 
-    def without_cell(self, row: int) -> Column:
+    def without_cell(self, row: int) -> ReportColumn:
         """Return the column with a hyphen in place of a value."""
         return self._replace(cells=[*self.cells[:row], "-", *self.cells[row + 1 :]])
 
-    def without_interval(self, row: int) -> Column:
+    def without_interval(self, row: int) -> ReportColumn:
         """Return the column without the interval of a row."""
         return self._replace(intervals=[*self.intervals[:row], None, *self.intervals[row + 1 :]])
 
@@ -88,7 +88,7 @@ class Table(NamedTuple):
 
     heading: str
     names: Sequence[str]
-    columns: Sequence[Column]
+    columns: Sequence[ReportColumn]
     title: str = ""
     least: int = 10
     positions: Sequence[int] | None = None
@@ -162,6 +162,6 @@ def block(table: Table, notes: Sequence[str], width: int) -> list[str]:
     return lines + [line for note in notes if note for line in wrap(note, width, GAP)]
 
 
-def _space(columns: Sequence[Column], width: int) -> int:
+def _space(columns: Sequence[ReportColumn], width: int) -> int:
     """Return the columns of text left for the names."""
     return width - sum(len(GAP) + column.width() for column in columns)

@@ -34,7 +34,7 @@ from stream_metrics.inference.comparison import shares as shares
 from stream_metrics.inference.comparison.methods import Joint, Measure
 from stream_metrics.inference.comparison.tests import Better, Evidence, discordant_evidence, mcnemar_test
 from stream_metrics.inference.intervals.anytime import STEADY, TOO_EARLY, early_level, late_multiplier
-from stream_metrics.inference.intervals.interval import Ends
+from stream_metrics.inference.intervals.interval import LowHigh
 from stream_metrics.inference.intervals.jackknife import jackknife, left_out
 from stream_metrics.inference.intervals.resampling import DRAWS, SEED
 from stream_metrics.inference.intervals.sequences import asymptotic_multiplier
@@ -64,7 +64,7 @@ def _signed(ends: tuple[float, float], sign: int) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Difference(Ends):
+class Difference(LowHigh):
     """A metric of both models, and `value` = b - a with the interval that holds it at the `level`.
 
     It unpacks into both ends, and `in` tells whether a number lies between them.

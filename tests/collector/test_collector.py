@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.collector_server import Collector, Disk, Options, Report, Store, Unavailable, counted
+from support.collector_server import (
+    Collector,
+    CollectorStore,
+    CollectorUnavailable,
+    Disk,
+    Options,
+    WorkerReport,
+    counted,
+)
 from support.command_line import until
 from support.refusals import refused
 
@@ -23,7 +31,7 @@ SLOW = Options(silent=60, retire=3600, forget=7200)
 
 def sent(collector: Collector, worker: str, epoch: int, sequence: int, n: int, **more: Any) -> PutResult:
     """Send a report of n samples."""
-    return collector.report(Report(worker, epoch, sequence, counted(n).to_bytes(), **more))
+    return collector.report(WorkerReport(worker, epoch, sequence, counted(n).to_bytes(), **more))
 
 
 def started(collector: Collector, worker: str, n: int, **more: Any) -> int:
@@ -36,7 +44,7 @@ def started(collector: Collector, worker: str, n: int, **more: Any) -> int:
 @contextlib.contextmanager
 def collecting(path: Path, options: Options = SLOW) -> Iterator[Collector]:
     """Run a collector whose file is there."""
-    with Collector(Store(str(path)), options) as collector:
+    with Collector(CollectorStore(str(path)), options) as collector:
         yield collector
 
 
@@ -190,27 +198,27 @@ def test_bad_reports_change_nothing(file: Path) -> None:
     wide = sm.MetricSet(labels=more).to_bytes()
     with collecting(file) as collector:
         epoch, other = collector.register("w"), collector.register("v")
-        assert collector.report(Report("w", epoch, 2, old.to_bytes())) is ACCEPTED
-        assert collector.report(Report("w", epoch - 1, 1, wide)) is FENCED
-        assert collector.report(Report("w", epoch, 1, wide)) is STALE
-        refused(lambda: collector.report(Report("w", epoch, 3, b"nothing")), sm.DecodeError)
+        assert collector.report(WorkerReport("w", epoch, 2, old.to_bytes())) is ACCEPTED
+        assert collector.report(WorkerReport("w", epoch - 1, 1, wide)) is FENCED
+        assert collector.report(WorkerReport("w", epoch, 1, wide)) is STALE
+        refused(lambda: collector.report(WorkerReport("w", epoch, 3, b"nothing")), sm.DecodeError)
         for state in (
             sm.ConfusionMatrix(),
             sm.MetricSet(labels=more, scores=True),
             sm.ByGroup(sm.MetricSet(labels=more)),
         ):
-            refused(lambda: collector.report(Report("v", other, 1, state.to_bytes())), sm.MergeError)  # noqa: B023
-        refused(lambda: collector.report(Report("w", epoch, 2, wide)), sm.MergeError)
+            refused(lambda: collector.report(WorkerReport("v", other, 1, state.to_bytes())), sm.MergeError)  # noqa: B023
+        refused(lambda: collector.report(WorkerReport("w", epoch, 2, wide)), sm.MergeError)
         assert collector.refused == {"decode": 1, "merge": 4}
         assert [letter.topic for letter in collector.letters] == [*"wvvvw"]
         assert collector.total().to_bytes() == old.to_bytes()
-        assert collector.report(Report("w", epoch, 3, wide)) is ACCEPTED
+        assert collector.report(WorkerReport("w", epoch, 3, wide)) is ACCEPTED
     with collecting(file.with_name("metric")) as collector:
         weighted = sm.WeightedBalancedAccuracy(weights=weights, labels=[*weights])
         total = sm.WeightedBalancedAccuracy(weights=weights | {"c": 3}, labels=more)
         total.update("c", "c")
-        assert collector.report(Report("new", collector.register("new"), 1, total.to_bytes())) is ACCEPTED
-        each = Report("old", collector.register("old"), 1, weighted.to_bytes())
+        assert collector.report(WorkerReport("new", collector.register("new"), 1, total.to_bytes())) is ACCEPTED
+        each = WorkerReport("old", collector.register("old"), 1, weighted.to_bytes())
         refused(lambda: collector.report(each), sm.MergeError)
         assert collector.alive
         assert collector.total() == total
@@ -221,7 +229,7 @@ def script(collector: Collector, told: list[Any], epochs: dict[str, int]) -> Non
     fresh = {}
     for life in ("a", "b", "a again"):
         for _ in range(3):
-            with contextlib.suppress(Unavailable):
+            with contextlib.suppress(CollectorUnavailable):
                 fresh[life] = collector.register(life[0])
                 break
         else:
@@ -235,7 +243,7 @@ def script(collector: Collector, told: list[Any], epochs: dict[str, int]) -> Non
         ("b", "b", 3, 30, True),
     ):
         for _ in range(3):
-            with contextlib.suppress(Unavailable):
+            with contextlib.suppress(CollectorUnavailable):
                 told.append(sent(collector, worker, epochs[life], sequence, n, last=last))
                 break
 
@@ -299,7 +307,7 @@ def test_a_deploy_with_one_more_fixed_label(file: Path, make: Callable[..., Any]
 
     def send(name: str, sequence: int, last: bool = False) -> None:
         states[name].update("a", "b", **more)
-        each = Report(name, epochs[name], sequence, states[name].to_bytes(), last=last)
+        each = WorkerReport(name, epochs[name], sequence, states[name].to_bytes(), last=last)
         assert collector.report(each) is ACCEPTED
 
     with collecting(file) as collector:
@@ -317,7 +325,7 @@ def test_a_deploy_with_one_more_fixed_label(file: Path, make: Callable[..., Any]
         total = collector.total()
         assert total.n == 12
         for labels in (None, ["a", "e"]):
-            other = Report("other", collector.register("other"), 1, make(labels=labels).to_bytes())
+            other = WorkerReport("other", collector.register("other"), 1, make(labels=labels).to_bytes())
             refused(lambda: collector.report(other), sm.MergeError)  # noqa: B023
         assert collector.total() == total
     whole = [state.reconfigured(labels=versions[3]) for state in states.values()]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.collector_server import History
+from support.collector_server import MetricHistory
 
 pytestmark = pytest.mark.quick
 LINES = ("accuracy", "macro_f1")
@@ -23,7 +23,7 @@ def moment(n: int, accuracy: float | None = 0.5) -> Any:
 
 def test_lines_have_the_values_of_the_views() -> None:
     """Moments that come faster than the interval replace each other; time never goes back; None is no value."""
-    history = History(LINES, interval=10.0)
+    history = MetricHistory(LINES, interval=10.0)
     assert history.lines() == {"t": [], "n": [], "accuracy": [], "macro_f1": []}
     moments = [(0.0, 0.25), (1.0, 0.5), (2.0, 0.5), (12.0, None), (13.0, 0.75), (5.0, 1.0), (float("nan"), 1.0)]
     for t, accuracy in moments:
@@ -35,7 +35,7 @@ def test_lines_have_the_values_of_the_views() -> None:
 @given(st.lists(st.floats(0, 1e5), min_size=1, max_size=300), st.integers(1, 20))
 def test_lines_stay_bounded_and_reach_back(gaps: list[float], repeat: int) -> None:
     """However many moments, however far apart: at most 360 points, from the first moment to the last, rising."""
-    history = History(LINES)
+    history = MetricHistory(LINES)
     t = start = 1.7e9
     history.note(start, moment(0))
     for number, gap in enumerate(gaps * repeat):
@@ -51,7 +51,7 @@ def test_lines_stay_bounded_and_reach_back(gaps: list[float], repeat: int) -> No
 
 def test_full_lines_are_thinned_by_half() -> None:
     """After a long time there are still more than a hundred points, evenly spaced."""
-    history = History(LINES)
+    history = MetricHistory(LINES)
     for t in range(20_000):
         history.note(float(t), moment(t))
 

@@ -22,15 +22,15 @@ from stream_metrics.monitor import Config, Monitor, Record, config, open_store
 from stream_metrics.monitor._core.kernels import cut
 
 COVERED = ("stream_metrics.monitor", "stream_metrics.labels", "stream_metrics.inputs.times")
-JOIN = config.Join(ttl="5m", keep_joined="2m", max_pending=20, max_joined=20)
-DOTTED = config.Fields(id="meta.id", time="meta.time", scores="model.scores", group="meta.group")
+JOIN = config.JoinTable(ttl="5m", keep_joined="2m", max_pending=20, max_joined=20)
+DOTTED = config.FieldsTable(id="meta.id", time="meta.time", scores="model.scores", group="meta.group")
 CONFIGURATIONS = [
-    Config(counting=config.Counting(**counting), join=JOIN, fields=fields)
+    Config(counting=config.CountingTable(**counting), join=JOIN, fields=fields)
     for counting, fields in (
-        ({"scores": True, "windows": ("1h",)}, config.Fields()),
-        ({"windows": ("5m",), "panes": 5, "clock": "prediction", "max_groups": 2}, config.Fields()),
-        ({"scores": True, "labels": ("cat", "dog"), "pos_label": "cat", "windows": ("1h",)}, config.Fields()),
-        ({"scores": True, "labels": (0, 1, 2.5), "pos_label": 1, "windows": ()}, config.Fields()),
+        ({"scores": True, "windows": ("1h",)}, config.FieldsTable()),
+        ({"windows": ("5m",), "panes": 5, "clock": "prediction", "max_groups": 2}, config.FieldsTable()),
+        ({"scores": True, "labels": ("cat", "dog"), "pos_label": "cat", "windows": ("1h",)}, config.FieldsTable()),
+        ({"scores": True, "labels": (0, 1, 2.5), "pos_label": 1, "windows": ()}, config.FieldsTable()),
         ({"scores": "any", "windows": ("10m", "1h")}, DOTTED),
     )
 ]

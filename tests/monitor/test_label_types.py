@@ -34,7 +34,7 @@ AREA = sum((a > b) + (a == b) / 2 for a in OWN for b in REST) / (len(OWN) * len(
 
 def run(events: Sequence[dict[str, Any]], step: int = 50, **counting: Any) -> Any:
     """Return the total of a monitor after events, so many in a step, all of which are counted."""
-    told = Config(counting=config.Counting(windows=("1h",), **counting))
+    told = Config(counting=config.CountingTable(windows=("1h",), **counting))
     view = offline(records(list(events)), told, step).view()
     assert (view.by_window["total"].n, view.records.rejected) == (len(events) / 2, {})
     return view.by_window["total"]
@@ -114,7 +114,7 @@ def test_single_scores_beside_texts_are_not_refused_by_their_outcome(predicted: 
             assert metrics.get(name) == named.get(name)
 
 
-SINGLE = Config(counting=config.Counting(scores=True, pos_label="a", windows=("4s",), panes=4))
+SINGLE = Config(counting=config.CountingTable(scores=True, pos_label="a", windows=("4s",), panes=4))
 ROWS = st.tuples(st.sampled_from(["a", "b", "b", "c"]), st.sampled_from([0.2, 0.8]), st.sampled_from(["a", "b", None]))
 
 

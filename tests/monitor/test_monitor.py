@@ -18,7 +18,7 @@ from stream_metrics.monitor import MemorySource, Monitor, Store, config, open_st
 
 STREAM = records(events(500))
 WHOLE = counted(offline(STREAM))
-BUSY = structs.replace(CONFIG, store=config.Store(every_events=1))
+BUSY = structs.replace(CONFIG, store=config.StoreTable(every_events=1))
 PAIR = {"time": START, "truth": "cat", "prediction": "cat"}
 
 
@@ -98,7 +98,7 @@ def test_rejected_records_are_counted_stored_and_passed(path: str) -> None:
 
 def test_a_partition_that_fails_in_a_step_is_not_written(path: str) -> None:
     """After any error while records are counted, their counts so far are dropped, and they are read again."""
-    told = structs.replace(CONFIG, join=config.Join(ttl="1h", max_pending=400, in_memory=5))
+    told = structs.replace(CONFIG, join=config.JoinTable(ttl="1h", max_pending=400, in_memory=5))
     with monitoring(path, told) as monitor:
         for at in range(0, 300, 50):
             monitor.step(STREAM[at : at + 50])

@@ -18,7 +18,8 @@ from support.stores import execute, monitoring
 from stream_metrics.monitor import Config, Monitor, Record, config
 
 PLAIN = Config(
-    counting=config.Counting(windows=()), join=config.Join(max_pending=10**6, in_memory=15_000, max_joined=1000)
+    counting=config.CountingTable(windows=()),
+    join=config.JoinTable(max_pending=10**6, in_memory=15_000, max_joined=1000),
 )
 SCHEMA_1 = Path(__file__).parent / "store" / "schema_1.sqlite.gz"  # half of `events(400, seed=5)`, before panes
 
@@ -72,7 +73,7 @@ def test_a_file_of_the_first_version_is_migrated_and_continued(path: str) -> Non
     Path(path).write_bytes(gzip.decompress(SCHEMA_1.read_bytes()))
     stream = records(events(400, seed=5))
     told = structs.replace(
-        CONFIG, counting=config.Counting(windows=("1h", "4h")), store=config.Store(retention=("1m",))
+        CONFIG, counting=config.CountingTable(windows=("1h", "4h")), store=config.StoreTable(retention=("1m",))
     )
     whole = offline(stream, told)
     whole.checkpoint()

@@ -78,7 +78,7 @@ def test_each_worker_shows_the_whole_model(worker: Callable[..., Worker]) -> Non
 
     They draw the same lines of the stored counts; only the last point is that of the look.
     """
-    one, two, idle = workers = [worker(store=config.Store(retention=("10s",))) for _ in range(3)]
+    one, two, idle = workers = [worker(store=config.StoreTable(retention=("10s",))) for _ in range(3)]
     for number, each in enumerate((one, two)):
         each.monitor.assign([number])
         each.take(STREAMS[number])

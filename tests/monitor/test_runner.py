@@ -21,7 +21,7 @@ from stream_metrics.monitor import Alerts, Config, MemorySource, Monitor, Record
 
 NOW = 1_700_000_000.0
 PATIENCE = 60.0
-Source = config.Source
+Source = config.SourceTable
 
 
 def events(n: int, start: int = 0) -> list[Record]:
@@ -33,7 +33,7 @@ def events(n: int, start: int = 0) -> list[Record]:
 class Serving:
     """A server that only records its calls."""
 
-    def __init__(self, serve: config.Serve, view: Callable[[], Any], **asked: Any) -> None:
+    def __init__(self, serve: config.ServeTable, view: Callable[[], Any], **asked: Any) -> None:
         self.view, self.asked, self.published = view, asked, 0
         self.events: list[str] = []
 
@@ -60,7 +60,7 @@ def made(
     source: Any, rules: tuple[str, ...] = (), told: Source | None = None, path: Path | None = None, **more: Any
 ) -> Runner:
     """Return a runner of a monitor whose clock stands still, or is `clock`, with the state file in a folder."""
-    settings = Config(source=told or Source(kind="memory"), alerts=config.Alerts(rules=rules))
+    settings = Config(source=told or Source(kind="memory"), alerts=config.AlertsTable(rules=rules))
     clock = more.pop("clock", lambda: NOW + 3600)
     monitor = Monitor(settings, None if path is None else Store(str(path / "state")), clock)
     return Runner(settings, source, monitor, Alerts(settings, monitor), **more)
@@ -257,7 +257,7 @@ class Claimed(MemorySource):
 def test_a_partition_lost_to_another_worker(tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture) -> None:
     """From Kafka the records of the other partitions in the same batch are counted all the same; a file ends it."""
     path = str(tmp_path / "state")
-    settings = Config(source=Source(kind=kind), store=config.Store(path=path, every_events=1))
+    settings = Config(source=Source(kind=kind), store=config.StoreTable(path=path, every_events=1))
     monitor = Monitor(settings, Store(path, shared=True), lambda: NOW + 3600)
     runner = Runner(settings, Claimed(path), monitor, Alerts(settings, monitor), once=True)
     if kind == "file":

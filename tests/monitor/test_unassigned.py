@@ -15,8 +15,8 @@ from support.stores import execute, monitoring
 from stream_metrics.monitor import Alerts, Config, MemorySource, Monitor, Record, Runner, Store, config
 
 EVENTS = [{"id": at, "time": NOW - 60 + at / 10, "truth": "cat", "prediction": "cat"} for at in range(300)]
-RULES = config.Alerts(rules=("n < 1", "n[1h] < 200", "accuracy < 0.9"), defaults=False)
-TOLD = Config(source=config.Source(kind="kafka"), alerts=RULES)
+RULES = config.AlertsTable(rules=("n < 1", "n[1h] < 200", "accuracy < 0.9"), defaults=False)
+TOLD = Config(source=config.SourceTable(kind="kafka"), alerts=RULES)
 
 
 class Late(MemorySource):

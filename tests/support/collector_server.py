@@ -17,15 +17,15 @@ from typing import Any
 
 import stream_metrics as sm
 from stream_metrics.collector import collector, reporter
-from stream_metrics.collector.collector import Collector, Options, Report, Unavailable
-from stream_metrics.collector.history import History
+from stream_metrics.collector.collector import Collector, CollectorUnavailable, Options, WorkerReport
+from stream_metrics.collector.history import MetricHistory
 from stream_metrics.collector.service import Service
-from stream_metrics.collector.store import Store
+from stream_metrics.collector.store import CollectorStore
 from support.command_line import start_command
 
 __all__ = [
-    "QUICK", "Collector", "CollectorServer", "Disk", "History", "Options", "Report", "Service", "Store", "Unavailable",
-    "ask", "counted", "view_of",
+    "Collector", "CollectorServer", "CollectorStore", "CollectorUnavailable", "Disk", "MetricHistory", "Options",
+    "QUICK", "Service", "WorkerReport", "ask", "counted", "view_of",
 ]  # fmt: skip
 
 QUICK = [(collector, "TICK", 0.01), (reporter, "AT_EXIT", 0.2)]  # seconds between looks, and for a last report

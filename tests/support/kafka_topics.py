@@ -17,9 +17,9 @@ from support.monitor_events import CONFIG, NOW, START, counted, events, offline,
 from support.refusals import refused
 
 KIP_848 = {"group.protocol": "consumer"}
-KEPT = structs.replace(CONFIG, store=config.Store(every_events=100))
+KEPT = structs.replace(CONFIG, store=config.StoreTable(every_events=100))
 # Of two topics: the order of their records is left to chance, so each clock is trusted, which no order changes.
-JOINED = structs.replace(KEPT, join=config.Join(votes=1))
+JOINED = structs.replace(KEPT, join=config.JoinTable(votes=1))
 
 
 def placed(record: Record, **other: Any) -> Record:
@@ -93,7 +93,7 @@ def check(state: str, topic_records: list[Record], told: Config = KEPT) -> None:
 def reading(state: str, told: Config = KEPT, shared: bool = False, **source: Any) -> Iterator[tuple[Monitor, Any]]:
     """A monitor and its source, which are closed in the end."""
     options = {"group": source["predictions"], "options": KIP_848} | source
-    kafka_source: Any = make_source(config.Source(kind="kafka", **options))
+    kafka_source: Any = make_source(config.SourceTable(kind="kafka", **options))
     monitor = Monitor(told, open_store(state, shared), lambda: NOW)
     try:
         kafka_source.start(monitor)

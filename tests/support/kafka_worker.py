@@ -1,8 +1,8 @@
 """Monitors of topics in processes of their own, to be killed and stopped: a script that forks a worker for each order.
 
-An order has `state`, `log` (a file that has what it logs), `source` (the keys of `config.Source`), `shared`, `at_once`,
-`cpu`, the processor time after which the worker is killed, and `stop`, the number of the poll after which it stops
-itself, with what was polled in its hands. On SIGTERM a worker leaves its group.
+An order has `state`, `log` (a file that has what it logs), `source` (the keys of `config.SourceTable`), `shared`,
+`at_once`, `cpu`, the processor time after which the worker is killed, and `stop`, the number of the poll after which it
+stops itself, with what was polled in its hands. On SIGTERM a worker leaves its group.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def worker(order: dict[str, Any]) -> int:
     stopped: list[int] = []
     signal.signal(signal.SIGTERM, lambda *_: stopped.append(1))
     kafka.AT_ONCE = order.get("at_once", 200)
-    asked = config.Source(kind="kafka", **order["source"])
+    asked = config.SourceTable(kind="kafka", **order["source"])
     store = open_store(order["state"], order.get("shared", False))
     monitor, source = Monitor(JOINED if asked.labels else KEPT, store, lambda: NOW), make_source(asked)
     if "cpu" in order:

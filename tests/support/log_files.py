@@ -50,7 +50,7 @@ class Reader:
         """Start where the state file says, with other options from then on."""
         self.options |= source
         self.monitor = Monitor(CONFIG, Store(self.state), lambda: NOW)
-        self.source: Any = make_source(config.Source(path=str(self.path), **self.options))
+        self.source: Any = make_source(config.SourceTable(path=str(self.path), **self.options))
         try:
             self.source.start(self.monitor)
         except StoreError:

@@ -6,16 +6,16 @@ import json
 import random
 from typing import Any
 
-from stream_metrics.monitor.config import Config, Counting, Join, Store
+from stream_metrics.monitor.config import Config, CountingTable, JoinTable, StoreTable
 from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
 
 START = 1_700_000_000.0
 NOW = START + 10_000_000.0  # by the clock of all tests
 CONFIG = Config(
-    counting=Counting(scores=True, windows=("1h", "4h")),
-    join=Join(ttl="5m", keep_joined="2m", max_pending=40, in_memory=5),
-    store=Store(retention=("1m for 2m", "5m for 10m", "15m")),
+    counting=CountingTable(scores=True, windows=("1h", "4h")),
+    join=JoinTable(ttl="5m", keep_joined="2m", max_pending=40, in_memory=5),
+    store=StoreTable(retention=("1m for 2m", "5m for 10m", "15m")),
 )
 CLASSES = ("cat", "dog", "fox")
 

@@ -62,7 +62,7 @@ def limited(size: int) -> None:
 
 def alerting(webhook: str) -> config.Config:
     """Return the configuration of workers that share a store, with a rule that fires."""
-    rules = config.Alerts(rules=("n < 100000",), defaults=False, log=False, webhook=webhook)
+    rules = config.AlertsTable(rules=("n < 100000",), defaults=False, log=False, webhook=webhook)
     return structs.replace(CONFIG, alerts=rules)
 
 
@@ -85,7 +85,7 @@ def run_monitor(order: dict[str, Any]) -> int:
     if "cpu" in order:
         signal.setitimer(signal.ITIMER_PROF, order["cpu"])
     monitor = Monitor(CONFIG, open_store(order["state"], order.get("shared", False)), lambda: NOW)
-    source, failures, steps = make_source(config.Source(path=order["file"])), 0, itertools.count(1)
+    source, failures, steps = make_source(config.SourceTable(path=order["file"])), 0, itertools.count(1)
     try:
         source.start(monitor)
         if "limit" in order:

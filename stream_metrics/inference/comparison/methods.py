@@ -19,10 +19,10 @@ from stream_metrics.catalog.spec import MetricSpec
 from stream_metrics.evaluation.evaluate import Options, checked_options, compute
 from stream_metrics.formulas.arithmetic import inner
 from stream_metrics.formulas.protocol import Floats, NumberOrArray
-from stream_metrics.inference.comparison.shares import Pairs, pairs_of
+from stream_metrics.inference.comparison.shares import DiscordantPairs, pairs_of
 from stream_metrics.inference.intervals.adequacy import HALF, effective_count, padded
 from stream_metrics.inference.intervals.anytime import exact_bounds, exact_classes, rests_on_enough
-from stream_metrics.inference.intervals.batched_counts import BatchedCounts, Cells, batched, make_cells
+from stream_metrics.inference.intervals.batched_counts import BatchedCounts, MatrixCells, batched, make_cells
 from stream_metrics.inference.intervals.batched_formulas import (
     CELLS,
     MARGINS,
@@ -60,7 +60,7 @@ class Side(NamedTuple):
     """One model's matrix: its own classes, its cells, and for every joint cell the cell that it is in."""
 
     labels: tuple[Label, ...]
-    where: Cells
+    where: MatrixCells
     cell: NDArray[np.int64]
     order: NDArray[np.int64]  # the joint cells in the order of the model's cells
     starts: NDArray[np.int64]
@@ -79,7 +79,7 @@ class Measure(NamedTuple):
     options: Options
     formula: BatchedFormula | None  # None if it reads scores
 
-    def pairs(self, joint: Joint, label: Label | None) -> tuple[list[Pairs], int]:
+    def pairs(self, joint: Joint, label: Label | None) -> tuple[list[DiscordantPairs], int]:
         """Return the rates whose mean the metric is, as `pairs_of` does."""
         return ([], 1) if self.options else pairs_of(self.row.key, joint, label)
 

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from stream_metrics.inference.comparison.methods import Joint
     from stream_metrics.labels import Label
 
-__all__ = ["Pairs", "paired_bounds", "paired_sequence", "pairs_of", "tango"]
+__all__ = ["DiscordantPairs", "paired_bounds", "paired_sequence", "pairs_of", "tango"]
 
 STEPS = 60
 ACCURACIES = ("accuracy", "micro_f1", "micro_fbeta", "micro_precision", "micro_recall", "weighted_recall")
 RECALLS = ("balanced_accuracy", "macro_recall", "weighted_balanced_accuracy")
 
 
-class Pairs(NamedTuple):
+class DiscordantPairs(NamedTuple):
     """Samples that only the first model gets right, that only the second does, and all that count."""
 
     b: int
@@ -39,7 +39,7 @@ class Pairs(NamedTuple):
     n: int
 
 
-def pairs_of(key: str, joint: Joint, label: Label | None) -> tuple[list[Pairs], int]:
+def pairs_of(key: str, joint: Joint, label: Label | None) -> tuple[list[DiscordantPairs], int]:
     """Return the counts of the rates whose mean a metric is, and the sign of its difference; none if it is no mean."""
     right = np.stack([joint.a == joint.truth, joint.b == joint.truth])
     if key in (*ACCURACIES, "zero_one_loss"):
@@ -54,12 +54,12 @@ def pairs_of(key: str, joint: Joint, label: Label | None) -> tuple[list[Pairs], 
     return [], 1
 
 
-def _pairs(joint: Joint, right: NDArray[np.bool_], which: NDArray[np.bool_] | slice) -> Pairs:
+def _pairs(joint: Joint, right: NDArray[np.bool_], which: NDArray[np.bool_] | slice) -> DiscordantPairs:
     (a, b), values = right[:, which], joint.values[which]
-    return Pairs(int(values[a & ~b].sum()), int(values[b & ~a].sum()), int(values.sum()))
+    return DiscordantPairs(int(values[a & ~b].sum()), int(values[b & ~a].sum()), int(values.sum()))
 
 
-def paired_bounds(pairs: list[Pairs], level: float) -> tuple[float, float]:
+def paired_bounds(pairs: list[DiscordantPairs], level: float) -> tuple[float, float]:
     """Return the limits of a mean of differences for one look."""
     ends = np.array([tango(*one, level) for one in pairs])
     values = np.array([(one.c - one.b) / one.n for one in pairs])
@@ -67,7 +67,7 @@ def paired_bounds(pairs: list[Pairs], level: float) -> tuple[float, float]:
     return float(values.mean() - below), float(values.mean() + above)
 
 
-def paired_sequence(pairs: list[Pairs], level: float) -> tuple[float, float]:
+def paired_sequence(pairs: list[DiscordantPairs], level: float) -> tuple[float, float]:
     """Return the limits of a mean of differences for all looks."""
     ends = [difference_sequence(*one, 1 - (1 - level) / len(pairs)) for one in pairs]
     low, high = np.mean(ends, axis=0).tolist()

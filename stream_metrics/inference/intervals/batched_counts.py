@@ -16,12 +16,12 @@ from stream_metrics.formulas.arithmetic import divide, inner, mean_of, per_class
 from stream_metrics.formulas.memoized import memoized
 from stream_metrics.formulas.protocol import Counts, Floats, Form, Integers
 
-__all__ = ["Batch", "BatchedCounts", "Cells", "batch_of_one", "batched", "cells_of", "dot", "make_cells"]
+__all__ = ["Batch", "BatchedCounts", "MatrixCells", "batch_of_one", "batched", "cells_of", "dot", "make_cells"]
 
 Batch: TypeAlias = NDArray[Any]  # float64, or complex128
 
 
-class Cells(NamedTuple):
+class MatrixCells(NamedTuple):
     """The non-zero cells of one matrix in row-major order."""
 
     rows: Integers
@@ -46,7 +46,7 @@ class BatchedCounts:
     unit = 1
 
     def __init__(
-        self, diagonal: Batch, true: Batch, predicted: Batch, total: Any, values: Batch | None, where: Cells
+        self, diagonal: Batch, true: Batch, predicted: Batch, total: Any, values: Batch | None, where: MatrixCells
     ) -> None:
         """Take over the arrays."""
         self.diagonal, self.true_totals, self.predicted_totals = diagonal, true, predicted
@@ -143,18 +143,18 @@ class BatchedCounts:
         return weighted
 
 
-def cells_of(c: Counts) -> Cells:
+def cells_of(c: Counts) -> MatrixCells:
     """Return the non-zero cells of counts."""
     rows, columns, values = c.cells()
     return make_cells(rows, columns, np.asarray(values, np.float64), len(c.labels))
 
 
-def make_cells(rows: Integers, columns: Integers, values: Floats, k: int) -> Cells:
+def make_cells(rows: Integers, columns: Integers, values: Floats, k: int) -> MatrixCells:
     """Return cells that are in row-major order."""
-    return Cells(rows, columns, values, k, np.flatnonzero(rows == columns))
+    return MatrixCells(rows, columns, values, k, np.flatnonzero(rows == columns))
 
 
-def batched(values: Batch, where: Cells) -> BatchedCounts:
+def batched(values: Batch, where: MatrixCells) -> BatchedCounts:
     """Return the counts of matrices whose cells are `values`, (..., cells), in the places of `where`."""
     rows, columns, _, k, on = where
     diagonal = np.zeros((*values.shape[:-1], k), values.dtype)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, SupportsFloat
 
-__all__ = ["Ends", "Interval", "IntervalRequest"]
+__all__ = ["Interval", "IntervalRequest", "LowHigh"]
 
 
-class Ends:
+class LowHigh:
     """What has a low and a high end: it unpacks into both, and contains the numbers between them."""
 
     __slots__ = ()
@@ -32,7 +32,7 @@ class Ends:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Interval(Ends):
+class Interval(LowHigh):
     """A value and the interval that holds the value of the population with a stated confidence.
 
     It unpacks into its ends, and `in` tells whether a number lies between them: `low, high = interval`,

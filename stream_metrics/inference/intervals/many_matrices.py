@@ -38,13 +38,13 @@ from stream_metrics.inference.intervals.ragged_counts import RaggedCounts, ragge
 from stream_metrics.inference.intervals.resampling import DRAWS, SEED
 from stream_metrics.inference.intervals.sequences import beta_binomial_sequence
 
-__all__ = ["Ends", "ManyMatrices"]
+__all__ = ["ManyMatrices", "NotedEnds"]
 
 FAR = 2.0**62  # more than any count
 Flags: TypeAlias = NDArray[np.bool_]
 
 
-class Ends(NamedTuple):
+class NotedEnds(NamedTuple):
     """The ends of an interval, and why it is not to be trusted."""
 
     low: float
@@ -77,7 +77,7 @@ class ManyMatrices:
         self._counts = ragged(self._views)
         self._request = IntervalRequest(level, None, valid, None, DRAWS, SEED)
 
-    def whole(self, key: str, besides: Container[int] = ()) -> dict[int, Ends]:
+    def whole(self, key: str, besides: Container[int] = ()) -> dict[int, NotedEnds]:
         """Return intervals of a whole value for all matrices except those in `besides`."""
         row = CATALOG[key]
         if key not in ANALYTIC:
@@ -98,30 +98,30 @@ class ManyMatrices:
                 return self._watched(key, values, slopes, zero)
             return self._delta(key, values, slopes, zero)
 
-    def _shares(self, key: str, values: dict[int, float]) -> dict[int, Ends]:
+    def _shares(self, key: str, values: dict[int, float]) -> dict[int, NotedEnds]:
         row, c = CATALOG[key], self._counts
         hits, n = np.array([int(view.hits) for view in self._views]), c.total.astype(np.int64)
         x = n - hits if key == "zero_one_loss" else hits
         low, high, _, _ = share_bounds(key, x, n, self._request, c.sizes)
         return {
-            at: Ends(max(row.low, min(float(low[at]), value)), min(row.high, max(float(high[at]), value)))
+            at: NotedEnds(max(row.low, min(float(low[at]), value)), min(row.high, max(float(high[at]), value)))
             for at, value in values.items()
         }
 
-    def _delta(self, key: str, values: dict[int, float], slopes: Gradient, zero: float) -> dict[int, Ends]:
+    def _delta(self, key: str, values: dict[int, float], slopes: Gradient, zero: float) -> dict[int, NotedEnds]:
         """Return the intervals that may be taken as normal."""
         c, row = self._counts, CATALOG[key]
         se, (count, thin), sure = _standard_errors(c, slopes), self._judged(key, slopes, zero), self._kinds.sure
         normal = (se * c.total > ROUNDING) & (sure | (self._kinds.several & (count >= ENOUGH)))
         without_hit = ~sure & (c.sizes > 2) & ~(count > 0)
         leans = ~sure & self._kinds.some_thin & (thin > THIN_SHARE)
-        z, ends = -normal_quantile((1 - self._request.level) / 2), dict[int, Ends]()
+        z, ends = -normal_quantile((1 - self._request.level) / 2), dict[int, NotedEnds]()
         columns = zip(*(part.tolist() for part in (normal, se, without_hit, leans)), strict=True)
         for at, (is_normal, error, lost, leaning_on_few) in enumerate(columns):
             if is_normal and at in values:
                 note = NO_HIT if lost else leaning(self._views[at]) if leaning_on_few else ""
                 low, high = on_logit_scale(values[at], error, (row.low, row.high), z)
-                ends[at] = Ends(float(low), float(high), note)
+                ends[at] = NotedEnds(float(low), float(high), note)
         return ends
 
     def _judged(self, key: str, slopes: Gradient, zero: float) -> tuple[Floats, Floats]:
@@ -155,22 +155,22 @@ class ManyMatrices:
             thin_predicted=thin_predicted,
         )
 
-    def _watched(self, key: str, values: dict[int, float], slopes: Gradient, zero: float) -> dict[int, Ends]:
+    def _watched(self, key: str, values: dict[int, float], slopes: Gradient, zero: float) -> dict[int, NotedEnds]:
         """Return the intervals for all looks; see `count_intervals`."""
         c, row, level = self._counts, CATALOG[key], self._request.level
-        se, late, ends = _standard_errors(c, slopes), self._steady(key, zero), dict[int, Ends]()
+        se, late, ends = _standard_errors(c, slopes), self._steady(key, zero), dict[int, NotedEnds]()
         early = [at for at in values if not late[at] and c.sizes[at] > 1]
         exact = self._exact(key, early)
         for at, value in values.items():
             if late[at]:
                 margin = late_multiplier(int(c.total[at]), None, level)
                 low, high = on_logit_scale(value, float(se[at]), (row.low, row.high), margin)
-                ends[at] = Ends(float(low), float(high))
+                ends[at] = NotedEnds(float(low), float(high))
             elif at in exact:
                 low, high = exact[at]
-                ends[at] = Ends(max(row.low, min(low, value)), min(row.high, max(high, value)))
+                ends[at] = NotedEnds(max(row.low, min(low, value)), min(row.high, max(high, value)))
             elif key not in MEANS and c.sizes[at] > 2:
-                ends[at] = Ends(row.low, row.high, TOO_EARLY)
+                ends[at] = NotedEnds(row.low, row.high, TOO_EARLY)
         return ends
 
     def _steady(self, key: str, zero: float) -> Flags:
@@ -195,12 +195,12 @@ class ManyMatrices:
             bounds |= {at: (float(mean(low[i])), float(mean(high[i]))) for i, at in enumerate(some)}
         return bounds
 
-    def mean_of_classes(self, key: str, classes: dict[int, NDArray[np.intp]]) -> dict[int, Ends]:
+    def mean_of_classes(self, key: str, classes: dict[int, NDArray[np.intp]]) -> dict[int, NotedEnds]:
         """Return intervals of the mean of a rate over some classes of matrices, given by their places.
 
         They are the means of intervals of these classes that hold together. An end is nan if one of them is.
         """
-        c, share, ends = self._counts, SHARES[key], dict[int, Ends]()
+        c, share, ends = self._counts, SHARES[key], dict[int, NotedEnds]()
         x, n = c.form(share.numerator), np.broadcast_to(c.form(share.denominator), c.true_totals.shape)
         by_size: dict[int, list[int]] = {}
         for at, own in classes.items():
@@ -213,7 +213,7 @@ class ManyMatrices:
             low, high = (np.where(n[places] > 0, part, math.nan) for part in (low, high))
             low, high = np.where(value < low, value, low), np.where(value > high, value, high)
             means = ((end.reshape(len(some), size).sum(1) / size).tolist() for end in (low, high))
-            ends |= {at: Ends(*both) for at, *both in zip(some, *means, strict=True)}
+            ends |= {at: NotedEnds(*both) for at, *both in zip(some, *means, strict=True)}
         return ends
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stream_metrics._core.intervals.kernels import MatrixSlopes
 from stream_metrics.formulas.protocol import Counts, Floats, NumberOrArray
-from stream_metrics.inference.intervals.batched_counts import Batch, BatchedCounts, Cells, make_cells
+from stream_metrics.inference.intervals.batched_counts import Batch, BatchedCounts, MatrixCells, make_cells
 
 __all__ = ["RaggedCounts", "ragged"]
 
@@ -27,7 +27,7 @@ class RaggedCounts(BatchedCounts):
         self,
         totals: tuple[Floats, Floats, Floats],
         values: Floats,
-        where: Cells,
+        where: MatrixCells,
         sizes: NDArray[np.intp],
         filled: NDArray[np.intp],
     ) -> None:

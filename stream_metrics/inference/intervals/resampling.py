@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from stream_metrics.formulas.memoized import memo_of
 from stream_metrics.formulas.protocol import Counts, Floats, NumberOrArray
 from stream_metrics.formulas.two_classes import TwoByTwo, one_vs_all
-from stream_metrics.inference.intervals.batched_counts import BatchedCounts, Cells, batched, cells_of, make_cells
+from stream_metrics.inference.intervals.batched_counts import BatchedCounts, MatrixCells, batched, cells_of, make_cells
 from stream_metrics.inference.intervals.batched_formulas import BatchedFormula
 
 __all__ = ["DRAWS", "SEED", "drawn", "drawn_classes", "enough_draws", "evaluated", "percentiles", "prior_cells"]
@@ -56,14 +56,14 @@ def drawn(c: Counts, kind: str, draws: int, seed: int) -> Iterator[BatchedCounts
         yield run
 
 
-def _values(where: Cells, kind: str, draws: int, rng: np.random.Generator) -> Floats:
+def _values(where: MatrixCells, kind: str, draws: int, rng: np.random.Generator) -> Floats:
     if kind == "posterior":
         return rng.standard_gamma(where.values, (draws, len(where.values)))
     n = float(where.values.sum())
     return rng.multinomial(round(n), where.values / n, draws).astype(np.float64)
 
 
-def prior_cells(c: Counts) -> Cells:
+def prior_cells(c: Counts) -> MatrixCells:
     """Return the cells with the prior added: for each class that occurs as much on the diagonal as beside it."""
     counted = cells_of(c)
     occurs = np.flatnonzero((c.true_totals + c.predicted_totals) > 0)
@@ -82,7 +82,7 @@ def prior_cells(c: Counts) -> Cells:
     return make_cells(rows, columns, full[rows, columns], counted.k)
 
 
-def _sparse_prior(counted: Cells, occurs: NDArray[np.intp], half: float) -> Cells:
+def _sparse_prior(counted: MatrixCells, occurs: NDArray[np.intp], half: float) -> MatrixCells:
     """Return the cells that occur and the diagonal, with half of the prior there and half over the rest of a row.
 
     A row without others has its half in the column of the next class.

@@ -32,7 +32,7 @@ from stream_metrics.report.layout import number
 from stream_metrics.states.detector import ChangeDetector
 
 if TYPE_CHECKING:
-    from stream_metrics.monitor.counts.batches import Rows
+    from stream_metrics.monitor.counts.batches import CountedRows
 
 __all__ = ["DriftDetectors", "changed_rules", "changes_view"]
 
@@ -100,11 +100,11 @@ class DriftDetectors:
         self._watches = {rule.text: _RuleDetector(rule) for rule in rules}
 
     @property
-    def watch(self) -> Callable[[Sequence[Rows], Container[int]], None] | None:
+    def watch(self) -> Callable[[Sequence[CountedRows], Container[int]], None] | None:
         """The function to call with the rows of a chunk and the places of refused ones; None without rules."""
         return self._see if self._watches else None
 
-    def _see(self, batches: Sequence[Rows], refused: Container[int]) -> None:
+    def _see(self, batches: Sequence[CountedRows], refused: Container[int]) -> None:
         if len(batches) == 1 and not refused:
             truths, labels = batches[0].truths, batches[0].labels
         else:

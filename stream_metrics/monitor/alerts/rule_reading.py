@@ -31,9 +31,9 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from stream_metrics.inputs.times import parse_duration
-from stream_metrics.monitor.alerts.rules import Changed, Comparison, Rule, RuleError
+from stream_metrics.monitor.alerts.rules import Changed, NumberComparison, Rule, RuleError
 from stream_metrics.monitor.alerts.values import CLASS, METRICS, OPERATION, TOTAL, WINDOW, Value, suggestion
-from stream_metrics.monitor.config import Counting
+from stream_metrics.monitor.config import CountingTable
 
 __all__ = ["parse", "rules_of"]
 
@@ -49,7 +49,7 @@ OPTIONS: dict[str, tuple[str, Any, Any, Any, str]] = {  # pattern, type, least, 
 LONGEST = 500
 
 
-def rules_of(texts: Sequence[str], counting: Counting) -> list[Rule | Changed]:
+def rules_of(texts: Sequence[str], counting: CountingTable) -> list[Rule | Changed]:
     """Return the rules that a configuration names, in order, each once; ``RuleError`` for one that cannot be read.
 
     What a rule names must be counted: its window, and scores if its metric is one of scores.
@@ -62,7 +62,7 @@ def rules_of(texts: Sequence[str], counting: Counting) -> list[Rule | Changed]:
     return list(rules.values())
 
 
-def _check(rule: Rule | Changed, counting: Counting) -> None:
+def _check(rule: Rule | Changed, counting: CountingTable) -> None:
     value, text = rule.value, rule.text
     windows = [TOTAL, *counting.windows]
     if value.window is not None and value.window not in windows:
@@ -215,15 +215,15 @@ class _Reader:
             self.fail("Expected arl=NUMBER after changed(...)")
         return options
 
-    def comparison(self) -> Comparison:
+    def comparison(self) -> NumberComparison:
         """Read a sign and a number."""
         sign, at = self.need("<=|>=|<|>", "a comparison (<, <=, > or >=)"), self.here()
         number = float(self.need(NUMBER, "a number"))
         if math.isinf(number):
             self.fail("Expected a number that a double can hold", at)
-        return Comparison(sign, number)
+        return NumberComparison(sign, number)
 
-    def clauses(self, value: Value, broken: Comparison) -> dict[str, Any]:
+    def clauses(self, value: Value, broken: NumberComparison) -> dict[str, Any]:
         """Read for, until and with, each at most once."""
         clauses: dict[str, Any] = {}
         while (word := self.skip(r"(?:for|until|with)(?!\w)")) is not None:

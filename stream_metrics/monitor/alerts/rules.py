@@ -10,8 +10,6 @@ from stream_metrics.errors import StreamMetricsError
 from stream_metrics.monitor.alerts.values import Value
 from stream_metrics.monitor.view.types import View
 
-__all__ = ["DEFAULTS", "Changed", "Comparison", "Rule", "RuleError"]
-
 COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 DEFAULTS = ("rejected_share > 0.01", "mismatched_labels > 0")  # what is wrong with any model
 
@@ -26,7 +24,7 @@ class RuleError(StreamMetricsError, ValueError):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class NumberComparison:
     """A comparison with a number."""
 
     sign: str
@@ -36,7 +34,7 @@ class Comparison:
         """Whether it is true of a value."""
         return bool(COMPARE[self.sign](value, self.number))
 
-    def meets(self, other: Comparison) -> bool:
+    def meets(self, other: NumberComparison) -> bool:
         """Whether both are true of some value."""
         values = -math.inf, self.number, (self.number + other.number) / 2, other.number, math.inf
         return any(self.true_of(value) and other.true_of(value) for value in values)
@@ -48,9 +46,9 @@ class Rule:
 
     text: str
     value: Value
-    broken: Comparison
+    broken: NumberComparison
     hold: float = 0.0
-    until: Comparison | None = None
+    until: NumberComparison | None = None
     least: int = 0
 
     def read(self, view: View) -> float | None:

@@ -19,7 +19,7 @@ from stream_metrics.containers.group_tables import GroupTable
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.monitor.archive.moments import moment
-from stream_metrics.monitor.archive.reading import Panes, Piece, complete, merged, pieces, steps
+from stream_metrics.monitor.archive.reading import PaneSource, RangePiece, complete, merged, pieces, steps
 from stream_metrics.monitor.archive.states import State
 from stream_metrics.monitor.archive.writing import COUNTS, by_group
 from stream_metrics.monitor.store.rows import StoreError
@@ -80,7 +80,7 @@ def _key(text: str) -> str:
 class RangeAnswers:
     """Answers from the panes that `panes` opens, with groups by `field`; any thread may call it."""
 
-    def __init__(self, panes: Callable[[], AbstractContextManager[Panes]], field: str) -> None:
+    def __init__(self, panes: Callable[[], AbstractContextManager[PaneSource]], field: str) -> None:
         self._panes, self._groups = panes, by_group(field)
         self._lock = threading.Lock()
         self._cache: dict[tuple[object, ...], dict[str, Any]] = {}
@@ -116,7 +116,7 @@ class RangeAnswers:
                 "points": [self._point(panes, name, part, what) for part in parts],
             }
 
-    def _point(self, panes: Panes, name: str, piece: Piece, what: Asked) -> dict[str, Any]:
+    def _point(self, panes: PaneSource, name: str, piece: RangePiece, what: Asked) -> dict[str, Any]:
         key = name, what.group, what.metrics, piece
         if key not in self._cache:
             if len(self._cache) >= CACHED:
@@ -126,7 +126,7 @@ class RangeAnswers:
         return {"from": piece.start / 1e9, "to": piece.end / 1e9, **self._cache[key]}
 
 
-def _read(panes: Panes, name: str, piece: Piece, group: str | None) -> tuple[Snapshot | None, bool]:
+def _read(panes: PaneSource, name: str, piece: RangePiece, group: str | None) -> tuple[Snapshot | None, bool]:
     """Return the counts of a piece, or of one of its groups, and whether those without counts may be among others."""
     if group is None:
         state = merged(panes, name, piece.start, piece.end)

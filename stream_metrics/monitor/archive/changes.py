@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor.archive.states import merged_bytes
 from stream_metrics.monitor.archive.writing import COUNTS, StoredPanes, complete_from
-from stream_metrics.monitor.counts.counting import Counts
+from stream_metrics.monitor.counts.counting import PartCounts
 from stream_metrics.wire import decoded, encoded
 
 __all__ = ["adapted", "without_groups"]
@@ -23,7 +23,7 @@ Parts = dict[str, bytes]
 
 
 def adapted(
-    empty: Counts, parts: Mapping[str, bytes], panes: StoredPanes, part: int, groups: str, newest: int | None
+    empty: PartCounts, parts: Mapping[str, bytes], panes: StoredPanes, part: int, groups: str, newest: int | None
 ) -> tuple[Parts, dict[str, int]]:
     """Return stored parts as counts configured like `empty` read them, and from when new windows are complete.
 
@@ -57,7 +57,7 @@ def adapted(
     return parts, since
 
 
-def without_groups(empty: Counts, parts: Mapping[str, bytes]) -> Parts:
+def without_groups(empty: PartCounts, parts: Mapping[str, bytes]) -> Parts:
     """Return stored parts without the counts of groups; `empty` is configured like they are."""
     others = {name: data for name, data in parts.items() if not name.startswith(("groups/", "by_group/"))}
     return {**others, "groups": empty.total_groups.to_bytes()}
@@ -75,7 +75,7 @@ def _renamed(parts: Mapping[str, bytes], period: str, name: str) -> Parts:
 
 
 def _window_of_panes(
-    empty: Counts,
+    empty: PartCounts,
     name: str,
     times: tuple[int | None, int | None],
     panes: StoredPanes,

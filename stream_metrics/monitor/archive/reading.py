@@ -17,7 +17,7 @@ from stream_metrics.monitor.archive.states import State, state_of
 from stream_metrics.monitor.archive.writing import COUNTS, complete_from
 from stream_metrics.monitor.store.rows import Extent
 
-__all__ = ["Panes", "Piece", "complete", "cut_every", "cuts", "merged", "pieces", "steps"]
+__all__ = ["PaneSource", "RangePiece", "complete", "cut_every", "cuts", "merged", "pieces", "steps"]
 
 SECOND = 10**9
 MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
@@ -29,7 +29,7 @@ STEPS = (
 )
 
 
-class Panes(Protocol):
+class PaneSource(Protocol):
     """The panes of all partitions as they were at one moment; times are nanoseconds since 1970."""
 
     def archives(self) -> dict[int, bytes | None]:
@@ -48,7 +48,7 @@ class Panes(Protocol):
         """Return, or yield, the states of the panes of a name that overlap a range."""
 
 
-class Piece(NamedTuple):
+class RangePiece(NamedTuple):
     """A piece of a range, and the panes in it."""
 
     start: int
@@ -90,7 +90,7 @@ def cuts(extents: Sequence[Extent], wanted: Sequence[int]) -> list[int]:
     return [low, *sorted(t for t in between if low < t < high), high]
 
 
-def pieces(panes: Panes, name: str, wanted: Sequence[int]) -> list[Piece]:
+def pieces(panes: PaneSource, name: str, wanted: Sequence[int]) -> list[RangePiece]:
     """Return the pieces of a range, cut as near as possible to `wanted`."""
     low, high = wanted[0], wanted[-1]
     while True:
@@ -102,12 +102,12 @@ def pieces(panes: Panes, name: str, wanted: Sequence[int]) -> list[Piece]:
     extents.sort(key=lambda pane: pane.start)
     starts = [pane.start for pane in extents]
     return [
-        Piece(start, end, tuple(extents[bisect_left(starts, start) : bisect_left(starts, end)]))
+        RangePiece(start, end, tuple(extents[bisect_left(starts, start) : bisect_left(starts, end)]))
         for start, end in itertools.pairwise(edges)
     ]
 
 
-def merged(panes: Panes, name: str, start: int, end: int) -> State | None:
+def merged(panes: PaneSource, name: str, start: int, end: int) -> State | None:
     """Return the merged state of a piece; None if it has no panes."""
     table = None if name == COUNTS else GroupTable.of(panes.bodies(name, start, end))
     data = None if table is None else table.to_bytes()
@@ -120,7 +120,7 @@ def merged(panes: Panes, name: str, start: int, end: int) -> State | None:
     return total
 
 
-def complete(panes: Panes, name: str) -> int | None:
+def complete(panes: PaneSource, name: str) -> int | None:
     """Return from when the panes of a name have every sample of every partition; None if from the first one."""
     since = [complete_from(about, name) for about in panes.archives().values()]
     return max((t for t in since if t is not None), default=None)

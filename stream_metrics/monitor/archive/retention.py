@@ -14,8 +14,6 @@ from typing import NamedTuple, Self
 
 from stream_metrics.inputs.times import format_duration, parse_duration
 
-__all__ = ["Key", "Level", "Retention"]
-
 
 class Level(NamedTuple):
     """Panes of a length, and the age from which they are merged into the next level; None is never. Nanoseconds."""
@@ -24,7 +22,7 @@ class Level(NamedTuple):
     age: int | None
 
 
-class Key(NamedTuple):
+class PaneKey(NamedTuple):
     """Which pane: its length, and its start since 1970, in nanoseconds."""
 
     length: int
@@ -72,11 +70,11 @@ class Retention:
             floors.append(_NEVER if level.age is None else (seen - level.age) // coarser * coarser)
         return tuple(map(max, floors, earlier)) if earlier else tuple(floors)
 
-    def key(self, t: int, floors: Sequence[int]) -> Key | None:
+    def key(self, t: int, floors: Sequence[int]) -> PaneKey | None:
         """Return the pane of a time; None if that pane is too old to be stored."""
         for level, floor in zip(self.levels, floors or [_NEVER], strict=False):
             if t >= floor:
-                return Key(level.length, t // level.length * level.length)
+                return PaneKey(level.length, t // level.length * level.length)
         return None
 
 

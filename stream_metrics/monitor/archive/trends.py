@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeAlias
 from stream_metrics.inputs.times import format_duration, to_epoch_ns
 from stream_metrics.labels.json_names import json_number
 from stream_metrics.metrics.metric_set import MetricSet
-from stream_metrics.monitor.archive.reading import DAY, STEPS, Panes, complete, merged
+from stream_metrics.monitor.archive.reading import DAY, STEPS, PaneSource, complete, merged
 from stream_metrics.monitor.archive.writing import COUNTS
 from stream_metrics.monitor.counts.panes import Panes as Window
 from stream_metrics.monitor.store.rows import Extent, StoreError
@@ -71,7 +71,7 @@ class Trends:
     """
 
     def __init__(
-        self, panes: Callable[[], AbstractContextManager[Panes]], lengths: Mapping[str, int], total: str
+        self, panes: Callable[[], AbstractContextManager[PaneSource]], lengths: Mapping[str, int], total: str
     ) -> None:
         self._panes = panes
         shortest = min(lengths.values(), default=0)
@@ -105,7 +105,7 @@ class Trends:
         spent, done = time.monotonic() - started, all(line.done for line in self._lines.values())
         self._due = started + spent + max(LEAST, (STEADY if done else SHARE) * spent)
 
-    def _read(self, panes: Panes, at: int, keys: tuple[str, ...], quiet: bool, limit: float) -> None:
+    def _read(self, panes: PaneSource, at: int, keys: tuple[str, ...], quiet: bool, limit: float) -> None:
         bounds, since = panes.bounds(COUNTS), complete(panes, COUNTS)
         if bounds is None:
             return
@@ -178,7 +178,7 @@ class _Line:
         self._cells = cells
         self._by_cell = {k: point for k, point in self._by_cell.items() if k in shown}
 
-    def read(self, panes: Panes, limit: float, states: _States) -> None:
+    def read(self, panes: PaneSource, limit: float, states: _States) -> None:
         """Compute points until all are done, or the time reaches a limit; `states` are those that lines share."""
         plan = self._plan
         window: Window[MetricSet] | None = None
@@ -202,7 +202,7 @@ class _Line:
             self.points = [self._by_cell[k] for k in sorted(self._by_cell)]
             self._shown_step = plan.step
 
-    def _state(self, panes: Panes, cell: int, states: _States) -> MetricSet | None:
+    def _state(self, panes: PaneSource, cell: int, states: _States) -> MetricSet | None:
         """Return the samples of a cell; None if it has none."""
         check_cut()
         now = self._cells.get(cell)

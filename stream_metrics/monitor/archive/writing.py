@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol, cast
 from stream_metrics.containers.group_tables import GroupWriter, Sample
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.inputs.times import LIMIT
-from stream_metrics.monitor.archive.retention import Key, Retention
+from stream_metrics.monitor.archive.retention import PaneKey, Retention
 from stream_metrics.monitor.archive.states import State, merged_bytes, state_of
 from stream_metrics.monitor.store.rows import Pane, PaneChange
 from stream_metrics.wire import decoded, encoded
@@ -90,10 +90,10 @@ class Archive:
         self.since = {name: about.since.get(name, start) for name in self.empty}
         self._stored_until = -LIMIT if stored is None else self._end_of_stored(before)
         self._stale = about.levels != retention.levels  # whether every stored pane must be checked for its age
-        self._open: dict[tuple[str, Key], State] = {}
-        self._changed: dict[tuple[str, Key], bytes | None] = {}  # None: as the open state is
-        self._samples: dict[Key, list[Sample]] = {}  # of groups, which are in no state yet
-        self._only: dict[tuple[str, Key], int] = {}  # panes with the only batch that they have, until `settle`
+        self._open: dict[tuple[str, PaneKey], State] = {}
+        self._changed: dict[tuple[str, PaneKey], bytes | None] = {}  # None: as the open state is
+        self._samples: dict[PaneKey, list[Sample]] = {}  # of groups, which are in no state yet
+        self._only: dict[tuple[str, PaneKey], int] = {}  # panes with the only batch that they have, until `settle`
         self._writer = GroupWriter(cast(ByGroup, empty[self.groups])) if self.groups != COUNTS else None
 
     @property
@@ -143,7 +143,7 @@ class Archive:
             self._only[self.groups, key] = batch
             self._samples[key] = [*samples]
 
-    def _count(self, key: Key, samples: Iterable[Sample]) -> None:
+    def _count(self, key: PaneKey, samples: Iterable[Sample]) -> None:
         """Count samples of groups in the state of a pane."""
         place = self.groups, key
         self._only.pop(place, None)
@@ -171,11 +171,11 @@ class Archive:
             if written is not None:
                 self._count(*waiting[-1])
 
-    def _key(self, name: str, t: int) -> Key | None:
+    def _key(self, name: str, t: int) -> PaneKey | None:
         since = self.since[name]
         return None if since is not None and t < since else self.retention.key(t, self._about.floors)
 
-    def _opened(self, name: str, key: Key) -> State | None:
+    def _opened(self, name: str, key: PaneKey) -> State | None:
         """Return the state of a pane, read from the store if need be; None if nothing was counted in it."""
         state = self._open.get((name, key))
         if state is None and name == self.groups and key in self._samples:
@@ -187,7 +187,7 @@ class Archive:
                 state = self._open[name, key] = state_of(data)
         return state
 
-    def _stored(self, name: str, key: Key) -> bytes | None:
+    def _stored(self, name: str, key: PaneKey) -> bytes | None:
         return None if key.start >= self._stored_until else self._rows.pane(self._part, name, *key)
 
     def _end_of_stored(self, before: int | None) -> int:
@@ -196,7 +196,7 @@ class Archive:
             return LIMIT
         return max((pane.start + pane.length for pane in self._rows.panes(self._part, before, LIMIT)), default=before)
 
-    def copies(self, name: str, t: int) -> Iterator[tuple[Key, State]]:
+    def copies(self, name: str, t: int) -> Iterator[tuple[PaneKey, State]]:
         """Yield each pane that may have counted a sample of a time, with a copy of its state.
 
         After a change of retention there may be several: the current one comes first, then those that are stored.
@@ -207,11 +207,11 @@ class Archive:
         if (state := self._opened(name, current)) is not None:
             yield current, state.copy()
         for pane in self._rows.panes(self._part, t, t + 1):
-            key = Key(pane.length, pane.start)
+            key = PaneKey(pane.length, pane.start)
             if pane.name == name and key != current and (state := self._opened(name, key)) is not None:
                 yield key, state.copy()
 
-    def replace(self, name: str, key: Key, state: State) -> None:
+    def replace(self, name: str, key: PaneKey, state: State) -> None:
         """Replace the state of a pane; the caller must not change `state` afterwards."""
         self._only.pop((name, key), None)
         self._open[name, key] = state
@@ -248,13 +248,13 @@ class Archive:
         return PaneChange(written, deleted, before, about)
 
     def _aged(
-        self, floors: Sequence[int], panes: dict[tuple[str, Key], bytes]
-    ) -> tuple[dict[tuple[str, Key], bytes], list[tuple[str, int, int]]]:
+        self, floors: Sequence[int], panes: dict[tuple[str, PaneKey], bytes]
+    ) -> tuple[dict[tuple[str, PaneKey], bytes], list[tuple[str, int, int]]]:
         """Return the longer panes that replace shorter ones for their age, and the keys of the shorter ones.
 
         Those are removed from `panes` as well.
         """
-        sources: dict[tuple[str, Key], dict[Key, bytes]] = {}
+        sources: dict[tuple[str, PaneKey], dict[PaneKey, bytes]] = {}
         for name, key, data in self._moving(floors, panes):
             target = self._target(key, floors)
             if target is not None and target != key:
@@ -269,19 +269,19 @@ class Archive:
         return moved, deleted
 
     def _moving(
-        self, floors: Sequence[int], panes: Mapping[tuple[str, Key], bytes]
-    ) -> Iterable[tuple[str, Key, bytes]]:
+        self, floors: Sequence[int], panes: Mapping[tuple[str, PaneKey], bytes]
+    ) -> Iterable[tuple[str, PaneKey, bytes]]:
         """Yield the stored and the changed panes that may be too short for their age."""
         for at, (floor, level) in enumerate(zip(floors, self.retention.levels[1:], strict=False)):
             earlier = self._about.floors[at] if self._about.floors and not self._stale else -(2**62)
             if floor > earlier:
                 for pane in self._rows.panes(self._part, earlier, floor):
-                    key = Key(pane.length, pane.start)
+                    key = PaneKey(pane.length, pane.start)
                     if pane.length < level.length and (pane.name, key) not in panes:
                         yield pane.name, key, pane.body
         yield from ((name, key, data) for (name, key), data in panes.items())
 
-    def _target(self, key: Key, floors: Sequence[int]) -> Key | None:
+    def _target(self, key: PaneKey, floors: Sequence[int]) -> PaneKey | None:
         """Return the pane of the retention that contains a pane whole; None if there is none yet."""
         target = self.retention.key(key.start, floors)
         return target if target is not None and target.length % key.length == 0 and key.end <= target.end else None

@@ -16,9 +16,12 @@ from msgspec import Meta, Struct, field, structs
 from stream_metrics.catalog.table import ALIASES
 from stream_metrics.errors import with_article
 from stream_metrics.inputs.field_names import GROUP, ID, SCORES, TIME, WEIGHT, Y_PRED, Y_TRUE
-from stream_metrics.monitor.config.checking import ConfigError, Key, checked, keys_of
+from stream_metrics.monitor.config.checking import ConfigError, ConfigKey, checked, keys_of
 
-__all__ = ["Alerts", "Config", "ConfigError", "Counting", "Fields", "Join", "Key", "Serve", "Source", "Store", "keys"]
+__all__ = [
+    "AlertsTable", "Config", "ConfigError", "ConfigKey", "CountingTable", "FieldsTable", "JoinTable", "ServeTable",
+    "SourceTable", "StoreTable", "keys",
+]  # fmt: skip
 
 LARGEST = 2**63 - 1
 ABOVE, LEAST, RULE = "above 0", "of at least 0", "rule"  # lengths of time
@@ -33,7 +36,7 @@ def _is(meaning: str, *, secret: bool = False, shown: bool = True, length: str =
     return Meta(description=meaning, extra={"secret": secret, "shown": shown and not secret, "length": length})
 
 
-class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ConfigTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table of the configuration; its text has no key that may hold a secret."""
 
     def __post_init__(self) -> None:
@@ -52,7 +55,7 @@ class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.__rich_repr__())})"
 
 
-class Source(Table, frozen=True, kw_only=True):
+class SourceTable(ConfigTable, frozen=True, kw_only=True):
     """Where records come from."""
 
     kind: Annotated[Literal["file", "stdin", "kafka", "memory"], _is("where records come from")] = "file"
@@ -73,7 +76,7 @@ class Source(Table, frozen=True, kw_only=True):
     ] = field(default_factory=dict)
 
 
-class Fields(Table, frozen=True, kw_only=True):
+class FieldsTable(ConfigTable, frozen=True, kw_only=True):
     """The fields of an event, nested ones with dots.
 
     An event may lack any but the id, and one of the default name too if it has both a truth and a prediction. `truth`
@@ -90,7 +93,7 @@ class Fields(Table, frozen=True, kw_only=True):
     group: Annotated[str, _is("field of the group, such as a country")] = GROUP
 
 
-class Join(Table, frozen=True, kw_only=True):
+class JoinTable(ConfigTable, frozen=True, kw_only=True):
     """How long predictions wait for labels, and labels for predictions."""
 
     ttl: Annotated[str, _is("how long a prediction waits for its label, by the time of events", length=ABOVE)] = "7d"
@@ -115,7 +118,7 @@ class Join(Table, frozen=True, kw_only=True):
     ] = "0s"
 
 
-class Counting(Table, frozen=True, kw_only=True):
+class CountingTable(ConfigTable, frozen=True, kw_only=True):
     """What is counted."""
 
     title: Annotated[str, _is("the name of the model, as it is shown")] = "model"
@@ -140,7 +143,7 @@ class Counting(Table, frozen=True, kw_only=True):
         structs.force_setattr(self, "metrics", tuple(ALIASES.get(key, key) for key in self.metrics))
 
 
-class Store(Table, frozen=True, kw_only=True):
+class StoreTable(ConfigTable, frozen=True, kw_only=True):
     """Where states and offsets are kept: one SQLite file, or a PostgreSQL database."""
 
     path: Annotated[
@@ -161,7 +164,7 @@ class Store(Table, frozen=True, kw_only=True):
     export: Annotated[str, _is("a file to which the merged state is written, whole or not at all, every minute")] = ""
 
 
-class Serve(Table, frozen=True, kw_only=True):
+class ServeTable(ConfigTable, frozen=True, kw_only=True):
     """The page and its interfaces."""
 
     host: Annotated[str, _is("where the page is served")] = "127.0.0.1"
@@ -176,7 +179,7 @@ class Serve(Table, frozen=True, kw_only=True):
     matrix: Annotated[bool, _is("export the whole confusion matrix, up to 10 classes")] = False
 
 
-class Alerts(Table, frozen=True, kw_only=True):
+class AlertsTable(ConfigTable, frozen=True, kw_only=True):
     """Alert rules, and where alerts are sent."""
 
     rules: Annotated[Texts, _is("such as 'balanced_accuracy[1h] < 0.8 for 5m', 'changed(accuracy) arl=10000'")] = ()
@@ -194,13 +197,13 @@ class Alerts(Table, frozen=True, kw_only=True):
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The whole configuration."""
 
-    source: Source = Source()
-    fields: Fields = Fields()
-    join: Join = Join()
-    counting: Counting = Counting()
-    store: Store = Store()
-    serve: Serve = Serve()
-    alerts: Alerts = Alerts()
+    source: SourceTable = SourceTable()
+    fields: FieldsTable = FieldsTable()
+    join: JoinTable = JoinTable()
+    counting: CountingTable = CountingTable()
+    store: StoreTable = StoreTable()
+    serve: ServeTable = ServeTable()
+    alerts: AlertsTable = AlertsTable()
 
     def __post_init__(self) -> None:
         """Check that there are tables."""
@@ -211,7 +214,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
                 raise ConfigError(f"Expected {each.name!r} to be a table, [{each.name}], but got {got}")
 
 
-def keys() -> Iterator[Key]:
+def keys() -> Iterator[ConfigKey]:
     """Yield every key, in order."""
     for table in structs.fields(Config):
         yield from keys_of(table.type)

@@ -17,8 +17,6 @@ from msgspec import structs
 from stream_metrics.errors import StreamMetricsError, with_article
 from stream_metrics.inputs.times import parse_duration
 
-__all__ = ["VARIABLE", "ConfigError", "Key", "checked", "has_variable", "keys_of"]
-
 VARIABLE = re.compile(r"\$\$\{|\$\{([^}]*)\}")
 PLACE = re.compile(r"(.*?)(?: - at (?:`key` in )?`\$(\[.+\])?`)?", re.DOTALL)
 EXPECTED = re.compile(r"Expected `([^`]+)`(.*?)(?:, got .*)?", re.DOTALL)
@@ -34,7 +32,7 @@ class ConfigError(StreamMetricsError, ValueError):
     """A configuration that cannot be read."""
 
 
-class Key(NamedTuple):
+class ConfigKey(NamedTuple):
     """A key of the configuration: the table and name, the type, the default, what it means, what it may be.
 
     `length` is "" for a key that is no length of time, else "above 0" or "of at least 0"; it is "rule" for two of them.
@@ -51,12 +49,13 @@ class Key(NamedTuple):
     length: str
 
 
-def keys_of(table: type[msgspec.Struct]) -> Iterator[Key]:
+def keys_of(table: type[msgspec.Struct]) -> Iterator[ConfigKey]:
     """Yield the keys of a table, whose types say what they mean."""
+    name = table.__name__.removesuffix("Table").lower()
     for each in structs.fields(table):
         kind, *_, about = get_args(each.type)
         default = each.default if each.default_factory is msgspec.NODEFAULT else each.default_factory()
-        yield Key(table.__name__.lower(), each.name, kind, default, about.description, _allowed(kind), **about.extra)
+        yield ConfigKey(name, each.name, kind, default, about.description, _allowed(kind), **about.extra)
 
 
 def _allowed(kind: Any) -> tuple[object, ...]:
@@ -71,7 +70,7 @@ def has_variable(value: object) -> bool:
     return isinstance(value, str) and any(match[1] is not None for match in VARIABLE.finditer(value))
 
 
-def checked(key: Key, kind: Any, value: Any) -> Any:
+def checked(key: ConfigKey, kind: Any, value: Any) -> Any:
     """Return a value of a key as its type `kind` has it; ``ConfigError`` if it is of another."""
     if key.allowed and has_variable(value):
         return value
@@ -90,7 +89,7 @@ def checked(key: Key, kind: Any, value: Any) -> Any:
     return value
 
 
-def _is_length(text: str, key: Key) -> bool:
+def _is_length(text: str, key: ConfigKey) -> bool:
     parts = text.split(" for ") if key.length == "rule" else [text]
     try:
         for part in parts:
@@ -109,7 +108,7 @@ def _escaped(value: Any) -> Any:
     return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
 
 
-def _refused(key: Key, value: Any, problem: str) -> ConfigError:
+def _refused(key: ConfigKey, value: Any, problem: str) -> ConfigError:
     """Return the error for what msgspec says of a value, without what may be secret."""
     match = PLACE.fullmatch(problem)
     assert match is not None
@@ -122,12 +121,12 @@ def _refused(key: Key, value: Any, problem: str) -> ConfigError:
     return _error(key, place, _expected(key, message), value)
 
 
-def _error(key: Key, place: str, expected: str, value: Any) -> ConfigError:
+def _error(key: ConfigKey, place: str, expected: str, value: Any) -> ConfigError:
     got = _brief(value) if key.shown else f"{with_article(type(value))} that may be secret"
     return ConfigError(f"Expected `{key.name}{place}` in [{key.table}] to be {expected}, but got {got}")
 
 
-def _expected(key: Key, message: str) -> str:
+def _expected(key: ConfigKey, message: str) -> str:
     """Return in words what msgspec expected."""
     match = EXPECTED.fullmatch(message)
     if key.allowed or match is None:

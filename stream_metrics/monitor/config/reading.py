@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import structs
 
-from stream_metrics.monitor.config import Config, ConfigError, Key, keys
+from stream_metrics.monitor.config import Config, ConfigError, ConfigKey, keys
 from stream_metrics.monitor.config.secrets import has_password, is_secret_option, resolved, written_out
 
 __all__ = ["configured", "example", "layered", "load", "tables_of"]
@@ -102,7 +102,7 @@ def example(config: Config | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _line(key: Key, value: Any) -> str:
+def _line(key: ConfigKey, value: Any) -> str:
     """Return the line of a key, without what must not be shown."""
     if has_password(value):
         return f"# {key.name} is set, but not shown, since it has a password"

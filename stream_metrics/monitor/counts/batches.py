@@ -30,8 +30,6 @@ from stream_metrics.monitor.events.records import MISSING, Classes, Prediction, 
 from stream_metrics.monitor.events.scores import mapping, table
 from stream_metrics.states.confusion import ConfusionMatrix
 
-__all__ = ["Refuse", "Rows", "group_into_batches"]
-
 Refuse = Callable[[int, StreamMetricsError], object]
 T = TypeVar("T")
 Row: TypeAlias = "tuple[int, Prediction, Any]"  # number, label, and scores as its kind has them
@@ -43,7 +41,7 @@ FEW = 32  # rows of one set of classes, below which they share a batch with othe
 NUMBERS = {int, float, bool}
 
 
-class Rows(NamedTuple):
+class CountedRows(NamedTuple):
     """Rows of one kind as columns; `places` says where they were in the chunk.
 
     `labels` are predictions, None for abstentions; `weights` is None if all are 1. `scores` is None, or what
@@ -59,7 +57,7 @@ class Rows(NamedTuple):
     classes: Classes | None = None
     other: Label | None = None
 
-    def some(self, at: Sequence[int]) -> Rows:
+    def some(self, at: Sequence[int]) -> CountedRows:
         """Return some of the rows, by their numbers among these in increasing order."""
         if len(at) == len(self.places):
             return self
@@ -71,7 +69,7 @@ class Rows(NamedTuple):
             scores = scores[list(at) if run is None else run]
         elif scores is not None:
             scores = _some(scores, at, run)
-        return Rows(places, truths, labels, weights, scores, self.classes, self.other)
+        return CountedRows(places, truths, labels, weights, scores, self.classes, self.other)
 
     def feed(self, state: MetricSet) -> None:
         """Let a state count all rows, or none."""
@@ -102,7 +100,7 @@ def _some(column: Sequence[T], at: Sequence[int], run: slice | None) -> Sequence
     return [column[i] for i in at] if run is None else column[run]
 
 
-def group_into_batches(chunk: Chunk, like: MetricSet, refuse: Refuse, counted: ConfusionMatrix) -> list[Rows]:
+def group_into_batches(chunk: Chunk, like: MetricSet, refuse: Refuse, counted: ConfusionMatrix) -> list[CountedRows]:
     """Group rows into homogeneous batches for states like `like`; call `refuse(index, error)` for any other row.
 
     `counted` has the labels before the chunk: where the class beside `pos_label` is not configured, a single score
@@ -112,14 +110,14 @@ def group_into_batches(chunk: Chunk, like: MetricSet, refuse: Refuse, counted: C
     return _by_kind(chunk, like, refuse, counted) if rows is None else [rows]
 
 
-def _alike(chunk: Chunk, like: MetricSet) -> Rows | None:
+def _alike(chunk: Chunk, like: MetricSet) -> CountedRows | None:
     """Return all rows as one batch, if it can be seen at once that they are of one kind."""
     truths, labels, scores, sets, weights = chunk[1:6]
     spoken, first, places = set(map(type, labels)), sets[0], range(len(truths))
     if dict in spoken:
         return None
     if set(map(type, scores)) <= ABSENT_TYPES or (like.scored is None and not spoken & ABSENT_TYPES):
-        return None if type(MISSING) in spoken else Rows(places, truths, labels, weights)
+        return None if type(MISSING) in spoken else CountedRows(places, truths, labels, weights)
     if like.scored is None or first is None or sets.count(first) < len(sets) or not set(map(type, first)) <= {str}:
         return None
     try:
@@ -134,7 +132,7 @@ def _alike(chunk: Chunk, like: MetricSet) -> Rows | None:
         best = score_table[:, order].argmax(axis=1).tolist()
         likely = (first[order[at]] for at in best)
         labels = [one if type(label) in ABSENT_TYPES else label for label, one in zip(labels, likely, strict=True)]
-    return Rows(places, truths, labels, weights, score_table, first)
+    return CountedRows(places, truths, labels, weights, score_table, first)
 
 
 def _classes_beside(kinds: set[type], classes: Classes, like: MetricSet) -> Classes | None:
@@ -143,7 +141,7 @@ def _classes_beside(kinds: set[type], classes: Classes, like: MetricSet) -> Clas
     return None if numeric and kinds - NUMBERS else like.state.class_names.of_all(classes, bool(numeric))
 
 
-def _by_kind(chunk: Chunk, like: MetricSet, refuse: Refuse, counted: ConfusionMatrix) -> list[Rows]:
+def _by_kind(chunk: Chunk, like: MetricSet, refuse: Refuse, counted: ConfusionMatrix) -> list[CountedRows]:
     """Return the rows by kind, each looked at by itself."""
     kinds: dict[Kind, list[Row]] = {}
     learns = like.scored is not None and like.scored.negative is None
@@ -186,10 +184,10 @@ def _counted_classes(truth: Any, prediction: Any, fixed: tuple[Label, ...] | Non
     return labels if fixed is None or labels <= {*fixed} else set()
 
 
-def _rows(chunk: Chunk, rows: list[Row]) -> Rows:
+def _rows(chunk: Chunk, rows: list[Row]) -> CountedRows:
     truths, weights, places = chunk.truths, chunk.weights, [place for place, _, _ in rows]
     some = None if weights is None else [weights[place] for place in places]
-    return Rows(places, [truths[place] for place in places], [label for _, label, _ in rows], some)
+    return CountedRows(places, [truths[place] for place in places], [label for _, label, _ in rows], some)
 
 
 def _kind(

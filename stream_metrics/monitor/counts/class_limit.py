@@ -26,7 +26,7 @@ import numpy as np
 
 from stream_metrics.errors import DecodeError, LabelError
 from stream_metrics.labels import Label, canonical, ordering
-from stream_metrics.monitor.counts.batches import Rows
+from stream_metrics.monitor.counts.batches import CountedRows
 from stream_metrics.monitor.counts.class_pool import ANOTHER, OTHER, ClassPool
 
 __all__ = ["ClassLimit"]
@@ -45,7 +45,7 @@ class ClassLimit:
         self.full = False
         self.partial: frozenset[Label | None] = frozenset()
 
-    def fold(self, batches: Sequence[Rows]) -> list[Rows]:
+    def fold(self, batches: Sequence[CountedRows]) -> list[CountedRows]:
         """Return rows with the classes that they are counted as; new classes are added in the order of rows."""
         if self.pool.fixed:
             return list(batches)
@@ -54,7 +54,7 @@ class ClassLimit:
             self._admit([label for _, _, labels in new for label in labels if not self._is_known(label)])
         return [rows if self._known(rows) else self._folded(rows) for rows in batches]
 
-    def _known(self, rows: Rows) -> bool:
+    def _known(self, rows: CountedRows) -> bool:
         """Tell whether all classes of rows are counted apart."""
         try:
             labels_known = self.labels.issuperset(rows.truths) and self.labels.issuperset(rows.labels)
@@ -65,7 +65,7 @@ class ClassLimit:
     def _is_known(self, label: Any) -> bool:
         return not _is_label(label) or label in self.labels
 
-    def _new(self, rows: Rows) -> Iterator[tuple[int, int, Iterable[Any]]]:
+    def _new(self, rows: CountedRows) -> Iterator[tuple[int, int, Iterable[Any]]]:
         """Yield the place of rows with new classes, 0 for truth and prediction or 1 for scores, and the classes."""
         for place, truth, label in zip(rows.places, rows.truths, rows.labels, strict=True):
             if not (self._is_known(truth) and self._is_known(label)):
@@ -80,7 +80,7 @@ class ClassLimit:
         self.full = not self.pool.labels.issuperset(labels)
         self.labels |= self.pool.labels if self.full else set(labels)
 
-    def _folded(self, rows: Rows) -> Rows:
+    def _folded(self, rows: CountedRows) -> CountedRows:
         truths, labels = list(rows.truths), list(rows.labels)
         for at, (truth, label) in enumerate(zip(rows.truths, rows.labels, strict=True)):
             unknown = not self._is_known(truth)
@@ -152,7 +152,7 @@ def _is_label(label: Any) -> bool:
     return True
 
 
-def _classes(rows: Rows) -> Sequence[Iterable[Any]]:
+def _classes(rows: CountedRows) -> Sequence[Iterable[Any]]:
     """Return the classes of the scores: once for all rows of a table, or for each row of mappings."""
     if rows.classes is not None:
         return [rows.classes]

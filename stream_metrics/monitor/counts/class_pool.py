@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from stream_metrics.labels import Label
-from stream_metrics.monitor.config import Counting
+from stream_metrics.monitor.config import CountingTable
 
 __all__ = ["ANOTHER", "Admitted", "ClassPool", "OTHER", "Registry", "exempt_classes"]
 
@@ -51,7 +51,7 @@ class Registry(Protocol):
         """Admit classes as `Admitted.plus` does, for everybody, and return all that are admitted."""
 
 
-def exempt_classes(config: Counting) -> frozenset[Label | None]:
+def exempt_classes(config: CountingTable) -> frozenset[Label | None]:
     """Return the classes that are always counted apart, and what stands for no class or for folded ones."""
     return frozenset((config.pos_label, *config.labels, None, OTHER, ANOTHER))
 
@@ -62,7 +62,7 @@ class ClassPool:
     `admitted` are those so far. Without a `registry` the process decides alone. Fixed classes (`labels`) have no limit.
     """
 
-    def __init__(self, config: Counting, registry: Registry | None = None, admitted: Admitted = NONE) -> None:
+    def __init__(self, config: CountingTable, registry: Registry | None = None, admitted: Admitted = NONE) -> None:
         if config.max_classes < 1:
             raise ValueError(f"Expected `max_classes` to be above 0, but got {config.max_classes}")
         self.most, self.fixed, self.exempt = config.max_classes, bool(config.labels), exempt_classes(config)

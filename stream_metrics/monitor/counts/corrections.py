@@ -15,18 +15,18 @@ from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import LabelError, StreamMetricsError
 from stream_metrics.labels import Label
 from stream_metrics.metrics.metric_set import MetricSet
-from stream_metrics.monitor.counts.batches import Rows, group_into_batches
-from stream_metrics.monitor.counts.pairs import Chunk, Columns, Pair, validate_pairs
+from stream_metrics.monitor.counts.batches import CountedRows, group_into_batches
+from stream_metrics.monitor.counts.pairs import Chunk, Pair, PairColumns, validate_pairs
 from stream_metrics.monitor.counts.panes import Panes, State
 
 if TYPE_CHECKING:
     from stream_metrics.monitor.archive.writing import Archive
-    from stream_metrics.monitor.counts.counting import Counts
+    from stream_metrics.monitor.counts.counting import PartCounts
 
 __all__ = ["corrected"]
 
 
-def corrected(counts: Counts, old: Pair, new: Pair) -> bool:
+def corrected(counts: PartCounts, old: Pair, new: Pair) -> bool:
     """Take one pair back and count the other; see `Counts.correct`."""
     (before, earlier), (after, later) = _alone(counts, old), _alone(counts, new)
     batch = counts.empty.copy()
@@ -44,10 +44,10 @@ def corrected(counts: Counts, old: Pair, new: Pair) -> bool:
     return True
 
 
-def _alone(counts: Counts, pair: Pair) -> tuple[Rows, Chunk]:
+def _alone(counts: PartCounts, pair: Pair) -> tuple[CountedRows, Chunk]:
     """Return a pair as rows and as columns; StreamMetricsError if it cannot be counted."""
     refused: dict[int, StreamMetricsError] = {}
-    columns, rejected = validate_pairs(Columns.of([pair]))
+    columns, rejected = validate_pairs(PairColumns.of([pair]))
     if columns is None:
         raise LabelError(rejected[0].detail)
     rows = group_into_batches(columns, counts.empty, refused.__setitem__, counts.total.state)
@@ -56,7 +56,7 @@ def _alone(counts: Counts, pair: Pair) -> tuple[Rows, Chunk]:
     return counts.classes.fold(rows)[0], columns
 
 
-def _without(counts: Counts, old: Rows, t: int, group: Label | None) -> list[Callable[[], object]] | None:
+def _without(counts: PartCounts, old: CountedRows, t: int, group: Label | None) -> list[Callable[[], object]] | None:
     """Return calls that replace each state by one without a row of the time `t`; None if one never counted it.
 
     A window that the row has left already has nothing to remove.

@@ -37,13 +37,13 @@ from stream_metrics.errors import StreamMetricsError, WeightError, options_diffe
 from stream_metrics.inputs.times import parse_duration, seconds_to_ns, to_epoch_ns
 from stream_metrics.labels import Label
 from stream_metrics.metrics.metric_set import MetricSet
-from stream_metrics.monitor.config import Counting
-from stream_metrics.monitor.counts.batches import Refuse, Rows, group_into_batches
+from stream_metrics.monitor.config import CountingTable
+from stream_metrics.monitor.counts.batches import CountedRows, Refuse, group_into_batches
 from stream_metrics.monitor.counts.class_limit import ClassLimit
 from stream_metrics.monitor.counts.class_pool import ClassPool
 from stream_metrics.monitor.counts.corrections import corrected
 from stream_metrics.monitor.counts.coverage import Coverage
-from stream_metrics.monitor.counts.pairs import Chunk, Columns, Pair, validate_pairs
+from stream_metrics.monitor.counts.pairs import Chunk, Pair, PairColumns, validate_pairs
 from stream_metrics.monitor.counts.panes import AnyPanes, Panes, Parting, parted_by
 from stream_metrics.monitor.counts.parts import config_fingerprint, load_parts, pack, unpack, written
 from stream_metrics.monitor.events.records import Classes, Rejected, Weight
@@ -52,7 +52,7 @@ from stream_metrics.states.confusion import ConfusionMatrix
 if TYPE_CHECKING:
     from stream_metrics.monitor.archive.writing import Archive
 
-__all__ = ["Columns", "Counts", "Pair", "TOTAL"]
+__all__ = ["Pair", "PairColumns", "PartCounts", "TOTAL"]
 
 TOTAL = "total"
 BUCKETS, SAMPLE = 256, 128
@@ -60,10 +60,10 @@ DENSE = 40  # samples a group, from which it is faster to count them once and to
 MOST_WEIGHT = 2**63 - 2**12  # of all samples, which leaves space for rounding
 FEW = 256  # rows of a refused batch that are looked at one by one
 Times = NDArray[np.int64]
-Watch = Callable[[Sequence[Rows], Container[int]], object]
+Watch = Callable[[Sequence[CountedRows], Container[int]], object]
 
 
-class Counts:
+class PartCounts:
     """What is counted of one partition, or of several that were merged.
 
     `total` is a `MetricSet` and `windows` has `Panes` of them by name; `total_groups` is a `ByGroup` of confusion
@@ -75,7 +75,7 @@ class Counts:
     `max_classes` the order of pairs decides which classes are counted apart, and nothing else.
     """
 
-    def __init__(self, config: Counting, due: str = "0s", pool: ClassPool | None = None) -> None:
+    def __init__(self, config: CountingTable, due: str = "0s", pool: ClassPool | None = None) -> None:
         for key in config.metrics:
             if find(key).kind != "whole" and (find(key).kind == "matrix" or find(key).state != "ranks"):
                 raise ValueError(f"Expected `metrics` to be metrics of one value, but got {key!r}")
@@ -142,9 +142,9 @@ class Counts:
 
     def add(self, pairs: Sequence[Pair]) -> list[Rejected]:
         """Count all pairs that can be counted, and return the others with the reason."""
-        return self.add_columns(Columns.of(pairs)) if pairs else []
+        return self.add_columns(PairColumns.of(pairs)) if pairs else []
 
-    def add_columns(self, pairs: Columns) -> list[Rejected]:
+    def add_columns(self, pairs: PairColumns) -> list[Rejected]:
         """Count pairs as `add` does."""
         columns, rejected = validate_pairs(pairs)
         if columns is None:
@@ -164,7 +164,7 @@ class Counts:
         """Return the times by which windows go."""
         return columns.labelled if self.config.clock == "label" else columns.predicted
 
-    def _count(self, rows: Rows, columns: Chunk, refuse: Refuse) -> None:
+    def _count(self, rows: CountedRows, columns: Chunk, refuse: Refuse) -> None:
         """Count rows that are all in the same panes; those that cannot be counted are refused."""
         batch = self.empty.copy()
         try:
@@ -186,7 +186,7 @@ class Counts:
         if sum(weights) >= MOST_WEIGHT:
             raise WeightError(f"Expected the sum of all weights to stay below 2**63, but got {weights[1]} on top")
 
-    def _halves(self, rows: Rows, refuse: Refuse) -> list[Rows]:
+    def _halves(self, rows: CountedRows, refuse: Refuse) -> list[CountedRows]:
         """Return parts of a batch that was refused; of a small one, the rows that can be counted, alone if all can."""
         every = range(len(rows.places))
         if len(every) > FEW:
@@ -200,7 +200,7 @@ class Counts:
                 refuse(rows.places[at], error)
         return [rows.some([at]) for at in good] if len(good) == len(every) else [rows.some(good)] if good else []
 
-    def put(self, batch: MetricSet, rows: Rows, columns: Chunk) -> None:
+    def put(self, batch: MetricSet, rows: CountedRows, columns: Chunk) -> None:
         """Add a batch that the total has already to windows and groups."""
         t = int(self.clock(columns)[rows.places[0]])
         self._batches += 1
@@ -220,7 +220,7 @@ class Counts:
         pairs = zip(columns.groups, columns.predicted.tolist(), strict=True)
         return [group if predicted >= self.groups_since else None for group, predicted in pairs]
 
-    def _put_groups(self, rows: Rows, groups: Sequence[Label | None], t: int) -> None:
+    def _put_groups(self, rows: CountedRows, groups: Sequence[Label | None], t: int) -> None:
         """Count the rows that have a group; `groups` are those of the chunk."""
         groups = groups if len(rows.places) == len(groups) else [groups[place] for place in rows.places]
         samples = list(zip(rows.truths, rows.labels, rows.weights or [1] * len(groups), groups, strict=True))
@@ -333,7 +333,7 @@ class Counts:
 
     @classmethod
     def from_parts(
-        cls, config: Counting, parts: Mapping[str, bytes], due: str = "0s", pool: ClassPool | None = None
+        cls, config: CountingTable, parts: Mapping[str, bytes], due: str = "0s", pool: ClassPool | None = None
     ) -> Self:
         """Return what `parts` were written of; DecodeError if they are damaged, or were counted otherwise.
 
@@ -348,7 +348,7 @@ class Counts:
         return pack(self.parts())
 
     @classmethod
-    def from_bytes(cls, config: Counting, data: bytes, due: str = "0s") -> Self:
+    def from_bytes(cls, config: CountingTable, data: bytes, due: str = "0s") -> Self:
         """Return what `to_bytes` wrote; errors as for `from_parts`."""
         return cls.from_parts(config, unpack(data), due)
 

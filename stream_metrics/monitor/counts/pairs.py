@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError, WeightError
 from stream_metrics.inputs.times import LIMIT, seconds_to_ns
 from stream_metrics.labels import Label, canonical
-from stream_metrics.monitor.events.records import MISSING, Classes, Missing, Origin, Prediction, Rejected, Truth, Weight
+from stream_metrics.monitor.events.records import MISSING, Absent, Classes, Origin, Prediction, Rejected, Truth, Weight
 
-__all__ = ["Chunk", "Columns", "Pair", "validate_pairs"]
+__all__ = ["Chunk", "Pair", "PairColumns", "validate_pairs"]
 
 BOUND = LIMIT / 1e9
 REASONS = ((LabelError, "label"), (ScoreError, "score"), (WeightError, "weight"))
@@ -30,29 +30,29 @@ class Pair(NamedTuple):
     truth: Truth
     prediction: Prediction | Mapping[Label, float]
     scores: object
-    weight: Weight | Missing | None
-    group: Label | Missing | None
+    weight: Weight | Absent | None
+    group: Label | Absent | None
     predicted_at: float
     labelled_at: float
     origin: Origin
     classes: Classes | None = None
 
 
-class Columns(NamedTuple):
+class PairColumns(NamedTuple):
     """Pairs as columns."""
 
     truths: Sequence[Truth]
     predictions: Sequence[Prediction | Mapping[Label, float]]
     scores: Sequence[object]
-    weights: Sequence[Weight | Missing | None]
-    groups: Sequence[Label | Missing | None]
+    weights: Sequence[Weight | Absent | None]
+    groups: Sequence[Label | Absent | None]
     predicted: Sequence[float]
     labelled: Sequence[float]
     origins: Sequence[Origin]
     classes: Sequence[Classes | None]
 
     @classmethod
-    def of(cls, pairs: Sequence[Pair]) -> Columns:
+    def of(cls, pairs: Sequence[Pair]) -> PairColumns:
         """Return pairs as columns; there must be one."""
         return cls(*zip(*pairs, strict=True))
 
@@ -77,7 +77,7 @@ class Chunk(NamedTuple):
         return Rejected(*self.origins[place], reason, str(error)[:200])
 
 
-def validate_pairs(pairs: Columns) -> tuple[Chunk | None, list[Rejected]]:
+def validate_pairs(pairs: PairColumns) -> tuple[Chunk | None, list[Rejected]]:
     """Return the valid pairs as columns, None if there are none, and those with an invalid time or group."""
     rejected: list[Rejected] = []
     try:
@@ -94,18 +94,18 @@ def validate_pairs(pairs: Columns) -> tuple[Chunk | None, list[Rejected]]:
                 good.append(pair)
             except (ArithmeticError, StreamMetricsError, TypeError, ValueError) as error:
                 rejected.append(Rejected(*pair.origin, reason, str(error)[:200]))
-        columns = _columns(Columns.of(good)) if good else None
+        columns = _columns(PairColumns.of(good)) if good else None
     return columns, rejected
 
 
-def _columns(pairs: Columns) -> Chunk:
+def _columns(pairs: PairColumns) -> Chunk:
     truths, labels, scores, weights, groups, predicted, labelled, origins, classes = pairs
     made_at, labelled_at = _seconds(predicted), _seconds(labelled)
     ones = weights.count(1) == len(weights)
-    weighted = None if ones else [1 if w is None or isinstance(w, Missing) else w for w in weights]
+    weighted = None if ones else [1 if w is None or isinstance(w, Absent) else w for w in weights]
     named: list[Label | None] | None = None
     if not set(map(type, groups)) <= ABSENT_TYPES:
-        named = [None if isinstance(group, Missing) else group for group in groups]
+        named = [None if isinstance(group, Absent) else group for group in groups]
     for group in set(named or ()) - {None}:
         canonical(group, "group")
     times = seconds_to_ns(made_at), seconds_to_ns(labelled_at), labelled_at - made_at

@@ -22,7 +22,7 @@ from stream_metrics.containers.two_stack import Parts, TwoStackAggregator, runni
 from stream_metrics.errors import DecodeError, MergeError
 from stream_metrics.inputs.times import LIMIT, format_duration, parse_duration
 from stream_metrics.metrics.metric_set import MetricSet
-from stream_metrics.monitor.counts.batches import Rows
+from stream_metrics.monitor.counts.batches import CountedRows
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.snapshot import Snapshot
 
@@ -290,7 +290,7 @@ class Parting(Protocol):
         """Return the number of the pane of a time; None if it is gone."""
 
 
-def parted_by(rows: Rows, clock: NDArray[np.int64], windows: Sequence[Parting]) -> list[Rows]:
+def parted_by(rows: CountedRows, clock: NDArray[np.int64], windows: Sequence[Parting]) -> list[CountedRows]:
     """Return rows parted so that all of a part are in the same pane of every window; what is gone is one part.
 
     `clock` has the times of the chunk that the rows are of.

@@ -33,7 +33,7 @@ from stream_metrics.monitor.counts.panes import AnyPanes, State
 from stream_metrics.wire import decoded, encoded
 
 if TYPE_CHECKING:
-    from stream_metrics.monitor.counts.counting import Counts
+    from stream_metrics.monitor.counts.counting import PartCounts
 
 __all__ = ["config_fingerprint", "load_parts", "pack", "stored_classes", "unpack", "written"]
 
@@ -41,7 +41,7 @@ MAGIC, VERSION, HEADER = b"SMMC", 1, 9
 EARLIER_PANES = 12
 
 
-def config_fingerprint(counts: Counts) -> dict[str, object]:
+def config_fingerprint(counts: PartCounts) -> dict[str, object]:
     """Return the options that change how pairs are counted, by name."""
     config = counts.config
     return {
@@ -55,7 +55,7 @@ def config_fingerprint(counts: Counts) -> dict[str, object]:
     }
 
 
-def written(counts: Counts) -> dict[str, bytes]:
+def written(counts: PartCounts) -> dict[str, bytes]:
     """Return counts as bytes by part."""
     seen = [window.seen for window in counts.windows.values()]
     about = [*config_fingerprint(counts).values(), seen, [coverage.content() for coverage in counts.coverage.values()]]
@@ -68,12 +68,12 @@ def written(counts: Counts) -> dict[str, bytes]:
     return parts
 
 
-def _holders(counts: Counts, name: str) -> list[tuple[str, AnyPanes]]:
+def _holders(counts: PartCounts, name: str) -> list[tuple[str, AnyPanes]]:
     """Return the panes of a window, with the word that the names of their parts start with."""
     return [("window", counts.windows[name]), ("by_group", counts.groups[name])]
 
 
-def _earlier_groups(counts: Counts, name: str, seen: int | None, parts: Mapping[str, bytes]) -> dict[int, bytes]:
+def _earlier_groups(counts: PartCounts, name: str, seen: int | None, parts: Mapping[str, bytes]) -> dict[int, bytes]:
     """Return the panes of groups that an earlier version wrote, by their current numbers."""
     window, earlier = counts.windows[name], _panes(parts, f"groups/{name}/")
     length = window.length * window.panes // window.fewer(EARLIER_PANES)
@@ -82,7 +82,7 @@ def _earlier_groups(counts: Counts, name: str, seen: int | None, parts: Mapping[
     return {number: data for number, data in panes.items() if gone is None or number > gone}
 
 
-def load_parts(counts: Counts, parts: Mapping[str, bytes]) -> None:
+def load_parts(counts: PartCounts, parts: Mapping[str, bytes]) -> None:
     """Load serialized parts into empty counts; DecodeError says what is damaged, or configured otherwise."""
     try:
         *values, seen, coverages = decoded(parts["about"])

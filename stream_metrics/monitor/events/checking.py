@@ -17,7 +17,7 @@ from stream_metrics.inputs.times import LIMIT
 from stream_metrics.labels import Label, canonical, most_likely
 from stream_metrics.labels.class_names import ClassNames
 from stream_metrics.labels.pos_label import check_whole
-from stream_metrics.monitor.config import Counting
+from stream_metrics.monitor.config import CountingTable
 from stream_metrics.monitor.events.records import MISSING, Checked, Classes, Prediction, Scores, Truth
 from stream_metrics.monitor.events.scores import packed
 
@@ -41,7 +41,7 @@ class RejectedRecord(ValueError):
         self.reason = reason
 
 
-def checker(counting: Counting, parser: ScoreParser) -> Check:
+def checker(counting: CountingTable, parser: ScoreParser) -> Check:
     """Return a function of the fields of an event and the latest time allowed to the event as it is joined.
 
     Where there are scores but no prediction, that is None: its label is that of the largest score. The function raises
@@ -93,7 +93,7 @@ def checker(counting: Counting, parser: ScoreParser) -> Check:
 class ScoreParser:
     """Scores of one event after another."""
 
-    def __init__(self, counting: Counting) -> None:
+    def __init__(self, counting: CountingTable) -> None:
         self.keeps_scores = counting.scores is not False
         self.low, self.high = (0.0, 1.0) if counting.scores is True else (-sys.float_info.max, sys.float_info.max)
         self._labels = cast(Classes, counting.labels)

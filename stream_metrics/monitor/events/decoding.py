@@ -18,7 +18,7 @@ import msgspec
 from stream_metrics.inputs.field_names import ID, spellings
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor._core.kernels import Reader
-from stream_metrics.monitor.config import Counting, Fields
+from stream_metrics.monitor.config import CountingTable, FieldsTable
 from stream_metrics.monitor.events.checking import EARLIEST, HEAVIEST, LIGHTEST, RejectedRecord, ScoreParser, checker
 from stream_metrics.monitor.events.records import MISSING, Checked, Event, Events, Record, Rejected
 
@@ -35,7 +35,7 @@ class Decoder:
     Raises ``ValueError`` if there is no decoder of the name that `fields` has, or more than one.
     """
 
-    def __init__(self, fields: Fields, counting: Counting, ahead: str = "10m") -> None:
+    def __init__(self, fields: FieldsTable, counting: CountingTable, ahead: str = "10m") -> None:
         parser = ScoreParser(counting)
         self._check = checker(counting, parser)
         self._ahead = parse_duration(ahead, "ahead", zero=True) / 1e9
@@ -144,7 +144,7 @@ def _along(value: object, path: Iterable[str]) -> object:
     return value
 
 
-def _entry_point(fields: Fields) -> Callable[[bytes], Event]:
+def _entry_point(fields: FieldsTable) -> Callable[[bytes], Event]:
     points = entry_points(group=GROUP, name=fields.decoder)
     if len(points) != 1:
         names = sorted({point.name for point in entry_points(group=GROUP)} | {"json"})

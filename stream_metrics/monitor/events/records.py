@@ -12,15 +12,15 @@ from typing import NamedTuple, TypeAlias
 from stream_metrics.labels import Label
 
 __all__ = [
-    "MISSING",
-    "REASONS",
+    "Absent",
     "Checked",
     "Classes",
     "Event",
     "Events",
-    "Missing",
+    "MISSING",
     "Origin",
     "Prediction",
+    "REASONS",
     "Record",
     "Rejected",
     "Scores",
@@ -29,16 +29,16 @@ __all__ = [
 ]
 
 
-class Missing:
+class Absent:
     """The type of MISSING."""
 
     def __repr__(self) -> str:
         return "MISSING"
 
 
-MISSING = Missing()  # the value of a field that an event does not have; None is a value
-Truth: TypeAlias = "Label | Missing"
-Prediction: TypeAlias = "Label | Missing | None"  # None is an abstention
+MISSING = Absent()  # the value of a field that an event does not have; None is a value
+Truth: TypeAlias = "Label | Absent"
+Prediction: TypeAlias = "Label | Absent | None"  # None is an abstention
 Scores: TypeAlias = bytes | float | None  # doubles, one for each class, or the score of one class
 Classes: TypeAlias = tuple[Label, ...]
 Weight: TypeAlias = int | float

@@ -37,8 +37,8 @@ from stream_metrics.errors import StreamMetricsError
 from stream_metrics.inputs.times import parse_duration, to_epoch_ns
 from stream_metrics.labels import Label
 from stream_metrics.monitor._core.kernels import Joins, Votes, first_of
-from stream_metrics.monitor.config import Join
-from stream_metrics.monitor.counts.counting import Columns, Counts, Pair
+from stream_metrics.monitor.config import JoinTable
+from stream_metrics.monitor.counts.counting import Pair, PairColumns, PartCounts
 from stream_metrics.monitor.counts.delays import DelayCounts
 from stream_metrics.monitor.events.records import MISSING, Checked, Events, Origin, Rejected, Truth, Weight
 from stream_metrics.monitor.join.entry_log import EntryLog
@@ -60,7 +60,7 @@ class Joiner:
     `spill` is where the oldest wait once memory is full; without, they stay in memory.
     """
 
-    def __init__(self, config: Join, spill: Spill | None = None) -> None:
+    def __init__(self, config: JoinTable, spill: Spill | None = None) -> None:
         keep = parse_duration(config.keep_joined, "keep_joined", zero=True) / 1e9
         ttl, most = parse_duration(config.ttl, "ttl") / 1e9, config.max_joined if keep else 0
         self.waiting = EntryLog(ttl, config.max_pending, spill, config.in_memory)
@@ -74,7 +74,7 @@ class Joiner:
         self._joins = Joins(self, MISSING, self.waiting.removed)  # with the pairs that are to be counted
         self._rejected: list[Rejected] = []
 
-    def feed(self, events: Events, counts: Counts) -> list[Rejected]:
+    def feed(self, events: Events, counts: PartCounts) -> list[Rejected]:
         """Join events, count the joined pairs, and return the pairs that the counts rejected."""
         self._rejected = []
         self._look(events.ids)
@@ -98,7 +98,7 @@ class Joiner:
         """The time of the partition, -inf before there is one."""
         return self.votes.time
 
-    def _move(self, counts: Counts) -> None:
+    def _move(self, counts: PartCounts) -> None:
         """Let the windows move on to the time of the partition."""
         if self.watermark > -math.inf:
             counts.move(to_epoch_ns(self.watermark))
@@ -160,7 +160,7 @@ class Joiner:
         if len(self.done) > self.done.most:
             self.evict_overflow_done()
 
-    def handle_event(self, row: Iterable[Any], number: int, origin: Origin, counts: Counts) -> list[float]:
+    def handle_event(self, row: Iterable[Any], number: int, origin: Origin, counts: PartCounts) -> list[float]:
         """Process an event of any kind, and return the time of its prediction if that is new."""
         event, new = Checked._make(row), False
         if event.prediction is not MISSING:
@@ -187,7 +187,7 @@ class Joiner:
             return False
         return True
 
-    def _label(self, event: Checked, number: int, origin: Origin, counts: Counts) -> None:
+    def _label(self, event: Checked, number: int, origin: Origin, counts: PartCounts) -> None:
         key, time, truth = event[:3]
         entry = self.waiting.get(key)
         settled = self.done.get(key) if entry is None else None
@@ -215,7 +215,7 @@ class Joiner:
         else:
             self._correct(event, number, origin, counts)
 
-    def _label_again(self, key: Label, truth: Truth, counts: Counts) -> None:
+    def _label_again(self, key: Label, truth: Truth, counts: PartCounts) -> None:
         """Count a label of an id of which nothing but the mark is known."""
         if self.ids.mark(key) == EXPIRED_MARK:
             self.counters.labels_late += 1
@@ -242,7 +242,7 @@ class Joiner:
         self._joins.add(number, event.id, *pair, origin, event.classes, self.done.entries)
         self.evict_overflow_done()
 
-    def _correct(self, event: Checked, number: int, origin: Origin, counts: Counts) -> None:
+    def _correct(self, event: Checked, number: int, origin: Origin, counts: PartCounts) -> None:
         """Take a pair back and count the one with the new label, or leave it as it is."""
         self._count(counts)
         self._move(counts)
@@ -265,9 +265,9 @@ class Joiner:
         else:
             self.counters.corrections_refused += 1
 
-    def _count(self, counts: Counts) -> None:
+    def _count(self, counts: PartCounts) -> None:
         """Count all pairs so far; rejected ones are remembered as such."""
-        joins, columns = self._joins, Columns(*self._joins.columns)
+        joins, columns = self._joins, PairColumns(*self._joins.columns)
         if not joins.keys:
             return
         bad = counts.add_columns(columns)

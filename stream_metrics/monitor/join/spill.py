@@ -13,8 +13,6 @@ from stream_metrics.labels import Label
 from stream_metrics.monitor.store.rows import Moves, PendingRow
 from stream_metrics.wire import decoded, encoded
 
-__all__ = ["Entry", "Rows", "Spill", "entry_of"]
-
 Entry: TypeAlias = tuple[Any, ...]  # the number of its event, its kind, and what the join keeps of that kind
 AT_ONCE = 900  # older versions of SQLite take 999 parameters
 
@@ -25,7 +23,7 @@ def entry_of(body: bytes) -> Entry:
     return entry
 
 
-class Rows(Protocol):
+class PendingRows(Protocol):
     """Where the rows of pending entries are: (row, id as bytes, entry as bytes)."""
 
     def rows_of(self, part: int, ids: Sequence[bytes]) -> list[PendingRow]:
@@ -38,7 +36,7 @@ class Rows(Protocol):
 class Spill:
     """The oldest entries of a partition: `n` of them, in rows from `floor` to before `next`, but for those taken."""
 
-    def __init__(self, rows: Rows, part: int, n: int = 0, floor: int = 0, next_row: int = 0) -> None:
+    def __init__(self, rows: PendingRows, part: int, n: int = 0, floor: int = 0, next_row: int = 0) -> None:
         self._rows, self._part = rows, part
         self.n, self.floor, self.next = n, floor, next_row
         self.prefetched: dict[Label, tuple[int, bytes]] = {}  # what was looked up for the events at hand

@@ -27,7 +27,7 @@ from stream_metrics.monitor.serve.login import PAGE, POLICY
 from stream_metrics.monitor.serve.routes import JSON, TEXT, Posted, Reply, Routes
 from stream_metrics.monitor.serve.security import HEADERS, LOGIN, Gate
 from stream_metrics.monitor.serve.streams import Streams
-from stream_metrics.monitor.serve.view_cache import Unavailable, ViewCache
+from stream_metrics.monitor.serve.view_cache import ViewCache, ViewUnavailable
 
 __all__ = ["Health", "Site", "health_app", "site_app"]
 
@@ -230,11 +230,11 @@ class _Guard:
         except ClientDisconnect:
             return
         except Exception as error:
-            if not isinstance(error, Unavailable):
+            if not isinstance(error, ViewUnavailable):
                 LOG.exception("a request ended in an error")
             if not started:
-                problem = str(error) if isinstance(error, Unavailable) else "The log says why"
-                status = 503 if isinstance(error, Unavailable) else 500
+                problem = str(error) if isinstance(error, ViewUnavailable) else "The log says why"
+                status = 503 if isinstance(error, ViewUnavailable) else 500
                 await _text(status, problem)(scope, receive, answer)
 
 

@@ -22,7 +22,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from stream_metrics.monitor.config import Serve
+from stream_metrics.monitor.config import ServeTable
 from stream_metrics.monitor.counts.delays import Delays
 from stream_metrics.monitor.serve.label_budget import OTHER, LabelBudget, label_text
 from stream_metrics.monitor.serve.metric_names import PREFIX, metric_name
@@ -75,7 +75,7 @@ class Family(NamedTuple):
     samples: Sequence[Sample]
 
 
-def text(view: View, config: Serve) -> str:
+def text(view: View, config: ServeTable) -> str:
     """Return one view as text; `Exporter` is for several in turn."""
     exporter = Exporter(config)
     exporter.note(view)
@@ -85,7 +85,7 @@ def text(view: View, config: Serve) -> str:
 class Exporter(Collector):
     """Writes views, with label values that stay from one view to the next; it has a registry of its own."""
 
-    def __init__(self, config: Serve) -> None:
+    def __init__(self, config: ServeTable) -> None:
         self._classes, self._groups = LabelBudget(config.max_classes), LabelBudget(config.max_groups)
         self._cells, self._reasons = LabelBudget(MOST_CELLS if config.matrix else 0), LabelBudget(MOST_REASONS)
         self._shown = View()

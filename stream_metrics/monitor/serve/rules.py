@@ -13,7 +13,7 @@ from typing import NamedTuple
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor.config import Config
 
-__all__ = ["RECORDED", "Alert", "Recorded", "alerts_of", "rules_file"]
+__all__ = ["AlertingRule", "RECORDED", "Recorded", "alerts_of", "rules_file"]
 
 
 class Recorded(NamedTuple):
@@ -23,7 +23,7 @@ class Recorded(NamedTuple):
     expression: str
 
 
-class Alert(NamedTuple):
+class AlertingRule(NamedTuple):
     """An alert, after `lasting` in which its expression has had a value."""
 
     name: str
@@ -55,59 +55,59 @@ RECORDED = (
     ),
 )
 ALERTS = (
-    Alert(
+    AlertingRule(
         "ModelAlert", "stream_metrics_alert_firing == 1", "0s", "critical", "A rule of the monitor: {{ $labels.rule }}"
     ),
-    Alert(
+    AlertingRule(
         "ModelMonitorGone",
         f"(count by (job, model) (last_over_time({INFO}[1d])) unless count by (job, model) ({INFO})) or absent({INFO})",
         "5m",
         "critical",
         "No monitor of the model {{ $labels.model }} is scraped",
     ),
-    Alert(
+    AlertingRule(
         "ModelMonitorDown",
         f"up == 0 and on (job, instance) last_over_time({INFO}[1d])",
         "2m",
         "warning",
         "The monitor at {{ $labels.instance }} cannot be scraped",
     ),
-    Alert(
+    AlertingRule(
         "ModelMonitorBlind",
         "stream_metrics_source_up == 0",
         "1m",
         "critical",
         "The monitor cannot read its source, so no other alert can be trusted",
     ),
-    Alert(
+    AlertingRule(
         "ModelEventsStopped",
         "stream_metrics_source_silence_seconds > 900",
         "0s",
         "critical",
         "No event has come for {{ $value | humanizeDuration }}",
     ),
-    Alert(
+    AlertingRule(
         "ModelAlertUnknown",
         "stream_metrics_alert_unknown == 1",
         "30m",
         "warning",
         "A rule of the monitor has had no value for half an hour: {{ $labels.rule }}",
     ),
-    Alert(
+    AlertingRule(
         "ModelMonitorBehind",
         "time() - stream_metrics_last_event_timestamp_seconds > 900",
         "5m",
         "warning",
         "The newest event is {{ $value | humanizeDuration }} old",
     ),
-    Alert(
+    AlertingRule(
         "ModelMonitorLagGrows",
         "stream_metrics_consumer_lag_records > 10000 and deriv(stream_metrics_consumer_lag_records[15m]) > 0",
         "15m",
         "warning",
         "{{ $value }} records are still to be read, and there are more and more",
     ),
-    Alert(
+    AlertingRule(
         "ModelRecordsRejected",
         "sum by (job, model) (rate(stream_metrics_records_rejected_total[5m])) / "
         "sum by (job, model) (rate(stream_metrics_records_read_total[5m])) > 0.01",
@@ -115,35 +115,35 @@ ALERTS = (
         "warning",
         "{{ $value | humanizePercentage }} of the records cannot be used",
     ),
-    Alert(
+    AlertingRule(
         "ModelPartitionUnreadable",
         "stream_metrics_unreadable_partitions > 0",
         "0s",
         "critical",
         "None of the first records of {{ $value }} partitions is an event",
     ),
-    Alert(
+    AlertingRule(
         "ModelPredictionsGivenUp",
         "increase(stream_metrics_predictions_expired_early_total[1h]) > 0",
         "0s",
         "warning",
         "More predictions wait for labels than max_pending; the oldest are given up before their time",
     ),
-    Alert(
+    AlertingRule(
         "ModelCountsIncomplete",
         "stream_metrics_incomplete_partitions > 0",
         "0s",
         "warning",
         "Counts lack records that were gone before they were read",
     ),
-    Alert(
+    AlertingRule(
         "ModelAlertsUndelivered",
         "stream_metrics_alerts_undelivered > 0",
         "5m",
         "critical",
         "{{ $value }} alerts of the monitor did not arrive at their webhook",
     ),
-    Alert(
+    AlertingRule(
         "ModelCheckpointFails",
         "stream_metrics_checkpoint_failing == 1 or stream_metrics_checkpoint_age_seconds > 120",
         "2m",
@@ -153,12 +153,12 @@ ALERTS = (
 )
 
 
-def alerts_of(config: Config) -> list[Alert]:
+def alerts_of(config: Config) -> list[AlertingRule]:
     """Return all alerts for the windows and the age of labels of a configuration."""
     return [*ALERTS, _labels_missing(config.join.due), *_accuracy_fell(config.counting.windows)]
 
 
-def _labels_missing(due: str) -> Alert:
+def _labels_missing(due: str) -> AlertingRule:
     """Return the alert on labels that do not come.
 
     How many labels there should be is known of predictions that are `due`. Without such an age, labels may take days,
@@ -169,10 +169,10 @@ def _labels_missing(due: str) -> Alert:
     else:
         expression = f"{COVERAGE} < 0.5 * ({COVERAGE} offset 1w)"
     summary = "Only {{ $value | humanizePercentage }} of the predictions of {{ $labels.window }} have their label"
-    return Alert("ModelLabelsMissing", expression, "30m", "warning", summary)
+    return AlertingRule("ModelLabelsMissing", expression, "30m", "warning", summary)
 
 
-def _accuracy_fell(windows: Sequence[str]) -> list[Alert]:
+def _accuracy_fell(windows: Sequence[str]) -> list[AlertingRule]:
     """Return the alert that compares the shortest window with the longest, or the only one with the total."""
     if not windows:
         return []
@@ -181,7 +181,7 @@ def _accuracy_fell(windows: Sequence[str]) -> list[Alert]:
     accuracy = "job_model_window:stream_metrics_accuracy:ratio{{window={}}}"
     now, then = (accuracy.format(json.dumps(window)) for window in (recent, before))
     summary = f"Accuracy of {recent} is {{{{ $value | humanizePercentage }}}}, over 5 points below that of {before}"
-    return [Alert("ModelAccuracyFell", f"{now} < ignoring (window) {then} - 0.05", "15m", "warning", summary)]
+    return [AlertingRule("ModelAccuracyFell", f"{now} < ignoring (window) {then} - 0.05", "15m", "warning", summary)]
 
 
 def rules_file(config: Config) -> str:
@@ -201,7 +201,7 @@ def _group(name: str, rules: Iterable[str]) -> list[str]:
     return [f"  - name: {json.dumps(name)}", "    rules:", *rules]
 
 
-def _alert(rule: Alert) -> list[str]:
+def _alert(rule: AlertingRule) -> list[str]:
     return [
         f"      - alert: {json.dumps(rule.name)}",
         f"        expr: {json.dumps(rule.expression)}",

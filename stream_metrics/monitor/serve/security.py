@@ -23,7 +23,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers
 
-from stream_metrics.monitor.config import Serve
+from stream_metrics.monitor.config import ServeTable
 
 __all__ = ["HEADERS", "LOGIN", "Gate", "is_loopback"]
 
@@ -57,7 +57,7 @@ class Gate:
     ``ValueError`` for a host beyond loopback without a token, and for a token that no header can have.
     """
 
-    def __init__(self, config: Serve) -> None:
+    def __init__(self, config: ServeTable) -> None:
         if config.token != config.token.strip() or not config.token.isprintable():
             raise ValueError(
                 "Expected `token` to be printable characters in one line, without blanks at its ends, but it is not; "

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 
-from stream_metrics.monitor.config import Serve
+from stream_metrics.monitor.config import ServeTable
 from stream_metrics.monitor.serve.app import Health, Site, health_app, site_app
 from stream_metrics.monitor.serve.connections import Limits, Uvicorn
 from stream_metrics.monitor.serve.prometheus import Exporter
@@ -49,7 +49,7 @@ class Server:
 
     def __init__(
         self,
-        config: Serve,
+        config: ServeTable,
         view: Callable[[], View],
         *,
         alive: Callable[[], bool],

@@ -8,7 +8,7 @@ import os
 import socket
 import stat
 
-from stream_metrics.monitor.config import Serve
+from stream_metrics.monitor.config import ServeTable
 
 __all__ = ["Listening", "listen_to", "split_address"]
 
@@ -19,7 +19,7 @@ BUFFER = 1 << 18  # bytes that the system may hold for a client
 class Listening:
     """A socket that accepts connections; `url` is where. ``OSError`` if it cannot listen there."""
 
-    def __init__(self, config: Serve) -> None:
+    def __init__(self, config: ServeTable) -> None:
         self._path = config.socket
         self._inode: tuple[int, int] | None = None
         try:

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from stream_metrics.monitor.serve.view_cache import Unavailable, ViewCache
+from stream_metrics.monitor.serve.view_cache import ViewCache, ViewUnavailable
 
 __all__ = ["StreamOptions", "Streams"]
 
@@ -123,7 +123,7 @@ class Streams:
         make = partial(self._encoded, packs) if self._clients else self._latest.renew
         try:
             messages = await asyncio.get_running_loop().run_in_executor(executor, make)
-        except Unavailable:
+        except ViewUnavailable:
             return
         if messages is None:  # no client was there
             return

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from stream_metrics.monitor.serve.prometheus import Exporter
 from stream_metrics.monitor.view.types import View, to_json
 
-__all__ = ["Unavailable", "ViewCache"]
+__all__ = ["ViewCache", "ViewUnavailable"]
 
 LOG = logging.getLogger("stream_metrics.monitor")
 
 
-class Unavailable(Exception):
+class ViewUnavailable(Exception):
     """There is no view, because making one failed."""
 
 
@@ -25,7 +25,7 @@ class ViewCache:
 
     `view` may return the same object again, which must then be as it was.
 
-    `seconds` is how long the last one took, encoding included. ``Unavailable`` if none can be made.
+    `seconds` is how long the last one took, encoding included. ``ViewUnavailable`` if none can be made.
     """
 
     def __init__(self, view: Callable[[], View], exporter: Exporter) -> None:
@@ -72,7 +72,7 @@ class ViewCache:
             if self._problem != repr(error):
                 LOG.exception("no view can be made")
             self._problem = repr(error)
-            raise Unavailable("No view can be made; the log says why") from None
+            raise ViewUnavailable("No view can be made; the log says why") from None
         self._problem = None
 
     def _renew(self, age: float) -> None:

@@ -32,7 +32,7 @@ from typing import IO
 from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.sources.lines import BLOCK, Lines
-from stream_metrics.monitor.sources.rotation import BEGINNING, Known, Skipped, find, following, missing, same_content
+from stream_metrics.monitor.sources.rotation import BEGINNING, Known, NeverRead, find, following, missing, same_content
 from stream_metrics.monitor.store import StoreError
 from stream_metrics.monitor.store.rows import OtherSourceError
 
@@ -214,7 +214,7 @@ class FileSource:
                 return self._read(block)
             try:
                 place = following(self.path, here, [*self._known, self._this()])
-            except Skipped as skipped:
+            except NeverRead as skipped:
                 self._gone(str(skipped))
                 place = None
         left = self._lines.last()

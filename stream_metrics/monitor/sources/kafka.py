@@ -1,6 +1,6 @@
 """Topics of Kafka: one with predictions, labels or both, or one of predictions and one of labels.
 
-    source = KafkaSource(config.Source(kind="kafka", predictions="predictions", labels="labels"))
+    source = KafkaSource(config.SourceTable(kind="kafka", predictions="predictions", labels="labels"))
     source.start(monitor)
     while running:
         monitor.step(source.poll(0.5))
@@ -80,7 +80,7 @@ class KafkaSource:
     Raises ``ValueError`` for options that would break the join or the counts.
     """
 
-    def __init__(self, source: config.Source) -> None:
+    def __init__(self, source: config.SourceTable) -> None:
         self.ended = False
         self._topics = topics(source)
         self._options = consumer_options(source)

@@ -34,14 +34,14 @@ class SourceError(StreamMetricsError):
     """Records cannot be read, and why."""
 
 
-def topics(source: config.Source) -> list[str]:
+def topics(source: config.SourceTable) -> list[str]:
     """Return the topics to read; ``ValueError`` if there is none."""
     if not source.predictions:
         raise ValueError("Expected `predictions` to name a topic, but got ''")
     return list(dict.fromkeys([source.predictions, source.labels or source.predictions]))
 
 
-def first(source: config.Source) -> str:
+def first(source: config.SourceTable) -> str:
     """Return where a partition begins of which nothing was counted: "earliest", the default, or "latest"."""
     policy = source.options.get("auto.offset.reset", FIRST[0])
     if policy not in FIRST:
@@ -49,7 +49,7 @@ def first(source: config.Source) -> str:
     return policy
 
 
-def consumer_options(source: config.Source) -> dict[str, object]:
+def consumer_options(source: config.SourceTable) -> dict[str, object]:
     """Return the configuration of the client.
 
     Raises ``ValueError`` for options that are not to be chosen, and for assignors that keep two topics apart.

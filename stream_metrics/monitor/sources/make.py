@@ -11,7 +11,7 @@ __all__ = ["make_source"]
 STDIN = "-"
 
 
-def make_source(source: config.Source) -> Source:
+def make_source(source: config.SourceTable) -> Source:
     """Return the file, standard input or topics that `source` names.
 
     Raises ``ValueError`` for other kinds and without a path, ``ImportError`` for Kafka without its client.

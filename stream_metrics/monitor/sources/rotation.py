@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["BEGINNING", "Known", "Skipped", "find", "following", "missing", "same_content"]
+__all__ = ["BEGINNING", "Known", "NeverRead", "find", "following", "missing", "same_content"]
 
 BEGINNING = 256
 ROTATED = re.compile(r"[._-]?\d[\d._:TZ-]*(?P<packed>\.(?:gz|bz2|xz|zst|lz4|Z|zip))?$")
@@ -40,7 +40,7 @@ class Known(NamedTuple):
     tail: int = 0
 
 
-class Skipped(Exception):
+class NeverRead(Exception):
     """A rotated file that was never read, and cannot be: it is compressed."""
 
 
@@ -68,7 +68,7 @@ def following(path: Path, own: os.stat_result, known: Sequence[Known]) -> Path |
     """Return the rotated file that was written after one that was read, None if there is none.
 
     `path` is the name of the file that is followed, `own` the status of the one that was read to its end. Raises
-    ``Skipped`` if it is compressed.
+    ``NeverRead`` if it is compressed.
     """
     later: list[tuple[int, int, bool, Path]] = []
     for other in path.parent.glob(f"{_escaped(path.name)}?*"):
@@ -89,7 +89,7 @@ def following(path: Path, own: os.stat_result, known: Sequence[Known]) -> Path |
         return None
     _, _, packed, next_file = min(later)
     if packed:
-        raise Skipped(f"{next_file} was never read, and is compressed")
+        raise NeverRead(f"{next_file} was never read, and is compressed")
     return next_file
 
 

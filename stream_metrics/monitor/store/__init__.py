@@ -4,7 +4,9 @@ Not here: what a partition writes (`partition.py`), and which entries outgrow th
 """
 
 from stream_metrics.monitor.store.panes import TemporaryPanes
-from stream_metrics.monitor.store.rows import LETTERS, Change, PaneChange, Row, StaleOwner, StoreError, offsets
+from stream_metrics.monitor.store.rows import LETTERS, PaneChange, PartChange, Row, StaleOwner, StoreError, offsets
 from stream_metrics.monitor.store.sqlite import Store
 
-__all__ = ["Change", "LETTERS", "PaneChange", "Row", "StaleOwner", "Store", "StoreError", "TemporaryPanes", "offsets"]
+__all__ = [
+    "LETTERS", "PaneChange", "PartChange", "Row", "StaleOwner", "Store", "StoreError", "TemporaryPanes", "offsets",
+]  # fmt: skip

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stream_metrics.labels import Label
-from stream_metrics.monitor.config import Counting
+from stream_metrics.monitor.config import CountingTable
 from stream_metrics.monitor.counts.class_pool import Admitted, exempt_classes
 from stream_metrics.monitor.counts.parts import stored_classes
 from stream_metrics.monitor.store.rows import checksum
@@ -31,7 +31,7 @@ LOCK_NOTE = f"{PUT_NOTE.partition('do update')[0]} do update set name = excluded
 class StoredClasses:
     """The registry of a store, for the thread that writes its checkpoints."""
 
-    def __init__(self, store: StateStore, config: Counting) -> None:
+    def __init__(self, store: StateStore, config: CountingTable) -> None:
         self._store, self._exempt = store, exempt_classes(config)
 
     def read(self) -> Admitted:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from stream_metrics.errors import DecodeError
-from stream_metrics.monitor.config import Counting
-from stream_metrics.monitor.counts.counting import Counts
+from stream_metrics.monitor.config import CountingTable
+from stream_metrics.monitor.counts.counting import PartCounts
 from stream_metrics.monitor.store.rows import StoreError
 from stream_metrics.wire import MAGIC, Portable, write_file
 
@@ -40,11 +40,11 @@ class Export(Portable):
         self.created = created
         self.partitions = tuple(partitions)
 
-    def counts(self, config: Counting, due: str = "0s") -> Counts:
+    def counts(self, config: CountingTable, due: str = "0s") -> PartCounts:
         """Return the counts of all partitions together; DecodeError if they were configured otherwise."""
-        total = Counts(config, due)
+        total = PartCounts(config, due)
         for each in self.partitions:
-            total.merge(Counts.from_parts(config, each.parts, due))
+            total.merge(PartCounts.from_parts(config, each.parts, due))
         return total
 
     def _content(self) -> list[object]:

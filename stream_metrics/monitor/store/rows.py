@@ -11,7 +11,6 @@ from stream_metrics.labels import Label
 from stream_metrics.wire import encoded
 
 __all__ = [
-    "Change",
     "EmptyStoreError",
     "Extent",
     "LETTERS",
@@ -21,6 +20,7 @@ __all__ = [
     "OtherSourceError",
     "Pane",
     "PaneChange",
+    "PartChange",
     "PendingRow",
     "Row",
     "SHELVES",
@@ -143,7 +143,7 @@ class Row(NamedTuple):
     ids: list[Segment]
 
 
-class Change(NamedTuple):
+class PartChange(NamedTuple):
     """What a checkpoint changes in a partition whose next offsets were `previous`."""
 
     part: int

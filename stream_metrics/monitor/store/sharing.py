@@ -15,8 +15,6 @@ from stream_metrics.monitor.store.rows import Lease, Row
 from stream_metrics.monitor.store.tables import STATE, StateStore
 from stream_metrics.wire import decoded, encoded
 
-__all__ = ["Fetched", "Reported", "Shared"]
-
 FORGET = 3600.0  # seconds without a report, after which a worker is no longer listed
 LETTERS = 100
 GRANT = """insert into leases (name, holder, epoch, ends) values (?, ?, 1, {now} + ?) on conflict (name) do update
@@ -44,7 +42,7 @@ class Fetched(NamedTuple):
     row: Row | None  # None if it was read before
 
 
-class Shared:
+class SharedStore:
     """A store that others use at the same time, over a connection of its own; for one thread."""
 
     def __init__(self, store: StateStore) -> None:

@@ -21,9 +21,9 @@ from stream_metrics.monitor.store.panes import PaneTables
 from stream_metrics.monitor.store.rows import (
     LETTERS,
     SHELVES,
-    Change,
     Lease,
     Pane,
+    PartChange,
     PendingRow,
     Row,
     Segment,
@@ -156,7 +156,7 @@ class StateStore(ABC):
 
     def save(
         self,
-        changes: Sequence[Change],
+        changes: Sequence[PartChange],
         letters: Sequence[Rejected],
         notes: Mapping[str, bytes],
         lease: Lease | None = None,
@@ -183,7 +183,7 @@ class StateStore(ABC):
                     self._run(PUT_NOTE, name, body, checksum(body))
         return valid
 
-    def _swap(self, change: Change) -> None:
+    def _swap(self, change: PartChange) -> None:
         data = change.next, change.state, checksum(change.next, change.state), change.written
         statement, key = SET_STATE.replace("{now}", self.NOW), (change.part, change.epoch, change.previous)
         if self._run(statement, *data, *key).rowcount != 1:
@@ -192,7 +192,7 @@ class StateStore(ABC):
     def _stale(self, part: int) -> StaleOwner:
         return StaleOwner(f"{self.name}: partition {part} has another owner since it was assigned to this one", part)
 
-    def _write_parts(self, change: Change) -> None:
+    def _write_parts(self, change: PartChange) -> None:
         part = change.part
         self._run_many("delete from parts where part = ? and name = ?", ((part, name) for name in change.dropped))
         rows = ((part, name, body, checksum(body), part) for name, body in change.parts.items())

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from stream_metrics.formulas.stats.normal import normal_quantile
 from stream_metrics.monitor.view.intervals import LEVEL
-from stream_metrics.monitor.view.types import Bounds, Comparison, Number, WindowView
+from stream_metrics.monitor.view.types import Bounds, Number, WindowComparison, WindowView
 
 __all__ = ["Earlier", "compared"]
 
@@ -39,10 +39,10 @@ class Earlier(NamedTuple):
     covers: float | None = None
 
 
-def compared(part: WindowView, keys: Sequence[str], earlier: Sequence[Earlier]) -> dict[str, list[Comparison]]:
+def compared(part: WindowView, keys: Sequence[str], earlier: Sequence[Earlier]) -> dict[str, list[WindowComparison]]:
     """Return the comparisons of each metric of a window with the earlier values, where both have a value."""
     scale = normal_quantile(1 - (1 - LEVEL) / (2 * max(len(keys), 1))) / normal_quantile((1 + LEVEL) / 2)
-    comparisons: dict[str, list[Comparison]] = {}
+    comparisons: dict[str, list[WindowComparison]] = {}
     for key in keys:
         rows = [row for other in earlier if (row := _comparison(part, key, other, scale)) is not None]
         if rows:
@@ -50,11 +50,11 @@ def compared(part: WindowView, keys: Sequence[str], earlier: Sequence[Earlier]) 
     return comparisons
 
 
-def _comparison(part: WindowView, key: str, other: Earlier, scale: float) -> Comparison | None:
+def _comparison(part: WindowView, key: str, other: Earlier, scale: float) -> WindowComparison | None:
     now, then = part.metrics.get(key), other.metrics.get(key)
     if now is None or then is None:
         return None
-    row = Comparison(other.against, other.at, then, now - then, covers=other.covers)
+    row = WindowComparison(other.against, other.at, then, now - then, covers=other.covers)
     mine, theirs = part.intervals.get(key), other.intervals.get(key)
     if note := part.interval_notes.get(key):
         row.reason = f"the interval is not to be trusted: {note}"

@@ -24,7 +24,7 @@ from stream_metrics.formulas.protocol import Counts
 from stream_metrics.inference.intervals.conditions import weight_problem
 from stream_metrics.inference.intervals.dispatch import class_bounds
 from stream_metrics.inference.intervals.interval import Interval
-from stream_metrics.inference.intervals.many_matrices import Ends, ManyMatrices
+from stream_metrics.inference.intervals.many_matrices import ManyMatrices, NotedEnds
 from stream_metrics.inference.intervals.resampling import enough_draws
 from stream_metrics.labels import Label
 from stream_metrics.labels.json_names import json_number
@@ -32,7 +32,7 @@ from stream_metrics.monitor.view.cutting import check_cut
 from stream_metrics.monitor.view.headline import labelled, spec
 from stream_metrics.monitor.view.intervals import LEVEL
 from stream_metrics.monitor.view.names import names_of
-from stream_metrics.monitor.view.types import GAP_SAMPLES, Bounds, Gap, GroupRow, Groups, Number
+from stream_metrics.monitor.view.types import GAP_SAMPLES, Bounds, GroupGap, GroupRow, Groups, Number
 from stream_metrics.monitor.view.window_values import value
 from stream_metrics.snapshots.snapshot import Snapshot
 
@@ -104,7 +104,7 @@ def groups_view(
         if len(known_of) > 1:
             low, high = min(known_of, key=known_of.__getitem__), max(known_of, key=known_of.__getitem__)
             bounds, note = _difference(compared[low], compared[high], key, len(known_of), valid)
-            gaps[key] = Gap(known_of[high] - known_of[low], names[low], names[high], bounds, note)
+            gaps[key] = GroupGap(known_of[high] - known_of[low], names[low], names[high], bounds, note)
     named = [structs.replace(rows[group], group=names[group]) for group in order]
     bare = [structs.replace(row, intervals={}, interval_notes={}) for row in named[MOST_INTERVALS:]]
     return Groups([*named[:MOST_INTERVALS], *bare], gaps, folded)
@@ -159,7 +159,7 @@ def _batches(views: Sequence[Snapshot]) -> Iterator[list[int]]:
         yield batch
 
 
-def _ends_of(many: ManyMatrices, views: Sequence[Snapshot], key: str) -> dict[int, Ends]:
+def _ends_of(many: ManyMatrices, views: Sequence[Snapshot], key: str) -> dict[int, NotedEnds]:
     """Return the ends of the intervals of a metric by the places of groups."""
     classes = {at: own for at, view in enumerate(views) if (own := _some_classes(view, key)) is not None}
     ends = {} if len(classes) == len(views) or key not in CATALOG else many.whole(key, classes)

@@ -9,7 +9,7 @@ from stream_metrics.monitor.view.types import Alert, GroupRow, View, WindowView
 from stream_metrics.report.headlines import inline_title
 from stream_metrics.report.intervals import DOUBT, bounds
 from stream_metrics.report.layout import number, shorten, visible, wrap
-from stream_metrics.report.table import Column, Table
+from stream_metrics.report.table import ReportColumn, Table
 
 __all__ = ["DOUBTS", "duration", "facts", "figure", "ranged", "short_window", "standing", "summary", "worst_state"]
 
@@ -161,12 +161,12 @@ def summary(view: View, width: int | None = None) -> str:
 def _table(
     heading: str, names: Sequence[str], rows: Sequence[WindowView | GroupRow], keys: Sequence[str], width: int
 ) -> list[str]:
-    columns = [Column("samples", "n", [number(row.n) for row in rows])]
+    columns = [ReportColumn("samples", "n", [number(row.n) for row in rows])]
     for at, key in enumerate(keys):
         cells = [
             ranged(row, key) if isinstance(row, GroupRow) and not at else figure(row.metrics.get(key)) for row in rows
         ]
-        columns.append(Column(inline_title(key), inline_title(key), cells, at))
+        columns.append(ReportColumn(inline_title(key), inline_title(key), cells, at))
     return Table(heading, names, columns).fit(width).lines()
 
 

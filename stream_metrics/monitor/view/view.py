@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from stream_metrics.monitor.config import Counting
-from stream_metrics.monitor.counts.counting import TOTAL, Counts
+from stream_metrics.monitor.config import CountingTable
+from stream_metrics.monitor.counts.counting import TOTAL, PartCounts
 from stream_metrics.monitor.join.outcomes import JoinStats
 from stream_metrics.monitor.view.group_view import ShownGroups
 from stream_metrics.monitor.view.headline import headline
@@ -50,7 +50,7 @@ class WindowViews:
 
 def view(
     readings: Mapping[str, Reading],
-    config: Counting,
+    config: CountingTable,
     operation: View,
     *,
     now: float,
@@ -62,7 +62,7 @@ def view(
     `now` is the time of the clock; `extra_metrics` are shown beside those that always are. Without readings the windows
     are those of empty counts. `windows` has the views of the last call.
     """
-    readings = readings or read([Counts(config)])
+    readings = readings or read([PartCounts(config)])
     windows = windows or WindowViews()
     keys = config.metrics or headline(snapshot_of(readings[TOTAL].state))
     return structs.replace(

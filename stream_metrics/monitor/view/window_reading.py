@@ -24,7 +24,7 @@ from stream_metrics.monitor.counts.coverage import Covered
 from stream_metrics.monitor.view.cutting import check_cut
 
 if TYPE_CHECKING:
-    from stream_metrics.monitor.counts.counting import Counts
+    from stream_metrics.monitor.counts.counting import PartCounts
 
 __all__ = ["Reading", "read"]
 
@@ -86,7 +86,7 @@ def _merged(parts: list[Callable[[], State]]) -> State:
 
 
 def read(
-    parts: Iterable[Counts], at: float | None = None, own: Iterable[float | None] | None = None
+    parts: Iterable[PartCounts], at: float | None = None, own: Iterable[float | None] | None = None
 ) -> dict[str, Reading]:
     """Return the merged counts of partitions by window, "total" first; {} for no partitions.
 
@@ -106,7 +106,7 @@ def read(
     return {name: Reading(of_window, partial) for name, of_window in windows.items()}
 
 
-def _partial(parts: Sequence[Counts]) -> frozenset[Label | None]:
+def _partial(parts: Sequence[PartCounts]) -> frozenset[Label | None]:
     """Return the classes that one partition counts apart and another does not."""
     if not any(part.classes.full for part in parts):
         return frozenset()
@@ -116,7 +116,7 @@ def _partial(parts: Sequence[Counts]) -> frozenset[Label | None]:
     return classes.partial
 
 
-def _part(counts: Counts, name: str, at: int) -> _Part:
+def _part(counts: PartCounts, name: str, at: int) -> _Part:
     covered, late = counts.coverage[name].read(at), counts.late.get(name, 0)
     if name in counts.windows:
         return _Part(counts.windows[name].parts(at).merged, counts.groups[name].parts(at).merged, covered, late)

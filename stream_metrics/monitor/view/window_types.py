@@ -8,15 +8,14 @@ import msgspec
 from msgspec import Struct
 
 __all__ = [
-    "GAP_SAMPLES",
     "Bounds",
     "ClassRow",
-    "Comparison",
     "Curve",
     "Curves",
     "DelayQuantiles",
     "Ends",
-    "Gap",
+    "GAP_SAMPLES",
+    "GroupGap",
     "GroupRow",
     "Groups",
     "IntervalMeaning",
@@ -24,6 +23,7 @@ __all__ = [
     "Matrix",
     "Number",
     "Reference",
+    "WindowComparison",
     "WindowView",
 ]
 
@@ -32,7 +32,7 @@ Number: TypeAlias = int | float
 Bounds: TypeAlias = tuple[float, float]  # low and high
 
 
-class Comparison(Struct):
+class WindowComparison(Struct):
     """The difference of a metric of a window from an earlier value: of the window one length ago, or of the reference.
 
     `difference` is the value now less the earlier `value`; it lies between `low` and `high`, None where one of the two
@@ -122,7 +122,7 @@ class GroupRow(Struct):
     classes_absent: int = 0
 
 
-class Gap(Struct):
+class GroupGap(Struct):
     """The largest difference between two groups of 30 samples or more, and which groups these are.
 
     `interval` is that of the difference of these two; it allows for the choice of them. `note` says why there is none,
@@ -140,7 +140,7 @@ class Groups(Struct):
     """Groups, the worst first; gaps by metric; the number of samples of groups beyond the limit."""
 
     rows: list[GroupRow] = []
-    gaps: dict[str, Gap] = {}
+    gaps: dict[str, GroupGap] = {}
     folded: int = 0
 
 
@@ -189,7 +189,7 @@ class WindowView(Struct, kw_only=True):
     label_bounds_missing: dict[str, str] = {}
     better: dict[str, str | None] = {}
     range: dict[str, tuple[Number | None, Number | None]] = {}
-    comparisons: dict[str, list[Comparison]] = {}
+    comparisons: dict[str, list[WindowComparison]] = {}
     warnings: list[str] = []
     mismatch: str = ""
     classes: list[ClassRow] = []

@@ -13,7 +13,16 @@ from msgspec import structs
 from support.refusals import all_refused, refused
 
 import stream_metrics as sm
-from stream_metrics.monitor.config import Config, ConfigError, Counting, Join, Key, Serve, Store, keys
+from stream_metrics.monitor.config import (
+    Config,
+    ConfigError,
+    ConfigKey,
+    CountingTable,
+    JoinTable,
+    ServeTable,
+    StoreTable,
+    keys,
+)
 from stream_metrics.monitor.config.reading import configured, example, layered, load, tables_of
 
 KEYS = list(keys())
@@ -74,10 +83,12 @@ def test_later_layers_win() -> None:
 
     config = configured(layered(file, flags))
 
-    assert config.join == Join(ttl="2h", due="5m")
-    assert config.counting == Counting(windows=("5m",), scores="any") == Counting(windows=["5m"], scores="any")  # type: ignore[arg-type]
-    assert config.serve == Serve(port=0)
-    assert type(config.store.every_seconds) is type(Store(every_seconds=2).every_seconds) is float
+    assert config.join == JoinTable(ttl="2h", due="5m")
+    assert (
+        config.counting == CountingTable(windows=("5m",), scores="any") == CountingTable(windows=["5m"], scores="any")
+    )  # type: ignore[arg-type]
+    assert config.serve == ServeTable(port=0)
+    assert type(config.store.every_seconds) is type(StoreTable(every_seconds=2).every_seconds) is float
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
@@ -153,7 +164,7 @@ ODDITIES: list[Any] = [
 ]
 
 
-def well_taken(key: Key, value: Any) -> bool:
+def well_taken(key: ConfigKey, value: Any) -> bool:
     """Return whether a key takes a value as it is, or the error has its name, is short, and shows no secret."""
     tables = {key.table: {key.name: value}}
     if message := problem(tables):

@@ -119,7 +119,7 @@ def test_a_half_written_line_is_left_for_the_next_time(
         assert reader.monitor.view().records.rejected == {}
         reader.stop()
     append(reader.path, line(7)[:30])
-    source, alone = make_source(config.Source(path=str(reader.path))), Monitor(CONFIG, clock=lambda: NOW)
+    source, alone = make_source(config.SourceTable(path=str(reader.path))), Monitor(CONFIG, clock=lambda: NOW)
     source.start(alone)
     while not source.ended:
         alone.step(source.poll(0))
@@ -221,10 +221,10 @@ def test_standard_input_counts_its_bytes(tmp_path: Path, caplog: pytest.LogCaptu
 
 def test_the_configuration_names_the_source(reader: Reader) -> None:
     """A file, or standard input by its name or by a dash; what cannot be read, or is no kind, is refused."""
-    for told in (config.Source(path="-"), config.Source(kind="stdin")):
+    for told in (config.SourceTable(path="-"), config.SourceTable(kind="stdin")):
         assert isinstance(make_source(told), StdinSource)
-    refused(lambda: make_source(config.Source(kind="memory")), ValueError, "'file', 'stdin' or 'kafka'")
-    refused(lambda: make_source(config.Source()), ValueError, "Expected `path` to name a file")
+    refused(lambda: make_source(config.SourceTable(kind="memory")), ValueError, "'file', 'stdin' or 'kafka'")
+    refused(lambda: make_source(config.SourceTable()), ValueError, "Expected `path` to name a file")
     refused(reader.start, StoreError, "events.jsonl: No such file or directory")
     reader.path = reader.path.parent
     refused(reader.start, StoreError, "Is a directory")

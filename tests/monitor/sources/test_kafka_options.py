@@ -12,7 +12,7 @@ from stream_metrics.monitor import config
 from stream_metrics.monitor.sources.kafka_options import checked, consumer_options, first, hidden
 
 pytestmark = pytest.mark.quick
-Source = config.Source
+Source = config.SourceTable
 KIP_848 = {"group.protocol": "consumer"}
 STICKY = {"partition.assignment.strategy": "cooperative-sticky"}
 

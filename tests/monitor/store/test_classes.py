@@ -18,7 +18,7 @@ from support.stores import execute, monitoring
 from stream_metrics.monitor import Config, Monitor, Record, config, open_store
 
 MOST = 4
-CONFIG = Config(counting=config.Counting(windows=("1h",), panes=6, max_classes=MOST))
+CONFIG = Config(counting=config.CountingTable(windows=("1h",), panes=6, max_classes=MOST))
 NAMES = [[f"c{(part * 3 + at) % 9}" for at in range(30)] for part in range(2)]
 
 
@@ -108,7 +108,7 @@ def test_a_store_without_the_note_has_the_classes_of_all_partitions(
 def test_an_export_is_restored_with_its_classes(tmp_path: Path) -> None:
     """It has counts alone, and the note is made of them; a partition that comes later finds the same classes."""
     path, export = str(tmp_path / "state"), str(tmp_path / "export")
-    told = replace(CONFIG, store=config.Store(export=export))
+    told = replace(CONFIG, store=config.StoreTable(export=export))
     monitor = Monitor(told, clock=lambda: START + 100)
     monitor.assign([0, 1])
     for stream in STREAMS:

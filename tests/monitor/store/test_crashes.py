@@ -53,7 +53,7 @@ def whole() -> tuple[Any, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "events.jsonl"
         path.write_bytes(DATA)
-        source = make_source(config.Source(path=str(path)))
+        source = make_source(config.SourceTable(path=str(path)))
         source.start(monitor)
         while records := source.poll(0):
             monitor.step(records)

@@ -153,7 +153,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
 
 def exported(path: Path, at_once: int = 777) -> Monitor:
     """Return a monitor that has exported its counts."""
-    monitor = offline(STREAM, structs.replace(CONFIG, store=config.Store(export=str(path))), at_once)
+    monitor = offline(STREAM, structs.replace(CONFIG, store=config.StoreTable(export=str(path))), at_once)
     monitor.export()
     return monitor
 
@@ -201,7 +201,7 @@ def test_an_export_takes_the_place_of_a_damaged_file(path: str, tmp_path: Path) 
     It is read before anything is moved, and no file that is in use is replaced.
     """
     export = tmp_path / "export"
-    with monitoring(path, structs.replace(CONFIG, store=config.Store(export=str(export)))) as monitor:
+    with monitoring(path, structs.replace(CONFIG, store=config.StoreTable(export=str(export)))) as monitor:
         monitor.step(STREAM[:50])
         monitor.export()
         in_use = run_command("monitor", "restore", export, path)

@@ -27,9 +27,9 @@ from stream_metrics.monitor import Monitor, Record, config, open_store
 
 WAITING = structs.replace(
     CONFIG,
-    join=config.Join(ttl="10m", keep_joined="2m", keep_ids="1h", max_pending=400, in_memory=5),
-    counting=config.Counting(scores=True, windows=("1h", "4h")),
-    store=config.Store(retention=("5s for 1m", "1m")),
+    join=config.JoinTable(ttl="10m", keep_joined="2m", keep_ids="1h", max_pending=400, in_memory=5),
+    counting=config.CountingTable(scores=True, windows=("1h", "4h")),
+    store=config.StoreTable(retention=("5s for 1m", "1m")),
 )
 STREAM = records([each for at, event in enumerate(events(600, seed=3)) for each in [event, "junk"][: 2 - at % 2]])
 RANGE = f"from={START - 60}&to={START + 300}"
