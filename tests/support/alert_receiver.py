@@ -42,14 +42,15 @@ class Answering(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Store the request and answer."""
         body, answer = self.rfile.read(int(self.headers["Content-Length"])), self.server.answer(self.path)
+        cut = self.server.cut > 0
+        self.server.cut -= cut
         self.send_response(self.server.statuses.pop(0) if self.server.statuses else 200)
         self.send_header("Location", "/elsewhere")
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
         self.server.got.append((self.path, json.loads(body) if body[:1] == b"{" else body, dict(self.headers)))
-        if not self.server.cut:
+        if not cut:
             self.wfile.write(answer)
-        self.server.cut -= self.server.cut > 0
 
     def log_message(self, format: str, *arguments: Any) -> None:
         """Say nothing."""
