@@ -1,79 +1,14 @@
-"""update_many: every kind of column of labels is counted as its rows would be one by one, to the byte."""
+"""Columns of labels that are numbers, booleans or mixed are counted as their rows would be one by one, to the byte."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from support.input_forms import in_batch, needing, one_by_one
-
-import stream_metrics as sm
-
-TEXT = ["cat", "dog", "cat", "", "cat", "é", "dog"]
-WEIGHTS = (None, [2, 0.5, 0, 1, 2**55, 1, 1])
-
-
-def polars() -> Any:
-    """Return the module."""
-    return pytest.importorskip("polars")
-
-
-def codes(rows: list[Any]) -> sm.Categorical:
-    """Return rows as codes of their distinct values; None is missing."""
-    names = list(dict.fromkeys(row for row in rows if row is not None))
-    return sm.Categorical([-1 if row is None else names.index(row) for row in rows], names)
-
-
-TEXT_COLUMNS: dict[str, Callable[[list[Any]], Any]] = {
-    "list": list,
-    "tuple": tuple,
-    "generator": lambda rows: (row for row in rows),
-    "dict values": lambda rows: dict(enumerate(rows)).values(),
-    "U": np.array,
-    "wide U": lambda rows: np.array(rows, "U40"),
-    "swapped U": lambda rows: np.array(rows, ">U5"),
-    "object": lambda rows: np.array(rows, object),
-    "StringDType": lambda rows: np.array(rows, np.dtypes.StringDType()),
-    "every second": lambda rows: np.repeat(rows, 2)[::2],
-    "backwards": lambda rows: np.array(rows[::-1])[::-1],
-    "pandas object": lambda rows: pd.Series(rows, dtype=object),
-    "pandas str": lambda rows: pd.Series(rows, index=range(9, 9 + len(rows)), dtype="str"),
-    "pandas string": lambda rows: pd.Series(rows, dtype="string"),
-    "pandas category": lambda rows: pd.Series(rows, dtype="category"),
-    "pandas Index": pd.Index,
-    "pandas Categorical": pd.Categorical,
-    "CategoricalIndex": pd.CategoricalIndex,
-    "unused categories": lambda rows: pd.Categorical(rows, categories=["zebra", *dict.fromkeys(rows), "ape"]),
-    "sm.Categorical": codes,
-    "unsigned codes": lambda rows: sm.Categorical(np.array(codes(rows).codes, np.uint8), codes(rows).categories),
-    "wide codes": lambda rows: sm.Categorical(np.array(codes(rows).codes, ">i8"), tuple(codes(rows).categories)),
-    "polars": lambda rows: polars().Series(rows),
-    "polars category": lambda rows: polars().Series(rows, dtype=polars().Categorical),
-}
-CONFIGURATIONS: list[dict[str, Any]] = [
-    {},
-    {"labels": ["cat", "dog", "", "é"]},
-    {"labels": ["cat", "dog", "", "é"], "other": "rest"},
-    {"labels": ["cat"], "other": "rest"},
-]
-
-
-@pytest.mark.parametrize("library", ["numpy", "polars"])
-def test_columns_of_text(library: str) -> None:
-    """However text is stored, in either column, weighted or not, with fixed labels or not, it counts as its rows."""
-    failures = []
-    for kind, make in needing(library, TEXT_COLUMNS).items():
-        for other, w, more in product(["list", "U", "pandas category"], WEIGHTS, CONFIGURATIONS):
-            expected = one_by_one(TEXT, TEXT[::-1], w, **more), one_by_one(TEXT[::-1], TEXT, w, **more)
-            right = in_batch(make(TEXT), TEXT_COLUMNS[other](TEXT[::-1]), w, **more)
-            if (right, in_batch(TEXT_COLUMNS[other](TEXT[::-1]), make(TEXT), w, **more)) != expected:
-                failures.append((kind, other, w, more))
-
-    assert not failures
+from support.input_forms import in_batch, one_by_one
 
 
 def test_numbers_far_apart() -> None:

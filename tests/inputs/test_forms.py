@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from support.input_forms import COLUMNS, FLOATS, MAKERS, NUMBERS, OTHERS, Form, columns_and_rows, needing
+from support.input_forms import FLOATS, MAKERS, NUMBERS, OTHERS, Form, columns_and_rows, needing
 from support.input_states import LABELS, SCORED, SETS, alone, outcome, together
 from support.refusals import refused
 
@@ -127,15 +127,12 @@ ENTRIES: dict[str, tuple[Callable[[Form], Compared], dict[str, Form]]] = {  # wi
 }
 
 
-LIBRARIES = [*product(ENTRIES, ("numpy", "ml_dtypes", "torch")), ("labels", "pyarrow"), ("labels", "polars")]
-
-
-@pytest.mark.parametrize(("entry", "library"), LIBRARIES)
+@pytest.mark.parametrize(("entry", "library"), [*product(ENTRIES, ("numpy", "ml_dtypes", "torch"))])
 def test_every_form_counts_alike(entry: str, library: str) -> None:
     """A column in any form is read as its rows are, wherever it is given, and numbers are taken where they may be."""
     compared, taken = ENTRIES[entry]
     failures = []
-    tried = FLOATS | NUMBERS | OTHERS | (COLUMNS if entry == "labels" else {})
+    tried = FLOATS | NUMBERS | OTHERS
     if entry == "times":
         tried = {name: form for name, form in tried.items() if name != "missing"}  # alone, None is the latest time
     for name, form in needing(library, tried).items():
@@ -168,7 +165,10 @@ def test_predictions_beside_scores() -> None:
 ARGUMENTS: dict[str, Callable[[Any], tuple[Any, dict[str, Any]]]] = {  # a state, and the column beside good ones
     "y_true": lambda x: (sm.ConfusionMatrix(), {"y_true": x, "y_pred": NAMES}),
     "y_pred": lambda x: (sm.ConfusionMatrix(), {"y_true": NAMES, "y_pred": x}),
-    "soft y_pred": lambda x: (sm.MetricSet(scores=True), {"y_true": [True, False, True], "y_pred": x}),
+    "fixed y_true": lambda x: (sm.ConfusionMatrix(["a", 1], other="é"), {"y_true": x, "y_pred": NAMES}),
+    "fixed y_pred": lambda x: (sm.MetricSet(labels=["b", "a", 1]), {"y_true": NAMES, "y_pred": x, "w": [2, 0.5, 0]}),
+    "kept y_pred": lambda x: (sm.Rolling(sm.MetricSet(), 5), {"y_true": NAMES, "y_pred": x}),
+    "soft y_pred": lambda x: (sm.MetricSet(scores=True, threshold=0.1), {"y_true": [True, False, True], "y_pred": x}),
     "pred_a": lambda x: (sm.Comparison(), {"y_true": NAMES, "pred_a": x, "pred_b": NAMES}),
     "w": lambda x: (sm.ConfusionMatrix(), {"y_true": NAMES, "y_pred": NAMES, "w": x}),
     "scores": lambda x: (sm.ProbabilityLosses(), {"y_true": [1, 0, 1], "scores": x}),
@@ -178,6 +178,7 @@ ARGUMENTS: dict[str, Callable[[Any], tuple[Any, dict[str, Any]]]] = {  # a state
     "grouped": lambda x: (sm.ByGroup(sm.MetricSet()), {"y_true": NAMES, "y_pred": x, "group": NAMES}),
     "unit": lambda x: (sm.MetricSet(), {"y_true": NAMES, "y_pred": NAMES, "unit": x}),
     "t": lambda x: (sm.TimeWindow(sm.Accuracy(), "900d"), {"y_true": NAMES, "y_pred": NAMES, "t": x}),
+    "t of fading": lambda x: (sm.Fading(sm.Accuracy(), "900d"), {"y_true": NAMES, "y_pred": NAMES, "t": x}),
     "x": lambda x: (sm.ChangeDetector(0.2, arl=100), {"x": x}),
 }
 NAMES = ["a", "b", "a"]

@@ -56,11 +56,8 @@ TABLES: dict[str, Callable[[Any], tuple[Any, Any]]] = {  # scores of a table, wi
 }
 COLUMNS: dict[str, Callable[[list[Any]], Any]] = {
     "list": list,
-    "iterator": iter,
-    "array": np.array,
     "series": lambda y: pd.Series(y, index=range(5, 65)),
     "categorical": pd.Categorical,
-    "own categorical": lambda y: sm.Categorical(np.array([NAMES.index(x) for x in y]), NAMES),
 }
 
 

@@ -120,19 +120,6 @@ def test_tables_and_frames() -> None:
             assert sm.from_bytes(together(with_classes, 4, y_true=y_true, y_pred=scores)).numbers() == plain
 
 
-@pytest.mark.quick
-def test_arrow_maps_and_structs() -> None:
-    """Maps and structs of Arrow, whose keys are always text."""
-    pa = pytest.importorskip("pyarrow", reason="needs pyarrow")
-    truths = [0, 1, 1, 0]
-    mappings = [{"0": 0.75, "1": 0.25}, {"0": 0.25, "1": 0.75}, {"0": 0.0, "1": 1.0}, {"0": 1.0, "1": 0.0}]
-    expected = one_by_one("set", [(t, converted(t, m)) for t, m in zip(truths, mappings, strict=True)])
-    maps = pa.array([list(m.items()) for m in mappings], pa.map_(pa.string(), pa.float64()))
-    for scores, truth in product((maps, pa.array(mappings)), (truths, pa.array(truths).dictionary_encode())):
-        assert together(STATES["set"], 4, y_true=truth, scores=scores) == expected
-    assert sm.from_bytes(expected).snapshot()["accuracy"] == 1.0
-
-
 def test_the_command_line(tmp_path: Path) -> None:
     """JSON Lines give the bytes of the same records in Python, in any order."""
     keys = [("0", "1"), ("10", "9"), ("1.0", "2"), ("true", "0"), ("9", "2")]
@@ -192,13 +179,3 @@ def test_fixed_labels_name_their_own() -> None:
     mixed.update(5, {"1": 0.75, 5: 0.25})
     assert mixed.snapshot()["recall", 5] == 0.0
     assert mixed.scored.ranks.labels == (5, "1")
-
-
-@pytest.mark.quick
-def test_a_perfect_model_is_perfect() -> None:
-    """Truth 0 and 1 with keys "0" and "1", as JSON has them."""
-    truths, rows = [0, 1], [{"0": 0.75, "1": 0.25}, {"0": 0.25, "1": 0.75}]
-    snapshot = sm.evaluate(truths, scores=rows)
-
-    assert (snapshot["accuracy"], snapshot["roc_auc_ovr"], snapshot.labels) == (1.0, 1.0, (0, 1))
-    assert sm.outcome("accuracy")(truths[1], rows[1]) == 0

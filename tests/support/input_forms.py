@@ -9,7 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
 from itertools import product
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -137,13 +137,10 @@ def on_device(values: list[float]) -> tuple[Any, list[Any]]:
 # Every form of a column of floats that is taken wherever numbers are.
 FLOATS: dict[str, Form] = {
     "list": of_rows(float),
-    "tuple": of_rows(float, tuple),
-    "generator": of_rows(float, iter),
     "float16": of_dtype(np.float16),
     "float32": of_dtype(np.float32),
     "float64": of_dtype(np.float64),
     "longdouble": of_dtype(np.longdouble),
-    "big-endian float32": of_dtype(">f4"),
     "bfloat16": of_dtype(lambda: ml_dtypes().bfloat16),
     "float8": of_dtype(lambda: ml_dtypes().float8_e4m3fn),
     "list of float16": of_rows(np.float16),
@@ -162,12 +159,6 @@ FLOATS: dict[str, Form] = {
     "mixed": lambda values: (lambda rows: (rows, rows))(
         [(float, np.float32, np.array, Scalar)[at % 4](value) for at, value in enumerate(values)]
     ),
-    "array.array": of_column(lambda values: array.array("f", values)),
-    "memoryview": of_column(lambda values: memoryview(np.array(values, np.float32))),
-    "Series": of_column(lambda values: pd.Series(values, dtype="float32")),
-    "Series of objects": of_column(lambda values: pd.Series([np.float32(x) for x in values], dtype=object)),
-    "nullable Series": of_column(lambda values: pd.Series(values, dtype="Float32")),
-    "Index": of_column(lambda values: pd.Index(values, dtype="float32")),
     "device array": on_device,
     "torch": of_column(lambda values: torch().tensor(values)),
     "torch float64": of_column(lambda values: torch().tensor(values, dtype=torch().float64)),
@@ -201,12 +192,8 @@ NUMBERS: dict[str, Form] = {
 # No numbers at all, alike wherever they come.
 OTHERS: dict[str, Form] = {
     "text": of_rows(str),
-    "array of text": of_column(lambda values: np.array([str(x) for x in values])),
     "bytes": of_rows(lambda x: str(x).encode()),
     "complex": of_rows(complex),
-    "complex array": of_column(lambda values: np.array(values, complex)),
-    "datetime64": of_column(lambda values: np.array([round(x) for x in values], "datetime64[s]")),
-    "timedelta64": of_column(lambda values: np.array([round(x) for x in values], "timedelta64[s]")),
     "rows of one": of_rows(lambda x: [x]),
     "arrays of one": of_rows(lambda x: np.array([x])),
     "column of one": of_column(lambda values: np.array(values)[:, None]),
@@ -215,28 +202,20 @@ OTHERS: dict[str, Form] = {
     "infinite": of_column(lambda values: np.array([np.inf for _ in values], np.float32)),
 }
 
-# Other columns of labels.
-COLUMNS: dict[str, Form] = {
-    "codes": lambda values: (sm.Categorical(list(range(len(values))), values), values),
-    "category": of_column(lambda values: pd.Series(values, dtype="category")),
-    "array of int": of_column(lambda values: array.array("q", map(round, values))),
-    "slice of int16": of_column(lambda values: np.array([9, *map(round, values)], "i2")[1:]),
-    "every third int32": of_column(lambda values: np.repeat(np.array([*map(round, values)], ">i4"), 3)[::3]),
-    "Arrow": lambda values: (import_module("pyarrow").array([*map(round, values)]), [*map(round, values)]),
-    "polars": of_column(lambda values: import_module("polars").Series([*map(round, values)])),
-}
-
 # Values of all kinds, three of each, and what makes columns of them; a maker that fails has no such column.
 POOLS: dict[str, list[Any]] = {
     "text": ["a", "b", "a"],
+    "more text": ["é", "", "é"],
     "int": [1, 2, 1],
     "large": [2**100, 1, 2**100],
-    "float": [0.25, 0.5, 1.0],
+    "float": [0.1, 0.5, 1.0],
     "bool": [True, False, True],
     "bytes": [b"a", b"\xff", b"a"],
     "whole Decimal": [Decimal(1), Decimal(2), Decimal(1)],
+    "large Decimal": [Decimal(10) ** 37, Decimal(-1), Decimal(10) ** 37],
     "Decimal": [Decimal("0.50"), Decimal("0.1"), Decimal("0.50")],
     "date": [date(2024, 1, 1), date(2024, 1, 2), date(2024, 1, 1)],
+    "far date": [date(1, 1, 1), date(9999, 12, 31), date(1, 1, 1)],
     "datetime": [datetime(2024, 1, 1, 1), datetime(2024, 1, 2), datetime(2024, 1, 1, 1)],
     "zone": [datetime(2024, 1, day, tzinfo=UTC) for day in (1, 2, 1)],
     "timedelta": [timedelta(1), timedelta(2), timedelta(1)],
@@ -271,6 +250,7 @@ def arrow_types() -> dict[str, Any]:
     decimals = [pa.decimal32(5, 2), pa.decimal64(9, 2), pa.decimal256(50, 2)]
     texts = [pa.large_string(), pa.string_view(), pa.large_binary(), pa.binary_view(), pa.binary(1), pa.json_()]
     times = [getattr(pa, kind)(unit) for kind in ("timestamp", "duration") for unit in ("s", "ms", "us", "ns")]
+    times.append(pa.timestamp("ns", "Asia/Tokyo"))
     lists = [pa.large_list(pa.float64()), pa.list_(pa.float64(), 2), pa.list_view(pa.float64()), pa.bool8(), pa.uuid()]
     maps = [pa.map_(pa.string(), pa.float64()), pa.dictionary(pa.int8(), pa.string())]
     return {str(kind): kind for kind in [*numbers, *decimals, *texts, *times, *lists, *maps]}
@@ -285,6 +265,11 @@ def arrow_makers() -> dict[str, Callable[[list[Any]], Any]]:
     return {
         "array": pa.array,
         "chunks": lambda rows: pa.chunked_array([pa.array(rows).slice(0, 1), pa.array(rows).slice(1)]),
+        "stream": lambda rows: SimpleNamespace(  # not of structs, which would be a table
+            __arrow_c_stream__=pa.chunked_array(
+                [pa.array(rows).dictionary_encode().dictionary_decode()]
+            ).__arrow_c_stream__
+        ),
         "dictionary": lambda rows: pa.array(rows).dictionary_encode(),
         "codes": coded,
         "dictionary of a dictionary": lambda rows: pa.DictionaryArray.from_arrays(pa.array([0, 1, 1]), coded(rows)),
@@ -319,10 +304,11 @@ def torch_makers() -> dict[str, Callable[[list[Any]], Any]]:
 
 def python_makers() -> dict[str, Callable[[list[Any]], Any]]:
     """Return makers of columns of Python, NumPy and pandas."""
-    numpy = "i1", ">i4", "u8", "f2", "g", "?", "U3", "S3", "V2", "M8[D]", "M8[ns]", "m8[s]"
+    numpy = "i1", ">i4", "u8", "f2", ">f4", "g", "?", "U3", ">U40", "S3", "V2", "M8[D]", "M8[ns]", "m8[s]"
     pandas = (
         "Int8",
         "UInt64",
+        "Float32",
         "Float64",
         "boolean",
         "string",
@@ -341,10 +327,15 @@ def python_makers() -> dict[str, Callable[[list[Any]], Any]]:
         "memoryview": lambda rows: memoryview(np.array(rows)),
         "objects": objects,
         "NumPy": np.array,
+        "every second": lambda rows: np.repeat(rows, 2)[::2],
+        "backwards": lambda rows: np.array(rows[::-1])[::-1],
         "StringDType": lambda rows: np.array(rows, np.dtypes.StringDType(na_object=None)),
         "structured": lambda rows: np.array([(row, 1) for row in rows], [("a", type(rows[0])), ("b", int)]),
         "masked": gaps,
         "Categorical": lambda rows: sm.Categorical([0, 1, 0], rows[:2]),
+        "unsigned codes": lambda rows: sm.Categorical(np.array([0, 1, 0], np.uint8), rows[:2]),
+        "wide codes": lambda rows: sm.Categorical(np.array([0, 1, 0], ">i8"), tuple(rows[:2])),
+        "unused categories": lambda rows: pd.Categorical(rows, ["zebra", *dict.fromkeys(rows), "ape"]),
         **{kind: lambda rows, kind=kind: np.array(rows).astype(kind) for kind in numpy},
         "Series": pd.Series,
         "Index": pd.Index,
@@ -386,4 +377,4 @@ def rows_of(column: Any, values: list[Any]) -> list[Any]:
         return list(column)
     if hasattr(column, "tolist") or hasattr(column, "to_list"):
         return list(column.tolist() if hasattr(column, "tolist") else column.to_list())
-    return values if hasattr(column, "__next__") else list(column)
+    return values if hasattr(column, "__next__") or isinstance(column, SimpleNamespace) else list(column)
