@@ -1,9 +1,8 @@
-"""Dask: the bytes of one process for any collection and partitions; in two processes, whatever fails or dies."""
+"""Dask: the bytes of one process for any collection and partitions; in two processes, whatever fails."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
@@ -284,7 +283,7 @@ def rows(part: int) -> Rows:
     return [("cat", (part + at) % 3, 0.1) if at % 2 else (str(part), at % 3, 1.0) for at in range(50)]
 
 
-def source(folder: Path, places: set[str], deadly: bool) -> tuple[Any, Callable[[int, Rows], Rows]]:
+def source(folder: Path, places: set[str]) -> tuple[Any, Callable[[int, Rows], Rows]]:
     """Return an accumulator and a function that reads, which fail on the first attempt in these places.
 
     What was counted or merged before is then in the state that fails. Both are made in a function, so that they go to
@@ -294,8 +293,6 @@ def source(folder: Path, places: set[str], deadly: bool) -> tuple[Any, Callable[
 
     def once(place: str) -> None:
         with contextlib.suppress(FileExistsError), open(f"{target}/{place}", "x"):
-            if deadly:
-                os._exit(1)
             raise OSError("first attempt")
 
     class Fails(sm.MetricSet):
@@ -341,7 +338,7 @@ def test_futures_and_frames(client: Any) -> None:
 
 def test_tasks_that_fail(client: Any, tmp_path: Path) -> None:
     """Reading, counting and merging raise half-way on their first attempts; the bytes are those of one process."""
-    prototype, read = source(tmp_path, {"read", "count", "merge"}, deadly=False)
+    prototype, read = source(tmp_path, {"read", "count", "merge"})
     parts = [dask.delayed(read)(part, rows(part)) for part in range(PARTS)]
     total = client.compute(accumulate(parts, prototype, WITH_W, fan_in=3), retries=3).result()
 
@@ -366,14 +363,3 @@ def test_a_source_that_has_changed(client: Any, tmp_path: Path) -> None:
         client.gather(futures)
 
     assert [future.result().get() for future in futures] == [0.5, 1.0]
-
-
-def test_workers_that_die(client: Any, tmp_path: Path) -> None:
-    """A worker dies while it merges, and what it had counted is counted again; the bytes are those of one process."""
-    prototype, read = source(tmp_path, {"merge"}, deadly=True)
-    parts = [dask.delayed(read)(part, rows(part)) for part in range(PARTS)]
-    total = accumulate(parts, prototype, WITH_W, fan_in=3).compute()
-
-    assert {path.name for path in tmp_path.iterdir()} == {"log", "merge"}
-    assert len((tmp_path / "log").read_text().split()) > PARTS
-    assert total.to_bytes() == one_process()

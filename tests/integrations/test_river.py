@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import datetime as dt
 import inspect
 import os
 import pickle
@@ -83,15 +82,6 @@ def test_steps_name_each_metric() -> None:
 
     names = {"FBeta(beta=0.5)", "FBeta(beta=2.0)", "Recall(pos_label=False)", "Step"}
     assert steps == [(40, names, 40), (80, names, 80), (100, names, 100)]
-
-
-def test_windows_of_river_go_around_ours() -> None:
-    """`TimeRolling` of river has a new metric of its period."""
-    start = dt.datetime(2026, 1, 1)
-    timed = utils.TimeRolling(sm.ROCAUC, dt.timedelta(seconds=30))
-    for at, sample in enumerate(outcomes()):
-        timed.update(*sample, t=start + dt.timedelta(seconds=at))
-        assert repr(timed.get()) == repr(fed(sm.ROCAUC(), outcomes()[max(0, at - 29) : at + 1]).get())
 
 
 def test_plus_composes_on_either_side() -> None:

@@ -62,10 +62,8 @@ def torch() -> ModuleType:
 
 def library_of(name: str) -> str:
     """Return the library that the form of a name needs."""
-    if "torch" in name or "polars" in name:
-        return "torch" if "torch" in name else "polars"
-    if "Arrow" in name:
-        return "pyarrow"
+    if "torch" in name:
+        return "torch"
     return "ml_dtypes" if any(kind in name for kind in ("bfloat16", "float8", "int4")) else "numpy"
 
 
