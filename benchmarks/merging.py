@@ -40,6 +40,7 @@ def lines() -> Iterator[Line]:
         what = f"`merge` / `np.add(a, b, out=a)`, labels arrived {order}"
         yield Line(what, ns[name] / ns["add"], target=2, figures=figures)
     yield from many_workers()
+    yield from many_groups()
 
 
 def many_workers() -> Iterator[Line]:
@@ -78,6 +79,43 @@ def reading_after_each() -> Line:
     figures = f"{ns['many'] / 1e3:.0f} / {ns['few'] / 1e3:.0f} us"
     what = "`put` of one state and `total`, 10,000 workers / 100 workers"
     return Line(what, ns["many"] / ns["few"], target=4, figures=figures)
+
+
+def many_groups() -> Iterator[Line]:
+    """Yield what shards of groups cost: one group beside a hundred thousand, a thousand shards, and bytes."""
+    draw = np.random.default_rng(7)
+    groups, shard = draw.integers(0, 98_000, 1_000_000), sm.ByGroup(sm.Accuracy())
+    truth = sm.Categorical(draw.integers(0, 3, len(groups)), np.array(["a", "b", "c"]))
+    predicted = sm.Categorical(draw.integers(0, 3, len(groups)), np.array(["a", "b", "c"]))
+    shard.update("a", "a", group=5)
+
+    def counted() -> sm.ByGroup:
+        many = sm.ByGroup(sm.Accuracy())
+        many.update_many(truth, predicted, group=groups)
+        return many
+
+    many = counted()
+    sent = many.to_bytes()
+    read = sm.from_bytes(sent)
+    shards = [sm.ByGroup(sm.Accuracy()) for _ in range(1_000)]
+    for number, each in enumerate(shards):
+        each.update("a", "b", group=number)
+    ns = best({"one": lambda: many.merge(shard), "n": lambda: many.n}, 200)
+    yield Line("`ByGroup.merge` of one group into 98,000", ns["one"] / 1e6, "ms", 1)
+    yield Line("`ByGroup.n` of 98,000 groups", ns["n"] / 1e3, "us", 10)
+    ns = best(
+        {
+            "shards": lambda: sum(shards),  # type: ignore[arg-type]
+            "counted": counted,
+            "bytes": lambda: sm.from_bytes(sent),
+            "merge": lambda: read.copy().merge(read),
+        },
+        2,
+    )
+    yield Line("`sum` of 1,000 shards of one group each", ns["shards"] / 1e6, "ms", 500)
+    yield Line("`ByGroup.update_many`, a million rows of 98,000 groups", ns["counted"] / 1e9, "s", 1)
+    yield Line("`from_bytes` of 98,000 groups", ns["bytes"] / 1e9, "s", 2)
+    yield Line("`merge` of two `ByGroup` of 98,000 groups that were read from bytes", ns["merge"] / 1e9, "s", 3)
 
 
 def worker(number: int) -> sm.ConfusionMatrix:

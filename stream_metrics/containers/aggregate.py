@@ -20,16 +20,18 @@ from functools import reduce
 from typing import Any, ClassVar, Self, SupportsIndex, TypeVar
 
 from stream_metrics._core.numeric.kernels import Guarded
+from stream_metrics._core.windows.kernels import replace_keys
 from stream_metrics.containers.inner import copy_like, emptied, merge_unordered
+from stream_metrics.containers.keyed import StatePacker
 from stream_metrics.containers.partial_sums import PartialSums
-from stream_metrics.containers.workers import Entry, PutResult, Worker, newer, outcome
+from stream_metrics.containers.workers import Entry, PutResult, RetiredCounts, Worker, newer, outcome
 from stream_metrics.errors import LabelError, MergeError, UnknownKeyError, other_kind, quantity
 from stream_metrics.inputs.arrow import as_pyarrow
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.states.batches import mergeable
-from stream_metrics.states.limits import Load, capacity_left, load_of
+from stream_metrics.states.limits import capacity_left, load_of
 from stream_metrics.states.protocols import Accumulator, Mergeable
-from stream_metrics.wire import Portable, from_bytes, packed, unpacked, written_as
+from stream_metrics.wire import Portable, from_bytes, unpacked, written_as
 
 __all__ = ["Aggregate", "PutResult", "Worker", "merge"]
 
@@ -104,11 +106,11 @@ class Aggregate(Portable):
     Clocks are a bad source of epochs: a worker that restarts on a machine whose clock is behind is fenced until its
     clock has caught up. `register`, or any number that is stored and grows with each start, has no such gap.
 
-    Memory: one state for each worker, and a seventh of that for partial sums; the numbers of a worker that was retired
-    or dropped, until `compact`.
+    Memory: the bytes of one state for each worker, about as many for partial sums of 16 and more workers, and some sums
+    as objects; the numbers of a worker that was retired or dropped, until `compact`.
 
-    Time: `put` costs the size of one state. Reading costs about eight merges for each level of a tree of eight states
-    a node, for as many paths as states have changed since.
+    Time: `put` costs the size of one state. Reading costs the merge of 16 states, of four sums twice, and of two sums
+    for each time that the workers double beyond 256, for each state that has changed since.
 
     Guarantee: counts and bytes depend on the set of messages alone. Two aggregates merge into the one that would have
     received the messages of both. Threads may share it.
@@ -144,17 +146,23 @@ class Aggregate(Portable):
     KIND: ClassVar[str] = "aggregate"
 
     def __init__(self) -> None:
-        self._entries: dict[Label, Entry] = {}
+        self._entries: dict[Label, Any] = {BASE: RetiredCounts()}  # one `Entry` for each worker, and the base
         self._outcomes: dict[Label, Counter[PutResult]] = {}  # of this object, by worker
         self._sums = PartialSums()  # of the states of all entries, and of the base
-        self._base: Accumulator | None = None  # what workers have counted that were retired
-        self._floor: int | None = None  # epochs up to this one of unknown workers are over
         self._newest = 0  # the largest epoch so far
         self._registered: dict[Label, int] = {}  # epochs of `register` under which nothing was reported
         self._first: Label | None = None  # the first worker by the order of names; None if that is to be found out
-        self._empty: Accumulator | None = None  # as the states are configured
-        self.merge_load: Load = (0, 0, 0)  # of all entries and the base
+        self._store: StatePacker[Any] | None = None  # how the states are stored; None while there is none
         self._lock = Guarded()
+
+    @property
+    def _base(self) -> RetiredCounts:
+        base: RetiredCounts = self._entries[BASE]
+        return base
+
+    def _workers(self) -> list[tuple[Label, Entry]]:
+        """Return what is known of each worker."""
+        return [(key, entry) for key, entry in self._entries.items() if key != BASE]
 
     def register(self, worker: Label) -> int:
         """Return an epoch for a worker that starts: one that is larger than all so far.
@@ -215,80 +223,74 @@ class Aggregate(Portable):
             same numbers.
         """
         key, now = _name(worker), time.monotonic()
-        given: Any = from_bytes(bytes(state)) if isinstance(state, bytes | bytearray | memoryview) else state
+        data = bytes(state) if isinstance(state, bytes | bytearray | memoryview) else None
+        given: Any = state if data is None else from_bytes(data)
         if isinstance(given, Aggregate) or not (isinstance(given, Portable) and hasattr(given, "snapshot")):
             raise MergeError(f"Expected `state` to be an accumulator or its bytes, but got {given!r:.60}")
         numbers = _number(epoch, "epoch"), _number(sequence, "sequence")
         # a copy of one moment, since other threads may still feed the state
-        report: Any = given if isinstance(state, bytes | bytearray | memoryview) else given.copy()
+        report: Any = given.copy() if data is None else given
         with self._lock.writing():
-            self._check_fits(report)
-            new = Entry(*numbers, report, now, load_of([report]))
+            store = self._store_for(report)
+            new = Entry(*numbers, store.packed(report), now)
             result = self._outcome(key, new)
             if result:
-                self._accept(key, new, fold)
+                old = self._entries.get(key)
+                folded = [old] if fold and old is not None and new.epoch > old.epoch else []
+                self._replace({key: new}, self._folded(folded, store), store)
             if key in self._entries:
                 self._outcomes.setdefault(key, Counter())[result] += 1
         return result
 
     def _outcome(self, key: Label, new: Entry) -> PutResult:
-        below = key not in self._entries and self._floor is not None and new.epoch <= self._floor
+        floor = self._base.floor
+        below = key not in self._entries and floor is not None and new.epoch <= floor
         if below and self._registered.get(key) != new.epoch:
             return PutResult.FENCED
         return outcome(key, self._entries.get(key), new)
 
-    def _accept(self, key: Label, new: Entry, fold: bool) -> None:
-        """Let a state count; with `fold` what an earlier epoch counted goes into the base."""
-        old = self._entries.get(key)
-        folded = old if fold and old is not None and new.epoch > old.epoch else None
-        self.merge_load = self._load_with({key: new}, () if folded is None else (folded,))
-        if folded is not None:
-            self._fold([folded.state])
-        self._replace({key: new})
+    def _folded(self, entries: Iterable[Entry], store: StatePacker[Any] | None) -> RetiredCounts:
+        """Return the base with the states of workers added to it."""
+        states = [self._base.state, *(entry.state for entry in entries)]
+        parts = [state for state in states if state is not None]
+        if len(parts) < 2 or store is None:
+            return self._base._replace(state=parts[0] if parts else None)
+        total = reduce(merge_unordered, map(store.copied, parts))
+        return self._base._replace(state=store.packed(total))
 
-    def _fold(self, states: Iterable[Accumulator | None]) -> None:
-        """Add states to the base; copies of this object may share the base that there was."""
-        parts = [state for state in (self._base, *states) if state is not None]
-        if parts:
-            self._base = reduce(merge_unordered, (part.copy() for part in parts))
-            self._sums.replace(BASE, self._base)
-
-    def _replace(self, entries: Mapping[Label, Entry]) -> None:
-        self._entries |= entries
+    def _replace(self, entries: Mapping[Label, Entry], base: RetiredCounts, store: StatePacker[Any] | None) -> None:
+        """Put entries in the place of those of their workers, and have another base; WeightError if it is too much."""
+        known = [self._entries[key] for key in entries if key in self._entries]
+        new, old = (
+            load_of(state for state in (part.state, *(entry.state for entry in parts)) if state is not None)
+            for part, parts in ((base, entries.values()), (self._base, known))
+        )
+        weight, samples, abstentions = (x + y - z for x, y, z in zip(self._base.load, new, old, strict=True))
+        capacity_left((weight, samples, abstentions))
+        base = base._replace(load=(weight, samples, abstentions))
         for key, entry in entries.items():
-            self._sums.replace(key, entry.state)
+            self._sums.mark(key)
             self._newest = max(self._newest, entry.epoch)
+            if self._first is not None and ordering([key, self._first])[0] == 0:
+                self._first = None
+        if base.state is not self._base.state:
+            self._sums.mark(BASE)
+        self._store = store
+        replace_keys(self._entries, {**entries, BASE: base})
+        for key, entry in entries.items():
             if entry.epoch >= self._registered.get(key, entry.epoch + 1):
                 del self._registered[key]
-            if self._first is not None:
-                if entry.state is None:
-                    self._first = None if key == self._first else self._first
-                elif ordering([key, self._first])[0] == 0:
-                    self._first = key
 
-    def _load_with(self, fresh: Mapping[Label, Entry], more: Iterable[Entry] = ()) -> Load:
-        """Return what all entries count together once these replace their workers'; WeightError if that is too much."""
-        weight, samples, abstentions = self.merge_load
-        for entry, sign in [
-            *((entry, 1) for entry in (*fresh.values(), *more)),
-            *((self._entries[key], -1) for key in fresh if key in self._entries),
-        ]:
-            weight, samples = weight + sign * entry.load[0], samples + sign * entry.load[1]
-            abstentions += sign * entry.load[2]
-        capacity_left((weight, samples, abstentions))
-        return weight, samples, abstentions
-
-    def _check_fits(self, state: Accumulator) -> None:
-        """Raise MergeError if a state does not merge with the others."""
-        if self._empty is None:
-            other = next(filter(None, (self._base, *(entry.state for entry in self._entries.values()))), None)
-            if other is None:
-                reason = mergeable(state)
-                if reason is not None:
-                    raise reason
-                return
-            self._empty = emptied(other)
-        self._empty.copy().merge(state)
+    def _store_for(self, state: Accumulator) -> StatePacker[Any]:
+        """Return how states are stored; MergeError if a state does not merge with the others."""
+        store = self._store
+        if store is None or not any(entry.state is not None for entry in self._entries.values()):
+            reason = mergeable(state)
+            if reason is not None:
+                raise reason
+            return StatePacker(emptied(state))  # a state of any kind may be the first
+        store.empty.copy().merge(state)
+        return store
 
     def drop(self, worker: Label) -> None:
         """Forget a worker and its counts until a larger sequence or epoch of it comes.
@@ -305,11 +307,8 @@ class Aggregate(Portable):
         """
         key = _name(worker)
         with self._lock.writing():
-            dropped = self._known(key)._replace(state=None, load=(0, 0, 0), since=time.monotonic())
-            self.merge_load = self._load_with({key: dropped})
-            self._replace({key: dropped})
-            if not any(entry.state is not None for entry in self._entries.values()) and self._base is None:
-                self._empty = None  # the next state may be of another kind
+            dropped = self._known(key)._replace(state=None, since=time.monotonic())
+            self._replace({key: dropped}, self._base, self._store)
 
     def retire(self, worker: Label) -> None:
         """Forget a worker but not its counts; only a larger epoch brings it back.
@@ -343,19 +342,17 @@ class Aggregate(Portable):
         """
         before = time.monotonic() - _seconds(older_than)
         with self._lock.writing():
-            silent = [key for key, entry in self._entries.items() if entry.state is not None and entry.since <= before]
+            silent = [key for key, entry in self._workers() if entry.state is not None and entry.since <= before]
             self._retire(silent)
         return [silent[at] for at in ordering(silent)]
 
     def _retire(self, keys: Iterable[Label]) -> None:
         entries, now = {key: self._known(key) for key in keys}, time.monotonic()
-        self._fold(entry.state for entry in entries.values())  # all loads stay in the sum
-        self._replace(
-            {key: entry._replace(state=None, load=(0, 0, 0), since=now, retired=True) for key, entry in entries.items()}
-        )
+        retired = {key: entry._replace(state=None, since=now, retired=True) for key, entry in entries.items()}
+        self._replace(retired, self._folded(entries.values(), self._store), self._store)
 
     def _known(self, key: Label) -> Entry:
-        entry = self._entries.get(key)
+        entry: Entry | None = None if key == BASE else self._entries.get(key)
         if entry is None or entry.state is None:
             raise UnknownKeyError(argument="worker", expected="to be the name of one", got=key)
         return entry
@@ -378,7 +375,7 @@ class Aggregate(Portable):
         """
         before = time.monotonic() - _seconds(older_than)
         with self._lock.writing():
-            gone = [key for key, entry in self._entries.items() if entry.state is None and entry.since <= before]
+            gone = [key for key, entry in self._workers() if entry.state is None and entry.since <= before]
             self._forget(gone)
         return len(gone)
 
@@ -388,10 +385,15 @@ class Aggregate(Portable):
             self._forget(workers)
 
     def _forget(self, workers: Iterable[Label]) -> None:
-        for key in workers:
-            epoch = self._entries.pop(key).epoch
+        changes: dict[Label, Any] = dict.fromkeys(workers)
+        epochs = [self._entries[key].epoch for key in changes]
+        if epochs:
+            base = self._base
+            floor = max([*epochs, *([] if base.floor is None else [base.floor])])
+            replace_keys(self._entries, {**changes, BASE: base._replace(floor=floor)})
+        for key in changes:
+            self._sums.mark(key)
             self._outcomes.pop(key, None)
-            self._floor = epoch if self._floor is None else max(self._floor, epoch)
 
     @property
     def newest_epoch(self) -> int:
@@ -409,18 +411,15 @@ class Aggregate(Portable):
     ) -> None:
         """Set what retired workers have counted, without those whose states are `live` again."""
         with self._lock.writing():
-            now = time.monotonic()
+            now, parts = time.monotonic(), [state for state in (base, *live.values()) if state is not None]
+            store = self._store_for(parts[0]) if parts else self._store
             back = {
-                key: self._entries[key]._replace(state=state, since=now, load=_load(state), retired=False)
+                key: self._entries[key]._replace(state=store and store.packed(state), since=now, retired=False)
                 for key, state in live.items()
             }
-            loads = [back.get(key, entry).load for key, entry in self._entries.items()]
-            weights, samples, abstentions = zip(_load(base), *loads, strict=True)
-            self.merge_load = sum(weights), sum(samples), sum(abstentions)
-            self._base, self._floor = base, floor
             self._newest = max(self._newest, floor or 0)
-            self._sums.replace(BASE, base)
-            self._replace(back)
+            whole = None if base is None or store is None else store.packed(base)
+            self._replace(back, self._base._replace(state=whole, floor=floor), store)
 
     def workers(self) -> dict[Label, Worker]:
         """Return numbers, samples, age and outcomes of each worker that was neither dropped nor retired.
@@ -455,14 +454,16 @@ class Aggregate(Portable):
             If there is no worker.
         """
         with self._lock.writing():
-            total = self._sums.total()
-            if total is None:
+            store = self._store
+            total = None if store is None else self._sums.total(self._entries, store)
+            if total is None or store is None:
                 raise MergeError("Expected at least one state to merge, but got none")
-            if self._first is None:
-                names = [key for key, entry in self._entries.items() if entry.state is not None]
+            first = None if self._first is None else self._entries.get(self._first)
+            if first is None or first.state is None:
+                names = [key for key, entry in self._workers() if entry.state is not None]
                 self._first = next((names[at] for at in ordering(names)[:1]), None)
-            first: Any = self._base if self._first is None else self._entries[self._first].state
-        return copy_like(first, total)
+                first = self._entries[BASE if self._first is None else self._first]
+            return copy_like(store.thaw(first.state), total)
 
     def snapshot(self) -> Any:
         """Return a snapshot of all workers together.
@@ -482,8 +483,8 @@ class Aggregate(Portable):
     @property
     def n(self) -> int:
         """The number of samples of all workers, retired ones too."""
-        base = self._base
-        return sum((entry.n for _, entry in self._ordered()), start=0 if base is None else base.n)
+        with self._lock.reading():
+            return sum(entry.state.n for entry in self._entries.values() if entry.state is not None)
 
     def merge(self, other: Self) -> Self:
         """Take the newer entry of each worker from another aggregate.
@@ -508,33 +509,32 @@ class Aggregate(Portable):
         if not isinstance(other, Aggregate):
             raise other_kind(Aggregate, other)
         twin: Self = other.copy()
-        theirs = twin._entries
+        theirs = dict(twin._workers())
         with self._lock.writing():
-            for state in (twin._base, *(entry.state for entry in theirs.values())):
-                if state is not None:
-                    self._check_fits(state)
-                    break
+            store = self._store
+            states = [twin._base.state, *(entry.state for entry in theirs.values())]
+            some = next((state for state in states if state is not None), None)
+            if some is not None and twin._store is not None:
+                store = self._store_for(twin._store.thaw(some))
             takes_base = self._takes_base(twin)
             newest = {key: newer(key, self._entries.get(key), entry) for key, entry in theirs.items()}
-            self.merge_load = self._load_with(newest, [Entry(0, 0, None, 0, _load(twin._base))] if takes_base else ())
             if takes_base:
-                self._base, self._floor = twin._base, twin._floor
                 self._registered = twin._registered  # the other may have forgotten what registered here
-                self._sums.replace(BASE, self._base)
-            self._replace(newest)
+            base = self._base._replace(state=twin._base.state, floor=twin._base.floor) if takes_base else self._base
+            self._replace(newest, base, store)
         return self
 
     def _takes_base(self, other: Self) -> bool:
         """Tell whether the base of the other is to be taken; MergeError if what it counts may be counted here, too."""
-        mine, theirs = (self._base, self._floor), (other._base, other._floor)
+        mine, theirs = self._base[:2], other._base[:2]
         if theirs not in (mine, (None, None)) and mine != (None, None):
             raise MergeError(
                 "Expected to merge aggregates of which one at most has retired workers, but got two: "
                 "put the total of one into the other, as the state of a worker"
             )
         if mine != theirs:
-            _check_floor(self._entries, other._entries, other._floor)
-            _check_floor(other._entries, self._entries, self._floor)
+            _check_floor(self._entries, other._entries, other._base.floor)
+            _check_floor(other._entries, self._entries, self._base.floor)
         return mine == (None, None) and theirs != mine
 
     def copy(self) -> Self:
@@ -547,8 +547,8 @@ class Aggregate(Portable):
         """
         twin: Self = type(self)()
         with self._lock.reading():  # states of entries are never changed, so the copy has the same ones
-            twin._entries, twin._sums, twin.merge_load = dict(self._entries), self._sums.copy(), self.merge_load
-            twin._base, twin._floor, twin._newest, twin._empty = self._base, self._floor, self._newest, self._empty
+            twin._entries, twin._sums = dict(self._entries), self._sums.copy()
+            twin._newest, twin._store = self._newest, self._store
             twin._registered = dict(self._registered)
             twin._outcomes = {key: Counter(outcomes) for key, outcomes in self._outcomes.items()}
         return twin
@@ -556,44 +556,41 @@ class Aggregate(Portable):
     def reset(self) -> None:
         """Forget every worker, dropped and retired ones too."""
         with self._lock.writing():
-            self._entries, self._outcomes, self._sums, self.merge_load = {}, {}, PartialSums(), (0, 0, 0)
-            self._registered = {}
-            self._base = self._floor = self._empty = self._first = None
+            self._registered, self._outcomes = {}, {}
+            for key in self._entries:
+                self._sums.mark(key)
+            replace_keys(self._entries, dict.fromkeys(self._entries) | {BASE: RetiredCounts()})
 
     def _ordered(self) -> list[tuple[Label, Entry]]:
         with self._lock.reading():
-            entries = list(self._entries.items())
+            entries = self._workers()
         return [entries[at] for at in ordering([key for key, _ in entries])]
 
     def _content(self) -> list[object]:
         with self._lock.reading():
-            entries, base, floor = list(self._entries.items()), self._base, self._floor
-        content: list[object] = [
-            [key, entry.epoch, entry.sequence, _written(entry)]
-            for key, entry in (entries[at] for at in ordering([key for key, _ in entries]))
-        ]
+            (base, floor, _), kind = self._base, "" if self._store is None else self._store.empty.KIND
+            content: list[object] = [
+                [key, entry.epoch, entry.sequence, _written(entry, kind)] for key, entry in self._ordered()
+            ]
         if base is not None or floor is not None:
-            content.append([floor, [] if base is None else packed(base)])
+            content.append([floor, [] if base is None else [kind, base.to_content()]])
         return content
 
     @classmethod
     def _restore(cls, content: Any) -> Self:
         aggregate, now = cls(), time.monotonic()
-        workers, (aggregate._floor, base) = (
+        workers, (floor, base) = (
             (content[:-1], content[-1]) if content and len(content[-1]) == 2 else (content, (None, ()))
         )
-        if aggregate._floor is not None:
-            aggregate._newest = max(0, _number(aggregate._floor, "epoch"))
-        if base:
-            aggregate._fold([aggregate._unpacked(base)])
-            aggregate.merge_load = aggregate._load_with({}, [Entry(0, 0, None, 0, _load(aggregate._base))])
+        whole = aggregate._unpacked(base) if base else None
+        if floor is not None:
+            aggregate._newest = max(0, _number(floor, "epoch"))
         entries = {}
         for name, epoch, sequence, data in workers:
             state = aggregate._unpacked(data) if data and data != RETIRED else None
             numbers = _number(epoch, "epoch"), _number(sequence, "sequence")
-            entries[_name(name)] = Entry(*numbers, state, now, _load(state), data == RETIRED)
-        aggregate.merge_load = aggregate._load_with(entries)
-        aggregate._replace(entries)
+            entries[_name(name)] = Entry(*numbers, state, now, data == RETIRED)
+        aggregate._replace(entries, RetiredCounts(whole, floor), aggregate._store)
         if not written_as(aggregate, content):
             raise ValueError("what these workers would be written as")
         return aggregate
@@ -602,10 +599,11 @@ class Aggregate(Portable):
         state = unpacked(data)
         if isinstance(state, Aggregate):
             raise ValueError("states of workers")
-        self._check_fits(state)
-        if self._empty is None:
-            self._empty = emptied(state)
-        return state
+        if self._store is None:
+            self._store = self._store_for(state)
+        else:
+            self._store.empty.copy().merge(state)
+        return self._store.packed(state)
 
     def __repr__(self) -> str:
         workers, samples = quantity(len(self.workers()), "worker"), quantity(self.n, "sample")
@@ -622,13 +620,9 @@ def _check_floor(entries: Mapping[Label, Entry], known: Mapping[Label, Entry], f
             )
 
 
-def _written(entry: Entry) -> list[object]:
-    """Return what bytes have of the state of a worker."""
-    return packed(entry.state) if entry.state is not None else list(RETIRED) if entry.retired else []
-
-
-def _load(state: Accumulator | None) -> Load:
-    return (0, 0, 0) if state is None else load_of([state])
+def _written(entry: Entry, kind: str) -> list[object]:
+    """Return what bytes have of the state of a worker, which is of a kind."""
+    return [kind, entry.state.to_content()] if entry.state is not None else list(RETIRED) if entry.retired else []
 
 
 def _name(worker: object) -> Label:

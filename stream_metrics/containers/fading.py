@@ -35,12 +35,11 @@ from stream_metrics.containers.inner import (
     check_same,
     common_prototype,
     copied_into,
-    copier,
     empty_prototype,
     reconfigured_inner,
-    state_decoder,
     walk_inner,
 )
+from stream_metrics.containers.keyed import StatePacker
 from stream_metrics.containers.rescale import has_sketch, scale_weights
 from stream_metrics.errors import OptionError, WeightError, quantity
 from stream_metrics.inputs.arguments import named_arguments
@@ -133,9 +132,7 @@ class Fading(FadingUpdateBase, InRiver, Portable):
     def reset(self) -> None:
         """Forget every sample; the configuration stays."""
         with self.writing():
-            self._keep({}, None)
-            self._capacity = 0.0
-            self.dropped = 0
+            self._keep({}, None, 0.0, 0)
 
     def _instant(self, t: object) -> int:
         return to_epoch_ns(t)
@@ -164,32 +161,45 @@ class Fading(FadingUpdateBase, InRiver, Portable):
         latest = place if self._latest is None else max(self._latest, place)
         newest, own = self._newest(latest), self._newest(place)
         if own < newest - 1:
-            self.dropped += 1
+            self.inner.copy().update(y_true, y_pred, weight, **named)  # which may refuse it
+            self._keep(self._states, self._latest, self._capacity, self.dropped + 1)
             return
         if float(weight) + 1 > self._capacity or newest != self._newest(self._latest or 0):
             self._find_capacity(self._states, latest, float(weight) + 1)
         states = {stretch: state for stretch, state in self._states.items() if stretch >= newest - 1}
         counting = range(newest - 1, own + 1)
-        states |= {stretch: self.inner.copy() for stretch in counting if stretch not in states}
+        states |= {stretch: states.get(stretch, self.inner).copy() for stretch in counting}
         if self._needs_seen and newest in counting:
-            _check_seen(states[newest], y_true, y_pred, named)
+            self._check_seen(states[newest], y_true, y_pred, named)
         for stretch in counting:
             states[stretch].update(y_true, y_pred, weight * self._scale(place, stretch), **named)
-        self._keep(states, latest)
-        self._capacity -= float(weight) + 1
+        self._keep(states, latest, self._capacity - float(weight) - 1, self.dropped)
 
-    def _keep(self, states: dict[int, Accumulator], latest: int | None) -> None:
+    def _check_seen(self, state: Any, y_true: object, y_pred: object, named: dict[str, object]) -> None:
+        """Raise if a state refuses a sample because of the labels that it has counted, or has not."""
+        if hasattr(state, "inner"):
+            state = state.state_for(named["group"]) if "group" in named else state.inner
+        state.scored.steps(state.state, y_true, y_pred, 1, named.get("scores"), named.get("classes"))
+
+    def _keep(
+        self, states: dict[int, Accumulator], latest: int | None, capacity: float, dropped: int, inner: Any = None
+    ) -> None:
         """Keep states by the stretches at whose start they began, and the latest time or number of updates."""
-        self._states, self._latest = states, latest
-        self._set_current(None, None, 1, 0)
+        current = self._current(states, latest)
+        self._take(states, latest, current, capacity, dropped, self.inner if inner is None else inner)
+
+    def _current(
+        self, states: dict[int, Accumulator], latest: int | None
+    ) -> tuple[FadingState | None, FadingState | None, int, int]:
+        """Return the two states that count the samples of a stretch, and where it begins and ends, if that is known."""
         newest = self._newest(latest or 0)
         older, newer = states.get(newest - 1), states.get(newest)
         margin = 0 if isinstance(self._half, int) else 1  # where the end of a stretch may be rounded
         first, last = (int(n * self._stretch) + sign * margin for n, sign in ((newest, 1), (newest + 1, -1)))
         if older is None or newer is None or first >= last or max(-first, last, 4 * self._stretch) > 2**62:
-            return
+            return None, None, 1, 0
         old = FadingState(older, (newest - 1) * self._stretch)
-        self._set_current(old, FadingState(newer, newest * self._stretch), first, last)
+        return old, FadingState(newer, newest * self._stretch), first, last
 
     def _shown(self, states: dict[int, Accumulator], latest: int) -> float:
         """Return a bound of the sum of weights that is read at the latest time."""
@@ -290,10 +300,13 @@ class Fading(FadingUpdateBase, InRiver, Portable):
                     states[stretch] = state if before is None else before.copy().merge(state)
                 elif before is not None:
                     states[stretch] = before
+            late = [row for row, mine in enumerate(own) if mine < newest - 1]
+            if late:
+                batch.count_rows(np.array(late, np.int64), self.inner)  # which may refuse them
+            before_all = None if self._latest is None else self._newest(self._latest) - 1
+            dropped = 0 if before_all is None else sum(mine < before_all for mine in own)
             self._find_capacity(states, latest, 0)
-            if self._latest is not None:
-                self.dropped += sum(mine < self._newest(self._latest) - 1 for mine in own)
-            self._keep(states, latest)
+            self._keep(states, latest, self._capacity, self.dropped + dropped)
 
     def _places(self, t: object, n: int) -> list[int]:
         first = self._place(t if self.by_count else self.clock())
@@ -325,22 +338,21 @@ class Fading(FadingUpdateBase, InRiver, Portable):
         check_same(self, other, CONFIGURATION)
         with self.merging(other):
             inner = common_prototype(self.inner, other.inner)
+            mine, theirs = self._states, other._states
             if inner is not self.inner:
-                self.inner = inner
-                states = {stretch: copied_into(inner, state) for stretch, state in self._states.items()}
-                self._keep(states, self._latest)
-            if other._latest is None:
-                return self
-            latest = max(other._latest, other._latest if self._latest is None else self._latest)
-            states, copied = {}, copier(self.inner, other.inner)
-            for stretch in (self._newest(latest) - 1, self._newest(latest)):
-                mine, theirs = self._states.get(stretch), other._states.get(stretch)
-                if mine is not None:
-                    states[stretch] = mine if theirs is None else mine.copy().merge(theirs)
-                elif theirs is not None:
-                    states[stretch] = copied(theirs)
-            self._find_capacity(states, latest, 0)
-            self._keep(states, latest)
+                mine = {stretch: copied_into(inner, state) for stretch, state in mine.items()}
+            if other.inner != inner:
+                theirs = {stretch: copied_into(inner, state) for stretch, state in theirs.items()}
+            latest = max((each._latest for each in (self, other) if each._latest is not None), default=None)
+            newest, states = self._newest(latest or 0), {}
+            for stretch in (newest - 1, newest):
+                parts = [states_of[stretch] for states_of in (mine, theirs) if stretch in states_of]
+                if parts:
+                    states[stretch] = parts[0].copy()
+                    for part in parts[1:]:
+                        states[stretch].merge(part)
+            self._find_capacity(states, latest or 0, 0)
+            self._keep(states, latest, self._capacity, self.dropped, inner)
         return self
 
     def copy(self) -> Self:
@@ -353,7 +365,8 @@ class Fading(FadingUpdateBase, InRiver, Portable):
         """
         twin: Self = type(self)(self.inner, self._half if self.by_count else f"{self._half}ns", self.clock)
         with self.reading():
-            twin._keep({stretch: state.copy() for stretch, state in self._states.items()}, self._latest)
+            states = {stretch: state.copy() for stretch, state in self._states.items()}
+            twin._keep(states, self._latest, self._capacity, 0)
         return twin
 
     def reconfigured(self, **options: Any) -> Self:
@@ -385,12 +398,13 @@ class Fading(FadingUpdateBase, InRiver, Portable):
                 reason = "labels alone fade in other stretches of time than scores"
                 raise OptionError(argument="scores", expected="to stay", got=options.get("scores"), but=reason)
             states = {stretch: reconfigured_inner(state, options) for stretch, state in self._states.items()}
-            twin._keep(states, self._latest)
+            twin._keep(states, self._latest, 0.0, 0)
         return twin
 
     def _read(self) -> Accumulator:
         """Return the state that began first, which holds every sample that is not forgotten."""
-        return self._states[min(self._states)] if self._states else self.inner
+        oldest: Accumulator = self._states[min(self._states)] if self._states else self.inner
+        return oldest
 
     def merged(self, t: Time | None = None) -> Any:
         """Return a new state like `inner` with the weights that samples have at a time.
@@ -482,12 +496,13 @@ class Fading(FadingUpdateBase, InRiver, Portable):
         window = cls(template, half if by_count else f"{half}ns")
         if type(by_count) is not bool or template != window.inner or len(latest) > 1 or bool(latest) != bool(states):
             raise ValueError("an empty state inside, and the latest time if there is any")
-        for seen in latest:
-            if type(seen) is not int or (by_count and not 0 < seen <= MOST):
+        seen: int | None = None
+        for at in latest:
+            if type(at) is not int or (by_count and not 0 < at <= MOST):
                 raise ValueError("the latest time, or the number of updates")
-            window._latest = seen if by_count else to_epoch_ns(np.datetime64(seen, "ns"))
-        restored = state_decoder(template)
-        window._keep({stretch: restored(data) for stretch, data in states}, window._latest)
+            seen = at if by_count else to_epoch_ns(np.datetime64(at, "ns"))
+        store = StatePacker(template)
+        window._keep({stretch: store.thaw(store.read(data)) for stretch, data in states}, seen, 0.0, 0)
         newest = window._newest(window._latest or 0)
         if not set(window._states) <= {newest - 1, newest} or (states and newest - 1 not in window._states):
             raise ValueError("states of the last two stretches")
@@ -513,13 +528,6 @@ def _reads_seen(state: Any) -> bool:
     """Return whether a state may refuse a single score that it would count after other labels."""
     scored = getattr(state, "scored", None)
     return scored is not None and scored.negative is None
-
-
-def _check_seen(state: Any, y_true: object, y_pred: object, named: dict[str, object]) -> None:
-    """Raise if a state refuses a sample because of the labels that it has counted, or has not."""
-    if hasattr(state, "inner"):
-        state = state.state_for(named["group"]) if "group" in named else state.inner
-    state.scored.steps(state.state, y_true, y_pred, 1, named.get("scores"), named.get("classes"))
 
 
 def _reals(w: object, n: int) -> list[float]:

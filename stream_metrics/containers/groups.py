@@ -9,6 +9,7 @@ more keys only lower the largest hash that is kept; so nothing that was folded w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from operator import add
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -21,13 +22,11 @@ from stream_metrics.containers.inner import (
     check_same,
     common_prototype,
     copied_into,
-    copier,
     empty_prototype,
     reconfigured_inner,
-    state_decoder,
     walk_inner,
-    writes_what_it_read,
 )
+from stream_metrics.containers.keyed import StatePacker
 from stream_metrics.errors import OptionError, UnknownKeyError, WeightError, quantity, with_article
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.counts import count_batch
@@ -40,12 +39,13 @@ from stream_metrics.states.limits import MOST, Load, capacity_left, grown, load_
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.states.reconfiguring import not_counted, settled
 from stream_metrics.states.runs import label_counts
-from stream_metrics.wire import Portable, encoded, packed, unpacked
+from stream_metrics.wire import Portable, encoded, packed, unpacked, written_as
 
 __all__ = ["ByGroup"]
 
 MOST_TAKEN = 3  # of the capacity of a state, by a sample of weight 1
-KNOWN = 4096  # folded keys that are cached, so that not each of their samples is hashed
+LOOSE = 2**60  # capacity taken, up to which a bound of it serves
+MANY = 1000  # new groups in a batch, from which they are counted as bytes
 CONFIGURATION = ("inner", "max_groups")
 
 Codes: TypeAlias = NDArray[np.int64]
@@ -71,7 +71,10 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
     `snapshot` reads all groups at one time, the latest time seen in any group, if `inner` is a `TimeWindow` or fades by
     time.
 
-    Memory: a state of `inner` for each group, at most `max_groups` + 1 of them.
+    Memory: a state of `inner` for each group, at most `max_groups` + 1 of them. A state that was read from bytes, or
+    is one of many new ones in a batch, stays bytes until it counts another sample. Copies share states until then.
+
+    Time: `merge` takes as long as merging the groups of the other state, `copy` as long as copying pointers.
 
     Guarantee: a stream that is split over states gives the same bytes, however they are merged, if `inner` has that
     property. `revert` exists where `inner` has it and no group is folded. Threads may share it; the state of a group
@@ -95,10 +98,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
             raise ValueError(f"Expected `max_groups` to be a whole number above 0, or None, but got {max_groups!r}")
         if not isinstance(other, str):
             raise ValueError(f"Expected `other` to be a name, but got {other!r}")
-        self.inner = empty_prototype(inner, "ByGroup", keeps_all=False)
-        self.max_groups, self.other = max_groups, other
-        self._largest: tuple[bytes, bytes] | None = None  # the rank of the last group that is kept, if it is known
-        self._adds_up = mergeable(self.inner) is None  # whether there is one state of all groups, when they are read
+        self._set_up(empty_prototype(inner, "ByGroup", keeps_all=False), max_groups, other)
         if any(state.KIND == "groups" for state in walk_inner(self.inner)):
             raise ValueError("Expected `inner` of a ByGroup to have no groups: one ByGroup with tuples as keys has")
         reason = mergeable(self.inner)
@@ -109,6 +109,12 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
                 "Expected `inner` to fade by time where groups are folded, but got one that fades by count: a sample "
                 "would age with the samples of all folded groups, or of its own, as the order has it"
             )
+
+    def _set_up(self, inner: Any, max_groups: int | None, other: str) -> None:
+        self.max_groups, self.other = max_groups, other
+        self._adds_up = mergeable(inner) is None  # whether there is one state of all groups, when they are read
+        self._largest: tuple[bytes, bytes] | None = None  # the rank of the last group that is kept, if it is known
+        self._configure(inner, StatePacker(inner), not _ages(inner), MOST)
 
     @property
     def revert(self) -> Callable[..., None]:
@@ -126,19 +132,18 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         moved to a group of its own. WeightError if there was no such update.
         """
         key = canonical(group, "group")
-        slot = self._slots.get(key) or self._rest
-        if slot is None:
-            raise WeightError(f"Expected to revert a sample that was counted, but got one of the group {group!r}")
-        if slot is not self._rest:
-            self._revert(y_true, y_pred, w, group=group)
-            if self._rest is not None and key not in self._slots:
-                self._slots[key] = Slot(self.inner.copy())
-            return
-        slot.state.revert(y_true, y_pred, w)
-        if not slot.state.n + slot.state.abstained:
-            used = {name: other for name, other in self._slots.items() if other.state.n + other.state.abstained}
-            self._slots, self._rest = used, None
+        if key in self._slots:
+            return self._revert(y_true, y_pred, w, group=group)
+        with self.writing():
+            if self._rest is None:
+                raise WeightError(f"Expected to revert a sample that was counted, but got one of the group {group!r}")
+            state, changes = self._store.copied(self._rest.state), dict[Label, Slot | None]()
+            state.revert(y_true, y_pred, w)
+            if not state.n + state.abstained:
+                empty = [key for key, slot in self._slots.items() if not slot.state.n + slot.state.abstained]
+                changes, self._largest = dict.fromkeys(empty), None
             self._folded.clear()
+            self._commit(changes, Slot(state) if state.n + state.abstained else None, self._capacity)
 
     @named_arguments
     def update_many(
@@ -251,22 +256,39 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         codes: Codes,
         rows: NDArray[np.bool_] | None = None,
     ) -> None:
-        remaining = self._kept([*self._slots, *(key for key in names if key not in self._folded)])
-        rest = np.array([key not in remaining for key in names] + [False])
-        codes = np.where(rest[codes], len(names), codes)  # what is folded is counted as one
-        old = [self._slots.get(key) for key in names] + [self._rest]
-        states = [None if slot is None else slot.state for slot in old]
-        dealt = batch.split_by_key(codes, states.__getitem__, self.inner, rows)
-        added = self._cost(batch, (states[code] for code in dealt), dealt.values())
-        slots, others, seen = self._slots.copy(), self._rest, forms.tolist()
-        for code, state in dealt.items():
-            if code < len(names):
-                slot = old[code]
-                slots[names[code]] = Slot(state, seen[code] if slot is None else _sum(slot.forms, seen[code]))
+        excess = self._excess([key for key in names if key not in self._folded])
+        folded = np.array([key in excess or key in self._folded for key in names] + [True])
+        codes = np.where(folded[codes], len(names), codes)  # what is folded is counted as one
+        old = [*map(self._slots.get, names), self._rest]
+        new = np.array([slot is None for slot in old]) & ~folded
+        fresh = self._count_new(batch, codes, new, rows)
+        if fresh:
+            rows = ~new[codes] if rows is None else rows & ~new[codes]
+        dealt = batch.split_by_key(codes, lambda code: self._state_of(old[code]), self.inner, rows)
+        added = self._cost(batch, (self._state_of(old[code]) for code in dealt), [*dealt.values(), *fresh.values()])
+        changes, rest, seen = dict[Label, Slot | None](), self._rest, forms.tolist()
+        for code, state in (fresh | dealt).items():
+            slot = old[code]
+            if code == len(names):
+                rest = Slot(state)
             else:
-                others = Slot(state)
-        self._put(slots, others)
-        self._capacity -= added
+                changes[names[code]] = Slot(state, seen[code] if slot is None else _sum(slot.forms, seen[code]))
+        self._put(changes, rest, self._capacity - added)
+
+    def _count_new(
+        self, batch: KeyedBatch, codes: Codes, new: NDArray[np.bool_], rows: NDArray[np.bool_] | None
+    ) -> dict[int, Any]:
+        """Return the states of new groups by code, if these are many and label counts are all that they have."""
+        if np.count_nonzero(new) < MANY:
+            return {}
+        taken = np.flatnonzero(new[codes] if rows is None else new[codes] & rows)
+        order = taken[np.argsort(codes[taken], kind="stable")]
+        starts = np.flatnonzero(np.diff(codes[order], prepend=-1, append=2**62))
+        states = self._store.counted(batch, order, starts) if len(order) else None
+        return {} if states is None else dict(zip(codes[order[starts[:-1]]].tolist(), states, strict=True))
+
+    def _state_of(self, slot: Slot | None) -> Any:
+        return None if slot is None else self._store.thaw(slot.state)
 
     def _cost(self, batch: KeyedBatch, before: Iterable[Any], after: Iterable[Any]) -> int:
         """Return how much of the capacity a batch takes, or a bound; WeightError if that is more than there is."""
@@ -280,60 +302,53 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
             self._find_capacity(added)
         return added
 
-    def _kept(self, keys: Iterable[Label]) -> set[Label]:
-        """Return the keys that are kept apart if these are all there are."""
-        distinct = dict.fromkeys(keys)
-        if self.max_groups is None or len(distinct) <= self.max_groups:
-            return set(distinct)
-        return set(sorted(distinct, key=rank)[: self.max_groups])
+    def _excess(self, keys: Iterable[Label]) -> set[Label]:
+        """Return which groups, of those here and of some keys, are too many to be kept apart."""
+        fresh, limit = {key for key in keys if key not in self._slots}, self.max_groups
+        if limit is None or len(self._slots) + len(fresh) <= limit:
+            return set()
+        if len(self._slots) == limit:  # so that new keys need not be compared with all others
+            largest = self._largest = self._largest or max(map(rank, self._slots))
+            if all(rank(key) > largest for key in fresh):
+                return fresh
+        return {*sorted([*self._slots, *fresh], key=rank)[limit:]}
 
     def _admit(self, key: Label) -> Slot:
         """Return the slot for a key without one: a new slot, or that of the folded groups."""
         canonical(key, "group")  # text was not looked at
-        if self._rest is not None and self.max_groups is not None and len(self._slots) >= self.max_groups:
-            if self._largest is None:
-                self._largest = max(map(rank, self._slots))
-            if rank(key) > self._largest:
-                return self._rest
-        return Slot(self.inner.copy())
+        return self._rest if self._rest is not None and key in self._excess([key]) else Slot(self.inner.copy())
 
     def state_for(self, group: Label) -> Any:
         """Return the state that would count the next sample of a group, an empty one if it is new."""
         key = canonical(group, "group")
-        return (self._slots.get(key) or self._admit(key)).state
+        return self._store.thaw((self._slots.get(key) or self._admit(key)).state)
 
-    def _settle(self, key: Label, slot: Slot) -> None:
-        """Give the slot that `_admit` returned its place, now that it has counted a sample."""
-        if slot is not self._rest and (self.max_groups is None or len(self._slots) < self.max_groups):
-            self._slots[key] = slot
-        elif slot is not self._rest:
-            self._put({**self._slots, key: slot}, self._rest)
-        if key not in self._slots:
-            if len(self._folded) >= KNOWN:
-                self._folded.clear()
-            self._folded[key] = None
-
-    def _put(self, slots: dict[Label, Slot], rest: Slot | None) -> None:
-        """Have these groups, those that are too many being merged into `rest`, whose state stays as it is."""
-        if self.max_groups is not None and len(slots) > self.max_groups:
-            remaining = self._kept(slots)
-            folded = [slot.state for key, slot in slots.items() if key not in remaining]
-            total = folded.pop(0).copy() if rest is None else rest.state.copy()
-            for state in folded:
-                total.merge(state)
-            slots, rest = {key: slot for key, slot in slots.items() if key in remaining}, Slot(total)
-            self._largest = None
-        self._slots, self._rest = slots, rest
+    def _put(self, changes: dict[Label, Slot | None], rest: Slot | None, capacity: int) -> None:
+        """Replace slots by key, and that of folded groups; groups that are too many are merged into it."""
+        excess = self._excess(changes)
+        if excess:
+            folded = [changes.pop(key, None) or self._slots[key] for key in excess]
+            total = self._store.copied((folded.pop() if rest is None else rest).state)
+            for slot in folded:
+                total.merge(self._store.thaw(slot.state))
+            changes |= {key: None for key in excess if key in self._slots}
+            rest, self._largest = Slot(total), None
+        self._commit(changes, rest, capacity)
 
     def merge_load(self) -> Load:
         """Return bounds of what a merge adds up; see `states.limits`."""
+        used = MOST - self._capacity
+        return (used, used, used) if used < LOOSE else self._load()
+
+    def _load(self) -> Load:
+        """Return what all groups have counted together."""
         slots = [*self._slots.values(), *([] if self._rest is None else [self._rest])]
         weights, samples, abstentions = load_of(slot.state for slot in slots)
         return weights, samples, max([abstentions, *(max(slot.forms) for slot in slots)])
 
     def _find_capacity(self, added: int) -> None:
         """Find out how much can be counted; WeightError if that is less than `added`."""
-        self._capacity = capacity_left(self.merge_load(), added) if self._adds_up else 2**62
+        self._capacity = capacity_left(self._load(), added) if self._adds_up else 2**62
 
     def merge(self, other: Self) -> Self:
         """Add the groups of another shard.
@@ -354,26 +369,47 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
             If the two count differently. The message names the options that differ.
         """
         check_same(self, other, CONFIGURATION)
-        reason = mergeable(self.inner)
+        reason = None if self._adds_up else mergeable(self.inner)
         if reason is not None:
             raise reason
         with self.merging(other):
-            capacity_left(load_of((self, other)))
-            self._narrow(common_prototype(self.inner, other.inner))
-            copied = copier(self.inner, other.inner)
-            fresh = {key: _both(self._slots.get(key), slot, copied) for key, slot in other._slots.items()}
-            rest = self._rest if other._rest is None else _both(self._rest, other._rest, copied)
-            self._put({**self._slots, **fresh}, rest)
-            self._folded.clear()
-            self._capacity = 0
+            capacity = self._capacity + other._capacity - MOST
+            if capacity < 0:
+                capacity = capacity_left(map(add, self._load(), other._load()))
+            inner = common_prototype(self.inner, other.inner)
+            if inner is self.inner:
+                self._add(other, capacity)
+            else:
+                whole: Self = self._mapped(inner, lambda state: copied_into(inner, state))
+                whole._add(other, capacity)
+                self._take(*whole._share(), capacity, inner, whole._store)
         return self
 
-    def _narrow(self, inner: Accumulator) -> None:
-        """Count only what `inner` counts from now on."""
-        if inner is not self.inner:
-            self.inner = inner
-            self._slots = {key: Slot(copied_into(inner, slot.state), slot.forms) for key, slot in self._slots.items()}
-            self._rest = None if self._rest is None else Slot(copied_into(inner, self._rest.state))
+    def _add(self, other: Self, capacity: int) -> None:
+        """Add the groups of another shard, which counts the same or more."""
+        theirs, folded = other._share()
+        if other.inner != self.inner:
+            like = other._mapped(self.inner, lambda state: copied_into(self.inner, state))
+            theirs, folded = like._share()
+        slots, merged = self._slots, self._store.merged
+        changes: dict[Label, Slot | None] = {}
+        for key, slot in theirs.items():
+            mine = slots.get(key)
+            changes[key] = slot if mine is None else Slot(merged(mine.state, slot.state), _sum(mine.forms, slot.forms))
+        if folded is not None and self._rest is not None:
+            folded = Slot(merged(self._rest.state, folded.state))
+        self._folded.clear()
+        self._put(changes, folded or self._rest, capacity)
+
+    def _mapped(self, inner: Any, change: Callable[[Any], Any]) -> Self:
+        """Return the same groups with a prototype and with changed copies of states."""
+        twin: Self = type(self).__new__(type(self))
+        twin._set_up(inner, self.max_groups, self.other)
+        slots, rest = self._share()
+        slots = {key: Slot(change(self._store.copied(slot.state)), slot.forms) for key, slot in slots.items()}
+        rest = None if rest is None else Slot(change(self._store.copied(rest.state)))
+        twin._take(slots, rest, self._capacity, inner, twin._store)
+        return twin
 
     def copy(self) -> Self:
         """Return an independent copy.
@@ -384,12 +420,11 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
             The copy.
         """
         twin: Self = type(self).__new__(type(self))
-        twin.inner, twin.max_groups, twin.other = self.inner, self.max_groups, self.other
-        twin._adds_up = self._adds_up
+        twin.max_groups, twin.other, twin._adds_up = self.max_groups, self.other, self._adds_up
         with self.reading():
             twin._largest = self._largest
-            twin._slots = {key: Slot(slot.state.copy(), slot.forms) for key, slot in self._slots.items()}
-            twin._rest = None if self._rest is None else Slot(self._rest.state.copy())
+            twin._configure(self.inner, self._store, not _ages(self.inner), self._capacity)
+            twin._take(*self._share(), self._capacity, self.inner, self._store)
         return twin
 
     def reconfigured(self, **options: Any) -> Self:
@@ -418,24 +453,25 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         own = {"max_groups": self.max_groups, "other": self.other, **own}
         twin: Self = type(self)(reconfigured_inner(self.inner, options), **own)
         with self.reading():
-            changed: Self = self.map_states(lambda state: reconfigured_inner(state, options))
+            changed = self._mapped(twin.inner, lambda state: reconfigured_inner(state, options))
         limit = twin.max_groups
         if changed._rest is not None and (limit is None or limit > len(changed._slots)):
             raise not_counted("max_groups", self.max_groups, limit, "some groups are folded already")
-        twin._put(changed._slots, changed._rest)
+        slots, rest = changed._share()
+        twin._put({**slots}, rest, 0)
+        twin._find_capacity(0)
         return twin
 
-    def map_states(self, change: Callable[[Accumulator], Accumulator]) -> Self:
-        """Return the same groups with changed states."""
-        twin: Self = self.copy()
-        twin._slots = {key: Slot(change(slot.state), slot.forms) for key, slot in twin._slots.items()}
-        twin._rest = None if twin._rest is None else Slot(change(twin._rest.state))
-        return twin
+    def map_states(self, change: Callable[[Any], Any]) -> Self:
+        """Return the same groups with changed copies of states."""
+        with self.reading():
+            return self._mapped(self.inner, change)
 
     def reset(self) -> None:
         """Forget every group; the configuration stays."""
         with self.writing():
-            self._slots, self._folded, self._rest, self._largest = {}, {}, None, None
+            self._largest = None
+            self._take({}, None, MOST, self.inner, self._store)
 
     @property
     def groups(self) -> tuple[Label, ...]:
@@ -467,20 +503,22 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         replaces it (as after `update_many` and `merge`). Call `state` again for the current one, and copy it to keep
         it as it is or to update it.
         """
-        slot = self._slots.get(canonical(group, "group"))
-        if slot is None:
-            raise UnknownKeyError(argument="group", expected=f"to be one of {list(self.groups)!r:.80}", got=group)
-        return slot.state
+        key = canonical(group, "group")
+        with self.writing():
+            if key in self._slots:
+                return self._lend(key)
+        raise UnknownKeyError(argument="group", expected=f"to be one of {list(self.groups)!r:.80}", got=group)
 
     def states(self) -> list[Accumulator]:
         """Return the states of all groups in no order, that of folded groups last."""
         with self.reading():
-            return [slot.state for slot in (*self._slots.values(), *([] if self._rest is None else [self._rest]))]
+            slots = [*self._slots.values(), *([] if self._rest is None else [self._rest])]
+            return [self._store.thaw(slot.state) for slot in slots]
 
     def _states(self) -> list[Accumulator]:
         """Return all states, that of folded groups last."""
         slots = [self._slots[key] for key in self._keys()]
-        return [slot.state for slot in (slots if self._rest is None else [*slots, self._rest])]
+        return [self._store.thaw(slot.state) for slot in (slots if self._rest is None else [*slots, self._rest])]
 
     def _keys(self) -> list[Label]:
         keys = list(self._slots)
@@ -491,27 +529,29 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         times = [state.reading_time() for state in self._states() if hasattr(state, "reading_time")]
         return np.datetime64(max(times), "ns") if times and times[0] is not None else None
 
-    def _total(self, states: list[Any], name: str) -> int:
-        t = self._time()
-        return sum(getattr(state, name) if t is None else state.sum_at(name, t) for state in states)
+    def _sums(self) -> tuple[int, int]:
+        """Return the numbers of samples and of abstentions."""
+        with self.reading():
+            if not _ages(self.inner):
+                return self._totals()
+            states, t = self._states(), self._time()
+            return _sum_at(states, "n", t), _sum_at(states, "abstained", t)
 
     @property
     def n(self) -> int:
         """The number of samples counted, folded ones included."""
-        with self.reading():
-            return self._total(self._states(), "n")
+        return self._sums()[0]
 
     @property
     def abstained(self) -> int:
         """The number of samples without a prediction."""
-        with self.reading():
-            return self._total(self._states(), "abstained")
+        return self._sums()[1]
 
     @property
     def folded(self) -> int:
         """The number of samples of groups that are not kept apart."""
         with self.reading():
-            return 0 if self._rest is None else self._total([self._rest.state], "n")
+            return 0 if self._rest is None else _sum_at([self._rest.state], "n", self._time())
 
     def snapshot(self, t: object = None) -> GroupSnapshot:
         """Return a frozen copy of all groups.
@@ -542,7 +582,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
 
     def _overall(self, states: list[Any]) -> Any:
         """Return the state of all groups together; None if their states cannot be merged."""
-        if mergeable(self.inner) is not None:
+        if not self._adds_up:
             return None
         overall = self.inner.copy()
         for state in states:
@@ -550,17 +590,13 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         return overall
 
     def _content(self) -> list[object]:
-        with self.reading():
-            return self._written(lambda state: state.to_content())
-
-    def _written(self, content_of: Callable[[Any], object]) -> list[object]:
-        """Return the content, which has what `content_of` returns for the state of each group."""
         groups = []
-        for key in self._keys():
-            slot = self._slots[key]
-            forms = list(slot.forms[:3]) if isinstance(key, int | float) else []
-            groups.append([shown(key, slot.forms), forms, content_of(slot.state)])
-        rest = [] if self._rest is None else [content_of(self._rest.state)]
+        with self.reading():
+            for key in self._keys():
+                slot = self._slots[key]
+                forms = list(slot.forms[:3]) if isinstance(key, int | float) else []
+                groups.append([shown(key, slot.forms), forms, slot.state.to_content()])
+            rest = [] if self._rest is None else [self._rest.state.to_content()]
         limit = [] if self.max_groups is None else [self.max_groups]
         return [packed(self.inner), limit, self.other, groups, rest]
 
@@ -568,7 +604,8 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         if (self.max_groups, repr(self.other)) != (other.max_groups, repr(other.other)) or self.inner != other.inner:
             return False
         mine, theirs = self._by_written_key(), other._by_written_key()
-        return mine.keys() == theirs.keys() and all(state == theirs[key] for key, state in mine.items())
+        same = self._store.same
+        return mine.keys() == theirs.keys() and all(same(state, theirs[key]) for key, state in mine.items())
 
     def _by_written_key(self) -> dict[object, Any]:
         """Return the states by what identifies groups in bytes: text, or a name with its type; None are the folded."""
@@ -582,32 +619,24 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
     def _restore(cls, content: Any) -> Self:
         inner, limit, other, groups, rest = content
         template = unpacked(inner)
-        groups_state = cls(template, limit[0] if limit else None, other)
-        if template != groups_state.inner:
+        restored = cls(template, limit[0] if limit else None, other)
+        if template != restored.inner:
             raise ValueError("an empty state inside")
-        restored, empty = state_decoder(template), encoded(template.to_content()) if rest else b""
-        contents: dict[int, object] = {}  # by the id of the state
+        read, slots, empty = restored._store.read, {}, encoded(template.to_content()) if rest else b""
         for name, forms, data in groups:
-            state = template.copy() if rest and encoded(data) == empty else restored(data)
-            contents[id(state)] = data
-            key = canonical(name, "group")
             if [type(x) for x in forms] != [int] * len(forms) or any(not 0 <= x <= MOST for x in forms):
                 raise ValueError("counts of appearances of groups")
-            groups_state._slots[key] = Slot(state, (*forms, 0) if forms else (0, 0, 0, 0))
-        for data in rest:
-            groups_state._rest = Slot(restored(data))
-            contents[id(groups_state._rest.state)] = data
-        full = groups_state.max_groups is not None and len(groups_state._slots) == groups_state.max_groups
-        if len(groups_state._slots) > (groups_state.max_groups or len(groups_state._slots)) or (rest and not full):
+            state = template.copy() if rest and encoded(data) == empty else read(data)
+            slots[canonical(name, "group")] = Slot(state, (*forms, 0) if forms else (0, 0, 0, 0))
+        others = [Slot(read(data)) for data in rest]
+        most = restored.max_groups or len(slots)
+        if len(slots) > most or len(others) > 1 or (others and len(slots) != restored.max_groups):
             raise ValueError("as many groups as are kept apart")
-
-        def content_of(state: Any) -> object:
-            return contents[id(state)] if writes_what_it_read(state) else state.to_content()
-
-        if encoded(groups_state._written(content_of)) != encoded(content):
+        restored._take(slots, others[0] if others else None, 0, restored.inner, restored._store)
+        if not written_as(restored, content):
             raise ValueError("what these groups would be written as")
-        groups_state._find_capacity(0)
-        return groups_state
+        restored._find_capacity(0)
+        return restored
 
     def __repr__(self) -> str:
         with self.reading():
@@ -623,11 +652,14 @@ def _written_key(key: Label, forms: tuple[int, ...]) -> tuple[str, tuple[int, ..
     return repr(shown(key, forms)), forms[:3] if isinstance(key, int | float) else ()
 
 
-def _both(mine: Slot | None, theirs: Slot, copied: Callable[[Any], Any]) -> Slot:
-    """Return a slot with what two hold, which stay as they are; `copied` copies the state of the other one."""
-    if mine is None:
-        return Slot(copied(theirs.state), theirs.forms)
-    return Slot(mine.state.copy().merge(theirs.state), _sum(mine.forms, theirs.forms))
+def _ages(inner: Any) -> bool:
+    """Tell whether the samples that a state has counted depend on the time at which it is read."""
+    return hasattr(inner, "reading_time") and not getattr(inner, "by_count", False)
+
+
+def _sum_at(states: Iterable[Any], name: str, t: np.datetime64 | None) -> int:
+    """Return the sum of a number of samples as it is read at a time."""
+    return sum(getattr(state, name) if t is None else state.sum_at(name, t) for state in states)
 
 
 def _sum(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from stream_metrics.errors import OptionError, options_differ, other_kind, with_article
-from stream_metrics.metrics.base import MetricBase
-from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.wire import Portable, encoded
+from stream_metrics.wire import Portable
 
 __all__ = [
     "FORGETTING",
@@ -18,15 +15,12 @@ __all__ = [
     "check_same",
     "common_prototype",
     "copied_into",
-    "copier",
     "copy_like",
     "emptied",
     "empty_prototype",
     "merge_unordered",
     "reconfigured_inner",
-    "state_decoder",
     "walk_inner",
-    "writes_what_it_read",
 ]
 
 FORGETTING = {"rolling": "Rolling", "timed": "TimeWindow", "fading": "Fading"}  # by the kind in bytes
@@ -57,51 +51,6 @@ def walk_inner(state: Any) -> Iterator[Any]:
     while state is not None:
         yield state
         state = getattr(state, "inner", None)
-
-
-def state_decoder(empty: State) -> Callable[[object], State]:
-    """Return what reads states from contents; ValueError unless one is configured as `empty` is and holds a sample."""
-    kind, content_of_empty = type(empty), empty.to_content()
-    nothing = encoded(content_of_empty)
-    configuration = _label_configuration(content_of_empty) if _is_of_labels(empty) else None
-
-    def restored(content: object) -> State:
-        if configuration is not None and configuration == _label_configuration(content):
-            state: State = _with_counts(empty, content)
-            differs = state.n + state.abstained == 0
-        else:
-            state = kind.from_content(content)
-            differs = encoded(content) == nothing or encoded(emptied(state).to_content()) != nothing
-        if differs:
-            raise ValueError("states of the configuration inside, each with a sample")
-        return state
-
-    return restored
-
-
-def _is_of_labels(state: Any) -> bool:
-    """Return whether a state is a metric or a set that counts labels alone."""
-    return isinstance(state, MetricBase) and state.reads == "labels" and type(state.state) is ConfusionMatrix
-
-
-def _label_configuration(content: Any) -> bytes | None:
-    """Return the configuration in the content of a metric of labels without folds; None for any other content."""
-    if not isinstance(content, list | tuple) or len(content) != 2 or not isinstance(content[1], list | tuple):
-        return None
-    return encoded([content[0], content[1][:2]])
-
-
-def _with_counts(empty: Any, content: Any) -> Any:
-    """Return the metric of labels that a content of the same configuration as an empty one describes.
-
-    That takes less than half of the time of making one from its options, as `from_content` does.
-    """
-    return empty._with(ConfusionMatrix.from_content(content[1]))  # noqa: SLF001
-
-
-def writes_what_it_read(state: Any) -> bool:
-    """Return whether a state that was read from a content is known to write the same one; False may mean unknown."""
-    return _is_of_labels(state) and not state.unit_folds
 
 
 def check_same(mine: object, theirs: object, configuration: Iterable[str]) -> None:
@@ -149,15 +98,6 @@ def common_prototype(mine: State, theirs: State) -> State:
         return mine
     merged = mine.copy().merge(theirs)
     return mine if merged == mine else merged
-
-
-def copier(inner: State, theirs: State) -> Callable[[State], State]:
-    """Return what copies states from a container with the prototype `theirs` into one with the prototype `inner`."""
-    return _copy if inner == theirs else partial(copied_into, inner)
-
-
-def _copy(state: State) -> State:
-    return state.copy()
 
 
 def copied_into(empty: State, state: State) -> State:

@@ -11,23 +11,22 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from operator import add
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from stream_metrics._core.windows.kernels import PaneUpdateBase
-from stream_metrics.containers.closing import Closed, closing
+from stream_metrics._core.windows.kernels import Packed, PaneUpdateBase
 from stream_metrics.containers.inner import (
     InRiver,
     check_same,
     common_prototype,
     copied_into,
-    copier,
     empty_prototype,
     reconfigured_inner,
-    state_decoder,
 )
-from stream_metrics.containers.two_stack import StatesAsTheyAre, TwoStackAggregator
+from stream_metrics.containers.keyed import StatePacker
+from stream_metrics.containers.two_stack import StoredPanes, TwoStackAggregator
 from stream_metrics.errors import OptionError, quantity
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.tensors import is_single
@@ -35,7 +34,7 @@ from stream_metrics.inputs.times import Length, Time, column_to_epoch_ns, format
 from stream_metrics.labels import Label
 from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.batches import KeyedBatch, mergeable
-from stream_metrics.states.limits import Load, capacity_left, grown, load_of
+from stream_metrics.states.limits import MOST, Load, capacity_left, grown, load_of
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.states.reconfiguring import settled
 from stream_metrics.wire import Portable, packed, unpacked, written_as
@@ -45,6 +44,14 @@ __all__ = ["TimeWindow"]
 NEVER, MOST_PANES = 2**63 - 1, 1_000_000
 CONFIGURATION = ("inner", "period", "panes", "lateness")
 OnClose: TypeAlias = "Callable[[float, float, Accumulator], object] | Literal['keep'] | None"
+
+
+class Closed(NamedTuple):
+    """A window that can receive no more: start <= t < end in seconds since 1970, and the state of its samples."""
+
+    start: float
+    end: float
+    state: Accumulator
 
 
 class TimeWindow(PaneUpdateBase, InRiver, Portable):
@@ -125,12 +132,10 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
             raise OptionError(argument="period", expected=expected, got=period, but=but)
         if not (on_close is None or on_close == "keep" or callable(on_close)):
             raise ValueError(f"Expected `on_close` to be a function, 'keep' or None, but got {on_close!r}")
-        self._attach(empty, whole // panes, panes, late, clock)
+        self._attach(empty, StatePacker(empty), whole // panes, panes, late, clock)
         self.on_close = on_close
         self._watched = on_close is not None
-        self._merges = TwoStackAggregator(StatesAsTheyAre())
-        self._closed: deque[Closed] = deque()
-        self._closed_to: int | None = None  # the start, in panes, of the newest window that was closed
+        self._forget(TwoStackAggregator(StoredPanes(self._store)), deque())
 
     @property
     def period(self) -> str:
@@ -215,17 +220,19 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         panes = times // self._length
         with self.writing():
             on_time = panes > self._gone() if self._started else np.ones(batch.n, bool)
-            dealt = batch.split_by_key(panes, self._open.get, self.inner, on_time)
+            late = np.flatnonzero(~on_time)
+            if len(late):
+                batch.count_rows(late, self.inner)  # which may refuse them
+            dealt = batch.split_by_key(panes, self._state_of, self.inner, on_time)
             added = grown((self._open.get(pane) for pane in dealt), dealt.values())
             if added > self._capacity:
                 self._find_capacity(added)
-            self._open.update(dealt)
-            self._capacity -= added
-            self._drop(int((~on_time).sum()))
-            self._timed |= t is not None
-            self._move(int(times.max()))
+            self._commit(dealt, set(), int(times.max()), t is not None, len(late), self._capacity - added)
             self._expire()
         self._report()
+
+    def _state_of(self, pane: int) -> Any:
+        return self._store.thaw(self._open.get(pane))
 
     def merge_load(self) -> Load:
         """Return bounds of what a merge adds up; see `states.limits`."""
@@ -245,8 +252,7 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         """
         latest = to_epoch_ns(self.clock() if t is None else t)
         with self.writing():
-            self._timed |= t is not None
-            self._move(latest)
+            self._commit({}, set(), latest, t is not None, 0, self._capacity)
             self._expire()
         self._report()
 
@@ -263,11 +269,10 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         gone = self._gone()
         if self.on_close is not None:
             self._close(gone)
-        for pane in [pane for pane in self._open if pane <= gone]:
-            del self._open[pane]
-        self._merges.drop(gone)
-        panes = [min(panes) for panes in (self._open, self._merges.frozen) if panes]
-        self._due = self._falls_due(min(panes)) if panes else NEVER
+        self._remove(gone)
+        self._merges.trim(gone)
+        oldest = self._oldest()
+        self._due = NEVER if oldest is None else self._falls_due(oldest)
 
     def _report(self) -> None:
         """Pass the windows that have closed to `on_close`, which may use this one."""
@@ -279,10 +284,16 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
             self.on_close(*closed)
 
     def _close(self, gone: int) -> None:
-        """Note the windows that can receive no more; those of before were noted already."""
-        panes = self._merges.with_late(self._open)
-        self._closed += closing(panes, self._panes, self._length, self._closed_to, gone)
-        self._closed_to = gone
+        """Note the windows that hold samples and can receive no more; those of before were noted already."""
+        since, number, starts = self._closed_to, self._panes, set[int]()
+        for pane in (*self._open, *self._merges.frozen):
+            first = pane - number + 1
+            starts.update(range(first if since is None else max(first, since + 1), min(pane, gone) + 1))
+        windows = []
+        for start in sorted(starts):
+            ends = start * self._length / 1e9, (start + number) * self._length / 1e9
+            windows.append(Closed(*ends, self._merged(start - 1, start + number - 1)))
+        self._note_closed(windows, gone)
 
     def closed(self) -> Iterator[Closed]:
         """Return the windows that have closed since the last call, and forget them.
@@ -327,35 +338,39 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         """
         check_same(self, other, CONFIGURATION)
         with self.merging(other):
-            capacity_left(load_of((self, other)))
-            theirs = other._merges.with_late(other._open)
-            panes = self._merges.with_late(self._open)
+            capacity = self._capacity + other._capacity - MOST
+            if capacity < 0:
+                capacity = capacity_left(map(add, self.merge_load(), other.merge_load()))
             inner = common_prototype(self.inner, other.inner)
-            if inner is not self.inner:
-                self._attach(inner, self._length, self._panes, self._lateness, self.clock)
-                panes = {pane: copied_into(inner, state) for pane, state in panes.items()}
-            merged = {pane: panes[pane].copy().merge(state) for pane, state in theirs.items() if pane in panes}
-            copied = copier(self.inner, other.inner)
-            added = {pane: copied(state) for pane, state in theirs.items() if pane not in panes}
-            self._take({**panes, **merged, **added})
-            self._timed |= other._timed
-            if other._started:
-                self._move(other._latest)
-            if self._started:
-                self._closed_to = self._gone()
-                self._expire()
+            if inner is self.inner:
+                self._add(other, capacity)
+            else:
+                whole = self._twin(inner, lambda state: copied_into(inner, state))
+                whole._add(other, capacity)
+                self._become(whole)
+            self._expire()
         self._report()
         return self
 
-    def _take(self, panes: dict[int, Accumulator]) -> None:
-        """Have these panes and no others."""
-        self._merges = TwoStackAggregator(StatesAsTheyAre())
-        self._open.clear()
-        self._open.update(panes)
-        self._capacity = 0
-        self._due = self._falls_due(min(panes)) if panes else NEVER
-        if self._started:
-            self._move(self._latest)
+    def _add(self, other: Self, capacity: int) -> None:
+        """Add the panes of another shard, which counts the same or more."""
+        theirs, changes, shared = other._all_panes(), dict[int, Any](), set[int]()
+        if other.inner != self.inner:
+            theirs = {pane: copied_into(self.inner, other._store.thaw(state)) for pane, state in theirs.items()}
+        for pane, state in theirs.items():
+            mine = self._open.get(pane)
+            changes[pane] = state if mine is None else self._store.merged(mine, state)
+            if mine is None:
+                shared.add(pane)
+        self._merges.expect_late(theirs)
+        latest = other._latest if other._started else None
+        self._commit(changes, shared, latest, other._timed, 0, capacity, False)
+
+    def _all_panes(self) -> dict[int, Any]:
+        """Return all panes in the order of time as they are stored, each with what came late for it."""
+        panes, frozen = self._share(), self._merges.frozen
+        late = {pane: self._store.merged(frozen[pane], state) for pane, state in panes.items() if pane in frozen}
+        return dict(sorted({**frozen, **panes, **late}.items()))
 
     def copy(self) -> Self:
         """Return an independent copy, with the same clock.
@@ -365,20 +380,32 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         TimeWindow
             The copy. `on_close` and the windows closed so far are not copied.
         """
-        return self._copied(self.inner, lambda state: state.copy())
-
-    def _copied(self, inner: Any, copied: Callable[[Any], Accumulator]) -> Self:
-        """Return a window whose panes are what `copied` returns of the panes here."""
-        twin: Self = type(self).__new__(type(self))
-        twin._attach(inner, self._length, self._panes, self._lateness, self.clock)
-        twin.on_close, twin._merges = None, TwoStackAggregator(StatesAsTheyAre())
-        twin._closed, twin._closed_to = deque(), None
         with self.reading():
-            twin._timed = self._timed
-            if self._started:
-                twin._move(self._latest)
-            twin._take({pane: copied(state) for pane, state in self._merges.with_late(self._open).items()})
+            return self._twin(self.inner, None)
+
+    def _twin(self, inner: Any, change: Callable[[Any], Any] | None) -> Self:
+        """Return a window with a prototype, and the same panes or what `change` returns of copies of them."""
+        twin: Self = type(self).__new__(type(self))
+        store = self._store if change is None else StatePacker(inner)
+        twin._attach(inner, store, self._length, self._panes, self._lateness, self.clock)
+        twin.on_close = None
+        panes = self._all_panes()
+        if change is not None:
+            panes = {pane: change(self._store.copied(state)) for pane, state in panes.items()}
+        twin._set_panes(panes, self._latest if self._started else None, self._timed, self._capacity)
         return twin
+
+    def _set_panes(self, panes: dict[int, Any], latest: int | None, timed: bool, capacity: int) -> None:
+        """Have these panes, whose states others may share, and no others."""
+        merges = TwoStackAggregator(StoredPanes(self._store))
+        newest = {pane: panes.pop(pane) for pane in [*panes][-1:]}
+        merges.frozen.update(panes)
+        merges.forget_merges()
+        self._forget(merges, deque())
+        self._watched = True
+        self._commit(newest, set(newest), latest, timed, 0, capacity)
+        if self._started:
+            self._expire()
 
     def reconfigured(self, **options: Any) -> Self:
         """Return a new window of the same samples with other options.
@@ -402,13 +429,13 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         """
         options = settled(options)
         inner = reconfigured_inner(self.inner, options, ("period", "panes", "lateness"))
-        return self._copied(inner, lambda state: state.reconfigured(**options))
+        with self.reading():
+            return self._twin(inner, lambda state: state.reconfigured(**options))
 
     def reset(self) -> None:
         """Forget every sample and the time; the configuration stays."""
         with self.writing():
-            self._forget()
-            self._merges, self._closed, self._closed_to = TwoStackAggregator(StatesAsTheyAre()), deque(), None
+            self._forget(TwoStackAggregator(StoredPanes(self._store)), deque())
 
     def reading_time(self) -> int:
         """Return the time at which the window is read by default."""
@@ -446,12 +473,18 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
             If panes of the window are gone already.
         """
         with self.writing():
-            low, high = self._window(t)
-            if self._started:
-                self._merges.freeze(self._open, self._latest // self._length)
-                self._watched = True
-                self._move(self._latest)
-            return self._merges.merged(self._open, low, high, self.inner)
+            return self._merged(*self._window(t))
+
+    def _merged(self, low: int, high: int) -> Any:
+        """Return a new state, the merge of the panes that are newer than `low` and not newer than `high`."""
+        for pane, state in self._open.items():
+            if type(state) is Packed:
+                self._open[pane] = self._store.thaw(state)
+        if self._started:
+            self._watched = True
+            self._leave_pane()  # its state may change no more
+            self._merges.freeze(self._open, self._latest // self._length)
+        return self._merges.merged(self._open, low, high, self.inner)
 
     def snapshot(self, t: Time | None = None) -> Any:
         """Return a frozen copy of the window.
@@ -502,8 +535,8 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
 
     def _content(self) -> list[object]:
         with self.reading():
-            panes = [[pane, state.to_content()] for pane, state in self._merges.with_late(self._open).items()]
-            latest = [self._latest] if self._started else []
+            latest, gone = ([self._latest], self._gone()) if self._started else ([], 0)
+            panes = [[pane, state.to_content()] for pane, state in self._all_panes().items() if pane > gone]
             return [packed(self.inner), self._length, self._panes, self._lateness, latest, self._timed, panes]
 
     @classmethod
@@ -515,16 +548,11 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         window = cls(template, f"{pane_length * number}ns", number, f"{lateness}ns")
         if template != window.inner or (panes and not latest) or len(latest) > 1:
             raise ValueError("an empty state inside, and the latest time")
-        restored = state_decoder(template)
-        for pane, data in panes:
-            if type(pane) is not int:
-                raise ValueError("panes by their numbers")
-            window._open[pane] = restored(data)
-        window._timed = timed
-        for time_seen in latest:
-            window._move(time_seen)
-            window._expire()
-        if not written_as(window, content) or any(pane > window._latest // pane_length for pane in window._open):
+        if {type(pane) for pane, _ in panes} - {int} or any(pane > latest[0] // pane_length for pane, _ in panes):
+            raise ValueError("panes by their numbers, none of them after the latest time")
+        states = {pane: window._store.read(data) for pane, data in panes}
+        window._set_panes(states, latest[0] if latest else None, timed, MOST)
+        if not written_as(window, content):
             raise ValueError("what this window would be written as")
         window._find_capacity(0)
         return window

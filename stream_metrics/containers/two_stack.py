@@ -14,13 +14,16 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from stream_metrics._core.windows.kernels import move_key
 
 if TYPE_CHECKING:
+    from stream_metrics.containers.keyed import StatePacker
     from stream_metrics.states.protocols import Accumulator
 
-__all__ = ["PaneForm", "Parts", "StatesAsTheyAre", "TwoStackAggregator", "running_merges"]
+__all__ = ["PaneForm", "Parts", "StoredPanes", "TwoStackAggregator", "running_merges"]
 
 State = TypeVar("State", bound="Accumulator")
 Stored = TypeVar("Stored")  # what a pane is stored as
@@ -58,30 +61,33 @@ def running_merges(form: PaneForm[State, Stored], stored: Sequence[Stored]) -> l
     return merges
 
 
-class StatesAsTheyAre:
-    """Panes are stored as states."""
+class StoredPanes:
+    """Panes are stored as a container stores its states: objects that do not change any more, or bytes."""
 
-    def freeze(self, pane: int, state: Accumulator) -> Accumulator:
+    def __init__(self, store: StatePacker[Any]) -> None:
+        self._store = store
+
+    def freeze(self, pane: int, state: Any) -> Any:
         """Return the state itself."""
         return state
 
-    def add_late(self, pane: int, stored: Accumulator | None, late: Accumulator) -> Accumulator:
+    def add_late(self, pane: int, stored: Any, late: Any) -> Any:
         """Return the merge of both."""
-        return late if stored is None else stored.copy().merge(late)
+        return late if stored is None else self._store.merged(stored, late)
 
-    def read(self, stored: Accumulator) -> Accumulator:
-        """Return the state itself."""
-        return stored
+    def read(self, stored: Any) -> Any:
+        """Return the state."""
+        return self._store.thaw(stored)
 
-    def thaw(self, stored: Accumulator) -> Accumulator:
+    def thaw(self, stored: Any) -> Any:
         """Return a copy."""
-        return stored.copy()
+        return self._store.copied(stored)
 
-    def keep(self, state: Accumulator) -> Accumulator:
+    def keep(self, state: Any) -> Any:
         """Return a copy."""
         return state.copy()
 
-    def merges(self, stored: Sequence[Accumulator]) -> list[Accumulator]:
+    def merges(self, stored: Sequence[Any]) -> list[Any]:
         """Return copies of the running merge."""
         return running_merges(self, stored)
 
@@ -182,18 +188,25 @@ class TwoStackAggregator(Generic[State, Stored]):
         newer = sorted(pane for pane in panes if pane < before and (self._top is None or pane > self._top))
         stale, self._stale = self._stale, self._stale or bool(newer)  # if a merge is interrupted, all are built again
         for pane in newer:
-            stored = self._form.freeze(pane, panes[pane])
-            state = panes.pop(pane)
-            self.frozen[pane] = stored
+            if pane in self.frozen:  # an interrupted call got so far
+                continue
+            state = panes[pane]
+            stored = self._form.freeze(pane, state)
+            move_key(panes, self.frozen, pane, stored)
             self._top = pane
             if self._back is not None:
                 if self._back_is_lent:
                     self._back, self._back_is_lent = self._back.copy(), False
                 self._back.merge(state)
             else:
-                self._back = self._form.thaw(self.frozen[pane]) if stored is state else state
+                same = stored is state
+                self._back = state.copy() if same else state
                 self._first_back = pane
         self._stale = stale
+
+    def expect_late(self, panes: Iterable[int]) -> None:
+        """Build all merges again at the next reading if something comes late for many of some panes."""
+        self._stale = self._stale or any(pane in self.frozen for pane in panes)
 
     def merged(self, panes: dict[int, State], low: int, high: int, empty: State) -> State:
         """Return a new state, the merge of all panes that are newer than `low` and not newer than `high`.
@@ -225,25 +238,22 @@ class TwoStackAggregator(Generic[State, Stored]):
     def _flip(self, panes: dict[int, State]) -> None:
         """Start a new front from all frozen panes and what came late for them."""
         self._stale = True  # until all is done: a reading that is interrupted leaves no half of it
+        self._top = max(self.frozen, default=None)
         for pane in [pane for pane in panes if self._top is not None and pane <= self._top]:
             stored = self._form.add_late(pane, self.frozen.get(pane), panes[pane])
             if stored is not None:
-                del panes[pane]
-                self.frozen[pane] = stored
+                move_key(panes, self.frozen, pane, stored)
         self.forget_merges()
         self._front, self._stale = _Front(self._form, self.frozen), False
 
     def drop(self, gone: int) -> None:
         """Forget the panes up to `gone`."""
-        dropped = [pane for pane in self.frozen if pane <= gone]
-        for pane in dropped:
+        for pane in [pane for pane in self.frozen if pane <= gone]:
             del self.frozen[pane]
-        self._front = self._front.without(gone)
-        if dropped and not self.frozen:
-            self.forget_merges()
+        self.trim(gone)
 
-    def with_late(self, panes: Mapping[int, State]) -> dict[int, State]:
-        """Return all panes in the order of time as states, each with what came late for it."""
-        states = {pane: self._form.read(stored) for pane, stored in self.frozen.items()}
-        both = {pane: state.copy().merge(panes[pane]) if pane in panes else state for pane, state in states.items()}
-        return dict(sorted({**panes, **both}.items()))
+    def trim(self, gone: int) -> None:
+        """Forget the merges of panes up to `gone`, which were removed."""
+        self._front = self._front.without(gone)
+        if self._top is not None and not self.frozen:
+            self.forget_merges()

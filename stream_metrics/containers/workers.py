@@ -5,12 +5,12 @@ from __future__ import annotations
 import enum
 from typing import NamedTuple
 
+from stream_metrics.containers.keyed import StoredState
 from stream_metrics.errors import MergeError
 from stream_metrics.labels import Label
 from stream_metrics.states.limits import Load
-from stream_metrics.states.protocols import Accumulator
 
-__all__ = ["Entry", "PutResult", "Worker", "newer", "outcome"]
+__all__ = ["Entry", "PutResult", "RetiredCounts", "Worker", "newer", "outcome"]
 
 
 class PutResult(enum.StrEnum):
@@ -73,16 +73,15 @@ class Worker(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """The newest state of a worker, with its numbers, when it came, and what it counts.
+    """The newest state of a worker as it is stored, with its numbers, and when it came.
 
     The state is None if the worker was dropped, or retired: then it is part of the base.
     """
 
     epoch: int
     sequence: int
-    state: Accumulator | None
+    state: StoredState | None
     since: float
-    load: Load = (0, 0, 0)
     retired: bool = False
 
     @property
@@ -94,6 +93,22 @@ class Entry(NamedTuple):
     def n(self) -> int:
         """The number of samples."""
         return 0 if self.state is None else self.state.n
+
+    @property
+    def load(self) -> Load:
+        """What a merge adds up; see `states.limits`."""
+        return (0, 0, 0) if self.state is None else self.state.merge_load()
+
+
+class RetiredCounts(NamedTuple):
+    """What retired workers have counted, and the epoch up to which unknown workers are over.
+
+    `load` is what all workers and the base have counted together.
+    """
+
+    state: StoredState | None = None
+    floor: int | None = None
+    load: Load = (0, 0, 0)
 
 
 def outcome(worker: Label, old: Entry | None, new: Entry) -> PutResult:

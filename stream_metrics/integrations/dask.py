@@ -176,7 +176,7 @@ def accumulate_by(
     parts = _partitions(frame, [*job.keys, *fields.columns()])
     counted = [count(part, at) for at, part in enumerate(parts)]
     buckets = [merge([part[at] for part in counted]) for at in range(npartitions)]
-    states = from_delayed(buckets, meta=job.no_rows(frame._meta))  # noqa: SLF001  # the only way to its types
+    states = from_delayed(buckets, meta=job.no_rows(frame._meta))  # the only way to its types
     if on_bad == "raise":
         return states
     join = delayed(merge_records, pure=False)

@@ -119,6 +119,8 @@ def key_frame(table: Any, names: list[str]) -> Any:
         column = frame[name]
         if isinstance(column.dtype, pd.CategoricalDtype):
             frame = frame.assign(**{name: column.astype(column.cat.categories.dtype)})
+        elif isinstance(column.dtype, pd.ArrowDtype) and pa.types.is_dictionary(column.dtype.pyarrow_dtype):
+            frame = frame.assign(**{name: column.astype(pd.ArrowDtype(column.dtype.pyarrow_dtype.value_type))})
         elif column.dtype.kind == "f":
             frame = frame.assign(**{name: column + 0.0})
     return frame

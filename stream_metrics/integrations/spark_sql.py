@@ -107,7 +107,7 @@ def _register_aggregate(spark: SparkSession, name: str, function: Any) -> None:
     Python aggregates cannot stand beside others, and functions of SQL cannot aggregate. So the function is put together
     from methods of the JVM: it takes the arguments of a call, and returns the expression that Spark puts in its place.
     """
-    jvm: Any = spark._jvm  # noqa: SLF001
+    jvm: Any = spark._jvm
     handles = jvm.java.lang.invoke.MethodHandles
     lookup, kinds = handles.publicLookup(), jvm.java.lang.invoke.MethodType
 
@@ -115,7 +115,7 @@ def _register_aggregate(spark: SparkSession, name: str, function: Any) -> None:
         return jvm.org.apache.spark.util.Utils.classForName(path, True, False)
 
     def bound(handle: Any, value: Any) -> Any:
-        values = spark.sparkContext._gateway.new_array(jvm.java.lang.Object, 1)  # noqa: SLF001
+        values = spark.sparkContext._gateway.new_array(jvm.java.lang.Object, 1)
         values[0] = value
         return handles.insertArguments(handle, 0, values)
 
@@ -124,7 +124,7 @@ def _register_aggregate(spark: SparkSession, name: str, function: Any) -> None:
     collect, step = (named(f"{EXPRESSIONS}.aggregate.{kind}") for kind in ("CollectList", "AggregateFunction"))
     no_value, an_expression = jvm.java.lang.Void.TYPE, named(f"{EXPRESSIONS}.Expression")
     empty = jvm.org.apache.spark.api.python.PythonUtils.toSeq(jvm.java.util.ArrayList()).toList()
-    udf = function._unwrapped._judf  # noqa: SLF001
+    udf = function._unwrapped._judf
     builder = next(method for method in udf.getClass().getMethods() if method.getName() == "builder")
     steps = [
         lookup.findVirtual(named("scala.collection.Seq"), "head", kinds.methodType(anything)),
@@ -138,5 +138,5 @@ def _register_aggregate(spark: SparkSession, name: str, function: Any) -> None:
     for handle in others:
         composed = handles.filterReturnValue(composed, handle)
     call = jvm.java.lang.invoke.MethodHandleProxies.asInterfaceInstance(named("scala.Function1"), composed)
-    registry = spark._jsparkSession.sessionState().functionRegistry()  # noqa: SLF001
+    registry = spark._jsparkSession.sessionState().functionRegistry()
     registry.createOrReplaceTempFunction(name, call, "python_udf")

@@ -11,10 +11,11 @@ What was counted once may be counted again, whatever rule has come since: `count
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable
+from contextlib import ContextDecorator
 from contextvars import ContextVar
 from typing import Any
+from weakref import ref
 
 from stream_metrics.errors import LabelError
 from stream_metrics.labels.label import Label, sort_key
@@ -31,17 +32,21 @@ __all__ = [
     "spelled_like",
 ]
 
-_COUNTED_BEFORE: ContextVar[bool] = ContextVar("counted_before", default=False)
+class counted_before(ContextDecorator):
+    """Let every label pass: what is counted here was counted before, perhaps by an earlier version.
+
+    That ends with the context, even if an exception comes in its closing line, after which `__exit__` is not called.
+    """
+
+    def __enter__(self) -> None:
+        self._outer = _COUNTED_BEFORE.get()
+        _COUNTED_BEFORE.set(ref(self))
+
+    def __exit__(self, *raised: object) -> None:
+        _COUNTED_BEFORE.set(self._outer)
 
 
-@contextmanager
-def counted_before() -> Iterator[None]:
-    """Let every label pass: what is counted here was counted before, perhaps by an earlier version."""
-    token = _COUNTED_BEFORE.set(True)
-    try:
-        yield
-    finally:
-        _COUNTED_BEFORE.reset(token)
+_COUNTED_BEFORE: ContextVar[Callable[[], object]] = ContextVar("counted_before", default=lambda: None)
 
 
 def is_default(pos_label: Label | None) -> bool:
@@ -61,7 +66,7 @@ def is_fraction(label: object) -> bool:
 
 def check_binary(label: Label, argument: str, position: int | None = None) -> None:
     """Raise LabelError for a label that the default `pos_label` has no place for."""
-    if label == 0 or label == 1 or _COUNTED_BEFORE.get():
+    if label == 0 or label == 1 or _COUNTED_BEFORE.get()():
         return
     raise LabelError(
         argument=argument,
@@ -78,7 +83,7 @@ def check_with_single_score(pos_label: Label, truth: Label, position: int | None
         return
     if type(pos_label) is bool:
         check_binary(truth, "y_true", position)
-    elif _COUNTED_BEFORE.get():
+    elif _COUNTED_BEFORE.get()():
         return
     elif sort_key(truth)[0] != sort_key(pos_label)[0]:
         raise LabelError(
@@ -94,7 +99,7 @@ def check_with_single_score(pos_label: Label, truth: Label, position: int | None
 
 def check_whole(label: Label, named: Iterable[Label | None], argument: str, position: int | None = None) -> None:
     """Raise LabelError for a float with a fraction, unless some of the labels that were `named` have fractions."""
-    if not is_fraction(label) or any(map(is_fraction, named)) or _COUNTED_BEFORE.get():
+    if not is_fraction(label) or any(map(is_fraction, named)) or _COUNTED_BEFORE.get()():
         return
     hint = "a number with a fraction is a label only if `labels=` names it"
     if argument != "y_true":
@@ -106,7 +111,7 @@ def check_whole(label: Label, named: Iterable[Label | None], argument: str, posi
 
 def check_possible(pos_label: Label, labels: Collection[Label] | None, other: Label | None = None) -> None:
     """Raise LabelError for a positive class that no sample can have."""
-    if labels is None or pos_label in labels or (other is not None and pos_label == other) or _COUNTED_BEFORE.get():
+    if labels is None or pos_label in labels or (other is not None and pos_label == other) or _COUNTED_BEFORE.get()():
         return
     hint = "; pass pos_label= to say which class is positive" if is_default(pos_label) else ""
     raise LabelError(

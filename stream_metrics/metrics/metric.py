@@ -200,7 +200,7 @@ class Metric(ReadingBase, MetricBase):
 
     def _with(self, state: BatchState) -> Self:
         twin = super()._with(state)
-        twin._linear_ratio = self._linear_ratio  # noqa: SLF001  # of the same class
+        twin._linear_ratio = self._linear_ratio  # of the same class
         return twin
 
     @property

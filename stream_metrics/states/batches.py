@@ -112,6 +112,16 @@ class KeyedBatch:
             self._typed = columns
         return self._typed
 
+    def unweighted_labels(self, empty: Accumulator) -> tuple[Column, Column, NDArray[np.int64] | None] | None:
+        """Return truth, predictions and how many samples a row stands for; None if a row has a weight, or more."""
+        names = {name for name, values in self.columns.items() if values is not None}
+        if label_counts(empty) is None or names - {"n"} != {"y_true", "y_pred"} or self.common:
+            return None
+        columns = self._read(empty)
+        if columns["y_pred"].n != self.n:
+            return None
+        return columns["y_true"], columns["y_pred"], columns.get("n")
+
     def _rows_in_order(self, empty: Any, order: NDArray[np.int64]) -> CountRows | None:
         """Return what lets states like `empty` count a few rows of an order; None if each reads its rows itself."""
         if not _takes_columns(empty):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -27,7 +27,7 @@ MOST = 2**63 - 3  # the sum of weights, and the number of samples, of all states
 Load: TypeAlias = tuple[int, int, int]
 
 
-def load_of(states: Iterable[Accumulator]) -> Load:
+def load_of(states: Iterable[Any]) -> Load:
     """Return what states that can be merged count together."""
     weight = samples = abstentions = 0
     for state in states:

@@ -130,7 +130,7 @@ def test_a_state_that_is_put_is_copied() -> None:
     state.update("a", "b")
     total.total().update("x", "y")
 
-    assert total.n == total.snapshot().n == total.workers()["w"].n == total.merge_load[1] == 1
+    assert total.n == total.snapshot().n == total.workers()["w"].n == 1
 
 
 def test_ages_tell_who_is_silent(clock: list[float]) -> None:
@@ -438,7 +438,7 @@ class Lives(RuleBasedStateMachine):
     @invariant()
     def every_sample_counts_once(self) -> None:
         live = sum(self.lives[life][-1] for life in self.counting.items())
-        assert self.total.n == self.total.merge_load[1] == live + self.base
+        assert self.total.n == live + self.base
         assert set(self.total.workers()) == set(self.counting)
         if self.total.n:
             assert self.total.total() == matrix(live + self.base)

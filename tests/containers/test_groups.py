@@ -264,3 +264,32 @@ def test_groups_of_windows_are_read_at_one_time() -> None:
     assert math.isnan(snapshot.max_gap("accuracy"))
     assert (faded["old"].weight, faded["new"].weight) == pytest.approx((0.5, 1.0))
     assert faded.overall["accuracy"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("inner", [sm.ConfusionMatrix(["a", 1], "z"), sm.MetricSet(), sm.MCC()])
+@pytest.mark.parametrize("limit", [None, 700])
+def test_many_new_groups_in_a_batch_count_as_one_by_one(inner: Any, limit: int | None) -> None:
+    """Tables of counts, too; batches merge, and what was read from bytes merges as what counted."""
+    rng = np.random.default_rng(5)
+    keys, labels = [*range(1500), 2.0, True, "g"], ["a", "b", 1, True, 1.0, ("x", 2)]
+    group = [keys[at] for at in rng.integers(0, len(keys), 5000)]
+    truth, predicted = ([labels[at] for at in rng.integers(0, len(labels), 5000)] for _ in range(2))
+    predicted = [None if at % 7 == 0 else label for at, label in enumerate(predicted)]
+    alone, batch = sm.ByGroup(inner, limit), sm.ByGroup(inner, limit)
+    for sample in zip(truth, predicted, group, strict=True):
+        alone.update(*sample[:2], group=sample[2])
+    batch.update_many(truth, predicted, group=group)
+    assert batch.to_bytes() == alone.to_bytes()
+    assert (batch.n, batch.abstained) == (alone.n, alone.abstained) == (4285, 715)
+    counted = sm.ByGroup(inner, limit)
+    counted.update_counts([*truth, "a"], [*predicted, "b"], [1] * 5000 + [0], group=[*group, "none"])
+    assert counted == batch
+    shards = [batch.copy(), sm.from_bytes(batch.to_bytes())]
+    twice = alone + alone
+    for merged in (a + b for a in shards for b in shards):
+        assert merged == twice
+        assert (merged.n, merged.abstained) == (twice.n, twice.abstained)
+    with pytest.raises(sm.LabelError) as caught:
+        batch.update_many([*["a"] * 1999, float("nan")], ["a"] * 2000, group=range(2000))
+    assert (caught.value.argument, caught.value.position) == ("y_true", 1999)
+    assert shards[0] == alone

@@ -17,6 +17,7 @@ from libc.math cimport fabs, floor, rint
 from libc.stdint cimport int64_t, uint64_t
 
 from datetime import UTC, datetime
+from heapq import heapify, heappop, heappush
 
 from stream_metrics._core.confusion.kernels cimport ConfusionCounters, UpdateBase, SetUpdateBase
 from stream_metrics._core.numeric.kernels cimport (
@@ -133,8 +134,12 @@ cdef class PaneUpdateBase(Guarded):
     All times are in nanoseconds since 1970. The pane updated last is cached: it covers first <= t < last.
     """
 
-    cdef readonly dict _open
-    cdef readonly object inner
+    cdef readonly dict _open  # the newest pane, and what came late for others: states, or `Packed`
+    cdef set shared           # panes of these whose states others have too
+    cdef list numbers         # a heap with the numbers of all panes
+    cdef readonly object _merges  # the other panes
+    cdef public object _closed, _closed_to  # windows that were closed, and the start of the newest of them in panes
+    cdef readonly object inner, _store  # an empty state, and how states like it are stored
     cdef object state
     cdef ConfusionCounters counts
     cdef bint counted  # whether states like `inner` are counters only
@@ -149,13 +154,13 @@ cdef class PaneUpdateBase(Guarded):
     cdef readonly int64_t dropped
 
     def __cinit__(self, *args, **kwargs):
-        self._open = {}
+        self._open, self.shared, self.numbers = {}, set(), []
         self.first, self.last, self._due = 1, 0, NEVER
         self._length = self._panes = 1
 
-    def _attach(self, inner, int64_t length, int64_t panes, int64_t lateness, clock):
-        """Set the configuration; every pane has a copy of the empty state `inner`."""
-        self.inner, self._length, self._panes, self._lateness, self.clock_ = inner, length, panes, lateness, clock
+    def _attach(self, inner, store, int64_t length, int64_t panes, int64_t lateness, clock):
+        """Set the configuration; every pane has a copy of the empty state `inner`, stored as `store` does."""
+        self.inner, self._store, self._length, self._panes, self._lateness, self.clock_ = inner, store, length, panes, lateness, clock
         self.counted, self.spare = counters_of(inner) is not None, None
 
     @property
@@ -239,30 +244,34 @@ cdef class PaneUpdateBase(Guarded):
         """Count one sample in its pane, in a section."""
         cdef ConfusionCounters counts = self.counts
         cdef object state = self.state
-        cdef int64_t pane = 0, taken
+        cdef int64_t pane = 0, taken, due = NEVER
         cdef bint moved = not self.first <= now < self.last, new = False
         if moved:
             pane = floor_div(now, self._length)
             if self._started and pane <= self.gone():
+                deliver(self.inner.copy(), None, y_true, y_pred, w, None, group, scores, classes, unit)  # may refuse it
                 self.dropped += 1
                 self._timed |= timed
                 return 0
             state = self._open.get(pane)
-            new = state is None
+            new = state is None or type(state) is Packed or pane in self.shared
             if new:
-                state = self.inner.copy() if self.spare is None else self.spare
+                state, self.spare = self.spare if state is None else self._store.copied(state), None
+                state = self.inner.copy() if state is None else state
+                due = min(self._due, self._falls_due(pane) if self._watched else self.end_of(pane))
+                heappush(self.numbers, pane)
             if self.counted:
                 counts = counters_in(state)
         taken = cost(w)
         if taken > self._capacity:
             self._find_capacity(taken)
         deliver(state, counts, y_true, y_pred, w, None, group, scores, classes, unit)
+        if new:
+            self._open[pane] = state
+            self.shared.discard(pane)
+            self._due = due
         self._capacity -= taken
         if moved:
-            if new:
-                self.spare = None
-                self._open[pane] = state
-                self._due = min(self._due, self._falls_due(pane) if self._watched else self.end_of(pane))
             self.state, self.counts = state, counts
             self.first, self.last = pane * self._length, (pane + 1) * self._length
         self._timed |= timed
@@ -281,16 +290,60 @@ cdef class PaneUpdateBase(Guarded):
 
     cdef int expire(self) except -1:
         """Remove the expired panes, if there is nothing but open panes."""
-        cdef int64_t pane, gone = self.gone(), oldest = NEVER
-        for pane in list(self._open):
-            if pane <= gone:
-                self.spare = self._open.pop(pane)
-            elif pane < oldest:
-                oldest = pane
-        self._due = NEVER if oldest == NEVER else self.end_of(oldest)
-        if self.spare is not None:
-            self.spare.reset()
+        cdef int64_t pane, gone = self.gone()
+        spare = None
+        while self.numbers and self.numbers[0] <= gone:
+            pane = self.numbers[0]
+            state = self._open.pop(pane, None)
+            if pane not in self.shared and type(state) is not Packed:
+                spare = state
+            heappop(self.numbers)
+        self._due = self.end_of(self.numbers[0]) if self.numbers else NEVER
+        if spare is not None:
+            spare.reset()
+            self.spare = spare
         return 0
+
+    def _oldest(self):
+        """Return the number of the oldest pane, which may be gone; None if there is none."""
+        return self.numbers[0] if self.numbers else None
+
+    def _remove(self, int64_t gone):
+        """Forget the panes up to `gone`."""
+        cdef dict frozen = self._merges.frozen
+        while self.numbers and self.numbers[0] <= gone:
+            pane = self.numbers[0]
+            self._open.pop(pane, None)
+            frozen.pop(pane, None)
+            heappop(self.numbers)
+
+    def _share(self):
+        """Return all panes, open and not, for another object; the states that are open change no more."""
+        cdef set shared = set(self._open)
+        panes = self._open.copy()
+        self.shared, self.state, self.counts, self.first, self.last = shared, None, None, 1, 0
+        return panes
+
+    def _commit(self, dict changes not None, set shared not None, latest, bint timed, int64_t dropped,
+                int64_t capacity, bint closes=True):
+        """Replace open panes, note the latest time unless it is None, and set the counters, in one step.
+
+        `shared` are the panes of these whose states others have too; `closes` tells whether windows close by it.
+        """
+        cdef list old, numbers = [*self.numbers, *changes]
+        cdef set still = (self.shared - changes.keys()) | shared
+        cdef int64_t moved = self._latest if latest is None else latest
+        heapify(numbers)
+        old = replace_many(self._open, changes)  # what was there is freed at the end
+        self.numbers, self.shared = numbers, still
+        if latest is not None and (moved > self._latest or not self._started):
+            self._latest, self._started = moved, True
+        self.first, self.last = 1, 0
+        self._timed |= timed
+        self.dropped += dropped
+        self._capacity = capacity
+        if not closes and self._started:
+            self._closed_to = self.gone()
 
     cdef int64_t gone(self) noexcept:
         """Return the newest expired pane."""
@@ -299,167 +352,32 @@ cdef class PaneUpdateBase(Guarded):
     def _gone(self):
         return self.gone()
 
-    def _move(self, int64_t latest):
-        """Advance the latest time, and clear the cached pane."""
-        if latest > self._latest or not self._started:
-            self._latest, self._started = latest, True
+    def _leave_pane(self):
+        """Look up the pane of the next sample again."""
         self.first, self.last = 1, 0
 
-    def _forget(self):
-        """Become empty."""
-        self._open = {}
+    def _forget(self, merges, closed):
+        """Have no panes but those of `merges`, and no time; `closed` is empty."""
+        cdef tuple old = (self._open, self.state, self.counts, self.spare, self._merges, self._closed)
+        panes, shared, numbers = {}, set(), sorted(merges.frozen)
+        self._open, self.shared, self.numbers, self._merges = panes, shared, numbers, merges
+        self._closed, self._closed_to = closed, None
         self.state = self.counts = self.spare = None
         self.first, self.last, self._due = 1, 0, NEVER
-        self._latest, self._started, self._timed, self.dropped, self._capacity = 0, False, False, 0, 0
+        self._latest, self._started, self._timed, self.dropped = 0, False, False, 0
+        self._capacity = MOST_SAMPLES
 
-    def _drop(self, int64_t samples):
-        self.dropped += samples
+    def _become(self, PaneUpdateBase twin not None):
+        """Have what a twin has, which is not used any more, but for `dropped` and closed windows."""
+        cdef tuple old = (self._open, self.state, self.counts, self.spare, self._merges, self.inner, self._store)
+        self.inner, self._store, self.counted = twin.inner, twin._store, twin.counted
+        self._open, self.shared, self.numbers, self._merges = twin._open, twin.shared, twin.numbers, twin._merges
+        self.state = self.counts = self.spare = None
+        self.first, self.last, self._due = 1, 0, twin._due
+        self._latest, self._started, self._timed = twin._latest, twin._started, twin._timed
+        self._capacity, self._closed_to, self._watched = twin._capacity, twin._closed_to, True
 
-
-cdef class Slot:
-    """A group: its state, and how often its key appeared as bool, int, float and any other type."""
-
-    cdef readonly object state
-    cdef ConfusionCounters counts
-    cdef int64_t type_counts[4]
-
-    def __cinit__(self, state, forms=(0, 0, 0, 0)):
-        self.state, self.counts = state, counters_of(state)
-        (self.type_counts[0], self.type_counts[1], self.type_counts[2],
-         self.type_counts[3]) = [int(times) for times in forms]
-
-    @property
-    def forms(self):
-        """The four numbers of appearances."""
-        return (self.type_counts[0], self.type_counts[1], self.type_counts[2], self.type_counts[3])
-
-    cdef int remove_type_of(self, int kind) noexcept:
-        """Remove an appearance, from another kind if `kind` has none."""
-        cdef int other
-        for other in range(4):
-            if self.type_counts[(kind + other) % 4] > 0:
-                self.type_counts[(kind + other) % 4] -= 1
-                break
-        return 0
-
-
-cdef class GroupUpdateBase(Guarded):
-    """Base class of groups: passes samples to the state of their group."""
-
-    cdef public dict _slots  # by key
-    cdef public dict _folded  # known keys of the overflow group
-    cdef public object _rest  # the slot of the overflow group, or None
-    cdef public int64_t _capacity  # a lower bound of what all groups together can still count; see `cost`
-
-    def __cinit__(self, *args, **kwargs):
-        self._slots, self._folded = {}, {}
-
-    def update(self, y_true, y_pred=MISSING, w=1, *, group, t=None, scores=MISSING, classes=None, unit=None):
-        """Count one sample of a group.
-
-        Parameters
-        ----------
-        y_true : Label
-            The true label.
-        y_pred : object, optional
-            The prediction, as `inner` takes it.
-        w : int or float, default 1
-            Weight of the sample, >= 0.
-        group : Label
-            The group of the sample.
-        t : float or datetime or numpy.datetime64, optional
-            Time of the sample, if `inner` has times.
-        scores : mapping from Label to float or float or sequence of float, optional
-            Scores beside a prediction that is not their largest.
-        classes : sequence of Label, optional
-            The classes that a sequence of scores belongs to.
-        unit : Label, optional
-            What samples that depend on each other have in common: a customer, a session, an hour.
-
-        Raises
-        ------
-        LabelError
-            If a label is not allowed.
-        ScoreError
-            If a score is not allowed.
-        WeightError
-            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
-        """
-        cdef Slot slot = None
-        cdef PyObject *entry
-        cdef int kind = 3
-        cdef int64_t taken = cost(w)
-        if scores is None:
-            return self.update(y_true, None if y_pred is MISSING else y_pred, w, t=t, group=group, classes=classes,
-                               unit=unit)
-        key = group
-        if type(group) is not str:
-            key = group if plain(group) and type(group) is not float else canonical(group, "group")
-            kind = numeric_kind(key)
-        if t is None and scores is MISSING and classes is None and unit is None:
-            entry = PyDict_GetItemWithError(self._slots, key)
-            if entry != NULL:
-                slot = <Slot> entry
-            elif self._rest is not None and key in self._folded:
-                slot = self._rest
-            if (slot is not None and slot.counts is not None and self.holder == 0
-                    and taken <= self._capacity and slot.type_counts[kind] < MOST_SAMPLES
-                    and slot.counts.try_count(y_true, y_pred, w)):
-                slot.type_counts[kind] += 1
-                self._capacity -= taken
-                return
-        self.count_slowly(key, kind, y_true, y_pred, w, t, scores, classes, unit)
-
-    cdef int count_slowly(self, object key, int kind, object y_true, object y_pred, object w, object t, object scores,
-                          object classes, object unit) except -1:
-        """Count one sample in a section; labels and a weight are read before it."""
-        cdef bint labels_only = t is None and scores is MISSING and classes is None and unit is None
-        cdef Slot slot
-        cdef bint new
-        cdef int64_t taken = cost(w)
-        if labels_only and counters_of(self.inner) is not None:
-            y_true, y_pred, w = plain_sample(self.inner, y_true, y_pred, w)
-        self.enter()
-        try:
-            slot = self.known(key)
-            new = slot is None
-            if new:
-                slot = self._admit(key)
-            check_samples(1, slot.type_counts[kind])
-            if taken > self._capacity:
-                self._find_capacity(taken)
-            deliver(slot.state, slot.counts, y_true, y_pred, w, t, None, scores, classes, unit)
-            if new:
-                self._settle(key, slot)
-            slot.type_counts[kind] += 1
-            self._capacity -= taken
-        finally:
-            self.leave()
-        return 0
-
-    cdef Slot known(self, object key):
-        """Return the slot of a known key, else None."""
-        cdef PyObject *entry = PyDict_GetItemWithError(self._slots, key)
-        if entry != NULL:
-            return <Slot> entry
-        if self._rest is not None and key in self._folded:
-            return self._rest
-        return None
-
-    def _revert(self, y_true, y_pred=MISSING, w=1, *, group, t=None, scores=MISSING, classes=None, unit=None):
-        """Undo one update."""
-        cdef Slot slot
-        if scores is None and y_pred is MISSING:
-            y_pred = None
-        key = canonical(group, "group")
-        self.enter()
-        try:
-            slot = self._slots.get(key)
-            if slot is None:
-                raise not_counted(group, f"one of the group {group!r}, which has none")
-            slot.state.revert(y_true, y_pred, w, **given_options(t, None, scores, classes, unit))
-            slot.remove_type_of(numeric_kind(key))
-            if not slot.state.n and not slot.state.abstained:
-                del self._slots[key]
-        finally:
-            self.leave()
+    def _note_closed(self, closed, since):
+        """Note windows that were closed, the newest of which starts with a pane."""
+        self._closed.extend(closed)
+        self._closed_to = since

@@ -51,7 +51,9 @@ cdef class FadingUpdateBase(Guarded):
     A place is a time in nanoseconds since 1970, or the number of an update.
     """
 
-    cdef public object inner
+    cdef readonly object inner
+    cdef readonly dict _states         # by the stretch at whose start each began
+    cdef readonly int64_t dropped
     cdef public object clock
     cdef bint numbered                # whether places are numbers of updates
     cdef readonly object _half        # the half-life, an int or a float
@@ -67,20 +69,25 @@ cdef class FadingUpdateBase(Guarded):
     def _configure(self, inner, bint by_count, half, int first_power, clock):
         """Set the configuration; a sample at the origin of a state has the weight 2^first_power there."""
         self.inner, self.numbered, self._half, self.clock = inner, by_count, half, clock
-        self.whole, self.half, self.first_power = type(half) is int, half, first_power
+        self.whole, self.half, self.first_power, self._states = type(half) is int, half, first_power, {}
 
-    def _set_current(self, FadingState older, FadingState newer, int64_t first, int64_t last):
-        """Set the states that count samples of places from `first` on and before `last`; None if it is not known."""
+    def _take(self, dict states not None, latest, tuple current not None, double capacity, int64_t dropped, inner):
+        """Have these states, latest time and other numbers, in one step.
+
+        `current` are the two states that count samples of places from a first one on and before a last one.
+        """
+        cdef FadingState older, newer
+        cdef int64_t first, last, moved = 0 if latest is None else latest
+        cdef tuple old = (self._states, self.older, self.newer, self.inner)
+        older, newer, first, last = current
+        self._states, self.inner, self.latest, self.started = states, inner, moved, latest is not None
         self.older, self.newer, self.first, self.last = older, newer, first, last
+        self._capacity, self.dropped = capacity, dropped
 
     @property
     def _latest(self):
         """The latest time, or the number of updates; None if there was no sample."""
         return self.latest if self.started else None
-
-    @_latest.setter
-    def _latest(self, latest):
-        self.latest, self.started = 0 if latest is None else latest, latest is not None
 
     def update(self, y_true, y_pred=MISSING, w=1, *, t=None, group=None, scores=MISSING, classes=None):
         """Count one sample.
@@ -134,8 +141,10 @@ cdef class FadingUpdateBase(Guarded):
         try:
             if self.numbered:
                 place = self._place(None)
-            if self.is_current(place, weight) and not (
-                    self._needs_seen and not names_class(y_pred if scores is MISSING else scores)):
+            if self.is_current(place, weight):
+                if self._needs_seen and not names_class(y_pred if scores is MISSING else scores):
+                    self._check_seen(self.newer.state, y_true, y_pred,
+                                     given_options(None, group, scores, classes, None))
                 self.count_in_both(place, weight, y_true, y_pred, group, scores, classes)
             else:
                 self._count_slowly(place, y_true, y_pred, w, given_options(None, group, scores, classes, None))
@@ -176,6 +185,9 @@ cdef class FadingUpdateBase(Guarded):
             self.enter()  # no Python code has run since `holder` was read
             try:
                 self.newer.counts.count(y_true, y_pred, in_newer)
+            except BaseException:
+                self.older.counts.uncount(y_true, y_pred, in_older)
+                raise
             finally:
                 self.leave()
         self.advance(place, weight)
@@ -184,10 +196,19 @@ cdef class FadingUpdateBase(Guarded):
     cdef int count_in_both(self, int64_t place, double weight, object y_true, object y_pred, object group,
                            object scores, object classes) except -1:
         """Count a sample of the current stretch, in a section."""
-        cdef FadingState each
-        for each in (self.older, self.newer):
-            deliver(each.state, None if y_pred is MISSING else each.counts, y_true, y_pred,
-                    self.scaled(weight, place, each), None, group, scores, classes, None)
+        cdef FadingState older = self.older, newer = self.newer
+        y_pred = None if y_pred is MISSING else y_pred
+        in_older = self.scaled(weight, place, older)
+        if older.counts is None and not hasattr(older.state, "revert"):  # as groups do that are folded
+            self._count_slowly(place, y_true, y_pred, weight, given_options(None, group, scores, classes, None))
+            return 0
+        deliver(older.state, older.counts, y_true, y_pred, in_older, None, group, scores, classes, None)
+        try:
+            deliver(newer.state, newer.counts, y_true, y_pred, self.scaled(weight, place, newer), None, group, scores,
+                    classes, None)
+        except BaseException:
+            older.state.revert(y_true, y_pred, in_older, **given_options(None, group, scores, classes, None))
+            raise
         self.advance(place, weight)
         return 0
 

@@ -269,6 +269,8 @@ cdef class RollingUpdateBase(Guarded):
         cdef IdentityCacheEntry *entry = cache_entry(labels, label)
         cdef Py_ssize_t i = entry.index if entry.label == <PyObject *> label else labels.find(label)
         name = label if i < 0 else labels.names[i]
+        if labels.other is not None and name != label:
+            return label  # it counts as `other`, which says nothing of the sample
         return name if type(name) is type(label) else label
 
     cdef tuple interned_sample(self, object truth, object predicted):

@@ -16,17 +16,17 @@ __all__ = ["AWAY", "BROKEN", "DENIED", "DOWN", "END", "MISSING", "RANGE", "REFUS
 
 LOG = logging.getLogger("stream_metrics.monitor")
 # Errors of the client itself begin with an underscore in its documentation too.
-END = KafkaError._PARTITION_EOF  # noqa: SLF001
-RANGE = KafkaError._AUTO_OFFSET_RESET  # noqa: SLF001 - an offset that the broker does not have
-DOWN = KafkaError._ALL_BROKERS_DOWN  # noqa: SLF001
-AWAY = {DOWN, KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._RESOLVE}  # noqa: SLF001
-SSL = KafkaError._SSL  # noqa: SLF001
-REFUSED = {KafkaError._AUTHENTICATION, SSL}  # noqa: SLF001
+END = KafkaError._PARTITION_EOF
+RANGE = KafkaError._AUTO_OFFSET_RESET
+DOWN = KafkaError._ALL_BROKERS_DOWN
+AWAY = {DOWN, KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._RESOLVE}
+SSL = KafkaError._SSL
+REFUSED = {KafkaError._AUTHENTICATION, SSL}
 CERTIFICATE = "the client does not say what is wrong with the certificate: its authority, its dates or its host name"
-DAMAGED = {KafkaError._BAD_MSG, KafkaError._BAD_COMPRESSION}  # noqa: SLF001
+DAMAGED = {KafkaError._BAD_MSG, KafkaError._BAD_COMPRESSION}
 BROKEN = DAMAGED | {KafkaError.INVALID_MSG, KafkaError.MSG_SIZE_TOO_LARGE}
 DENIED = {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED}
-UNKNOWN = {KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION}  # noqa: SLF001
+UNKNOWN = {KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION}
 MISSING = UNKNOWN | {KafkaError.UNKNOWN_TOPIC_OR_PART}
 
 

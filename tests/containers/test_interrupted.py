@@ -1,0 +1,167 @@
+"""An operation of a container that is interrupted at any line of Python has not happened, or has happened."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from support.cases import every_case
+
+import stream_metrics as sm
+
+PAIRS = ["a", "b", "a", "c"], ["a", "a", "b", None]
+SOFT = [{"a": 0.5, "b": 0.25, "c": 0.25}, {"b": 1.0}, {"a": 0.125, "c": 0.875}, None]
+Act = Callable[[Any], Any]
+
+
+class Stop(BaseException):
+    """What is raised in the middle."""
+
+
+def stopped(act: Act, state: Any, line: int) -> bool:
+    """Do something until so many lines of the package have run; return False if it has fewer."""
+    left = line
+
+    def trace(frame: Any, event: str, _: object) -> Any:
+        nonlocal left
+        if "stream_metrics/" not in frame.f_code.co_filename:
+            return None
+        if event == "line":
+            left -= 1
+            if left < 0:
+                sys.settrace(None)
+                raise Stop
+        return trace
+
+    sys.settrace(trace)
+    try:
+        act(state)
+    except Stop:
+        return True
+    finally:
+        sys.settrace(None)
+    return False
+
+
+def sent(state: Any, *numbers: int) -> bytes:
+    """Return the bytes of a worker."""
+    for number in numbers:
+        state.update("a", "ab"[number % 2])
+    data: bytes = state.to_bytes()
+    return data
+
+
+def shard(state: Any) -> Any:
+    """Return a copy that has more keys; each state of it is shared, or was read from bytes."""
+    twin = sm.from_bytes(state.to_bytes())
+    if isinstance(state, sm.ByGroup):
+        twin.update_many(*PAIRS, group=["g", "k", 3, True])
+    else:
+        twin.update_many(*PAIRS, t=[10, 21, 45, 64])
+    return twin.copy()
+
+
+def groups(inner: Any, *limit: int) -> Any:
+    """Return groups, some with shared states."""
+    state = sm.ByGroup(inner, *limit)
+    state.update_many(*PAIRS, group=["g", "h", "g", 1])
+    state.copy()
+    state.update("a", "b", group="g")
+    return state
+
+
+def window(inner: Any, *lateness: int) -> Any:
+    """Return a window that was read, with a late sample."""
+    state = sm.TimeWindow(inner, 40, 4, *lateness)
+    state.update_many(*PAIRS, t=[10, 20, 30, 41])
+    state.snapshot()
+    state.update("b", "b", t=25)
+    return state
+
+
+def fading() -> Any:
+    """Return a state that fades by time."""
+    state = sm.Fading(sm.MetricSet(), "1s")
+    state.update_many(*PAIRS, t=[10, 20, 30, 41])
+    return state
+
+
+def aggregate() -> Any:
+    """Return the states of three workers, one of them retired."""
+    total = sm.Aggregate()
+    for name in "uvw":
+        total.put(name, sent(sm.MetricSet(), 1, 2), 1)
+    total.retire("u")
+    return total
+
+
+def kinds() -> dict[str, tuple[Callable[[], Any], dict[str, Act]]]:
+    """Return what makes each container, and its operations."""
+    grouped: dict[str, Act] = {
+        "update": lambda s: s.update("a", "b", group="new"),
+        "update_many": lambda s: s.update_many(*PAIRS, group=["g", "h", "new", 2]),
+        "merge": lambda s: s.merge(shard(s)),
+        "reset": lambda s: s.reset(),
+    }
+    timed: dict[str, Act] = {
+        "update": lambda s: s.update("a", "b", t=76),
+        "late": lambda s: s.update("a", "b", t=22),
+        "update_many": lambda s: s.update_many(*PAIRS, t=[24, 35, 61, 72]),
+        "merge": lambda s: s.merge(shard(s)),
+        "advance": lambda s: s.advance(65),
+        "reset": lambda s: s.reset(),
+    }
+    soft = {"update": lambda s: s.update("a", {"a": 1.0}, group="new")}
+    return {
+        "groups": (lambda: groups(sm.MetricSet()), grouped | {"revert": lambda s: s.revert("a", "b", group="g")}),
+        "groups of scores": (lambda: groups(sm.MetricSet(scores=True)), soft),
+        "folded groups": (lambda: groups(sm.MetricSet(), 3), grouped),
+        "window": (lambda: window(sm.Accuracy()), timed),
+        "late window": (lambda: window(sm.MetricSet(), 15), timed),
+        "fading": (
+            fading,
+            {
+                "update": lambda s: s.update("a", "b", t=90),
+                "update_many": lambda s: s.update_many(*PAIRS, t=[41, 60, 80, 90]),
+                "merge": lambda s: s.merge(s.copy()),
+                "reset": lambda s: s.reset(),
+            },
+        ),
+        "aggregate": (
+            aggregate,
+            {
+                "put": lambda s: s.put("v", sent(sm.MetricSet(), 1, 2, 3), 2),
+                "fold": lambda s: s.put("v", sent(sm.MetricSet(), 1), 1, 5, fold=True),
+                "retire": lambda s: s.expire(0),
+                "drop": lambda s: s.drop("v"),
+                "compact": lambda s: s.compact(),
+                "reset": lambda s: s.reset(),
+            },
+        ),
+    }
+
+
+@pytest.mark.quick
+def test_an_interrupted_operation_leaves_the_bytes_from_before_or_after() -> None:
+    """What is left can be written and read, is not locked, and does the operation when it is asked again."""
+    with every_case() as case:
+        for kind, (make, operations) in kinds().items():
+            for name, act in operations.items():
+                state, line = make(), 0
+                before = state.to_bytes()
+                act(state)
+                after = state.to_bytes()
+                with case((kind, name)):
+                    while stopped(act, state := sm.from_bytes(before) if line % 2 else make(), line):
+                        left = state.to_bytes()
+                        assert left in (before, after), line
+                        line += 1 if line < 40 else 7
+                        if left == before:
+                            act(state)
+                            assert state.to_bytes() == after, line
+                        if state.n:
+                            state.snapshot()
+    with pytest.raises(sm.LabelError):  # no rule was left off
+        sm.ROCAUC().update("a", 0.5)
