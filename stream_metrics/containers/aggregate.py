@@ -271,7 +271,7 @@ class Aggregate(Portable):
         for key, entry in entries.items():
             self._sums.mark(key)
             self._newest = max(self._newest, entry.epoch)
-            if self._first is not None and ordering([key, self._first])[0] == 0:
+            if self._first not in (None, key) and ordering([key, self._first])[0] == 0:
                 self._first = None
         if base.state is not self._base.state:
             self._sums.mark(BASE)

@@ -354,7 +354,7 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
 
     def _add(self, other: Self, capacity: int) -> None:
         """Add the panes of another shard, which counts the same or more."""
-        theirs, changes, shared = other._all_panes(), dict[int, Any](), set[int]()
+        theirs, changes, shared = other._all_panes(other._share()), dict[int, Any](), set[int]()
         if other.inner != self.inner:
             theirs = {pane: copied_into(self.inner, other._store.thaw(state)) for pane, state in theirs.items()}
         for pane, state in theirs.items():
@@ -366,9 +366,9 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         latest = other._latest if other._started else None
         self._commit(changes, shared, latest, other._timed, 0, capacity, False)
 
-    def _all_panes(self) -> dict[int, Any]:
-        """Return all panes in the order of time as they are stored, each with what came late for it."""
-        panes, frozen = self._share(), self._merges.frozen
+    def _all_panes(self, panes: dict[int, Any]) -> dict[int, Any]:
+        """Return all panes in the order of time as they are stored; `panes` are the open ones, and what came late."""
+        frozen = self._merges.frozen
         late = {pane: self._store.merged(frozen[pane], state) for pane, state in panes.items() if pane in frozen}
         return dict(sorted({**frozen, **panes, **late}.items()))
 
@@ -389,7 +389,7 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         store = self._store if change is None else StatePacker(inner)
         twin._attach(inner, store, self._length, self._panes, self._lateness, self.clock)
         twin.on_close = None
-        panes = self._all_panes()
+        panes = self._all_panes(self._share())
         if change is not None:
             panes = {pane: change(self._store.copied(state)) for pane, state in panes.items()}
         twin._set_panes(panes, self._latest if self._started else None, self._timed, self._capacity)
@@ -536,7 +536,7 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
     def _content(self) -> list[object]:
         with self.reading():
             latest, gone = ([self._latest], self._gone()) if self._started else ([], 0)
-            panes = [[pane, state.to_content()] for pane, state in self._all_panes().items() if pane > gone]
+            panes = [[pane, state.to_content()] for pane, state in self._all_panes(self._open).items() if pane > gone]
             return [packed(self.inner), self._length, self._panes, self._lateness, latest, self._timed, panes]
 
     @classmethod
