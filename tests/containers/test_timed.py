@@ -12,8 +12,6 @@ from functools import partial
 from math import floor
 from typing import Any
 
-import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -115,20 +113,6 @@ def test_the_default_clock_is_the_time_of_day() -> None:
 
     assert window.n == 3
     assert before <= window.latest <= datetime.now(UTC).timestamp()
-
-
-def test_columns_of_times() -> None:
-    """Arrays, series and iterators of dates say what a list of seconds does; one time is that of every row."""
-    dates, states = pd.to_datetime([10_000, 20_500, 31_000], unit="ms", utc=True), set()
-    in_utc = (timedelta(seconds=x) + datetime(1970, 1, 1, tzinfo=UTC) for x in (10, 20.5, 31))
-    for t in ([10, 20.5, datetime(1970, 1, 1, 0, 0, 31)], np.array([10.0, 20.5, 31.0]), dates.tz_convert("Asia/Tokyo"),
-              dates.tz_localize(None).to_numpy("datetime64[ms]"), pd.Series(dates), in_utc):  # fmt: skip
-        window = sm.TimeWindow(sm.MetricSet(), "30s", 3)
-        window.update_many(["a", "b", "a"], np.array(["b", "b", "a"]), t=t)
-        states.add(window.to_bytes())
-    assert len(states) == 1
-    window.update_many(["a", "b"], ["b", "b"], t=datetime(2030, 1, 1))
-    assert (window.n, window.latest) == (2, datetime(2030, 1, 1, tzinfo=UTC).timestamp())
 
 
 BAD_ROWS: list[tuple[dict[str, Any], type[Exception], str, int | None]] = [  # with what it is about and the position

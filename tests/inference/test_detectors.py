@@ -32,35 +32,22 @@ MAKES = {
 }
 
 
-def plain(losses: list[float], p0: float, bets: list[float], cusum: bool = False, up: bool = True) -> list[float]:
-    """Return the mean evidence after each loss, by the definition and without alarms."""
-    rates = [p0 * bet / (1 - p0 + p0 * bet) for bet in (bets if up else [1 / bet for bet in bets])]
-    evidence, means = [0.0] * len(rates), []
-    for x in losses:
-        ratio = [1 + (p1 - p0) / (p0 * (1 - p0)) * (x - p0) for p1 in rates]
-        evidence = [r * (max(m, 1) if cusum else m + 1) for r, m in zip(ratio, evidence, strict=True)]
-        means.append(sum(evidence) / len(evidence))
-    return means
-
-
-@given(st.lists(LOSSES, max_size=40), st.booleans(), st.booleans())
-def test_evidence_is_that_of_the_definition(losses: list[float], cusum: bool, up: bool) -> None:
-    """e-SR and e-CUSUM, for rises and falls, follow their recursions."""
-    options: Any = {"method": "cusum" if cusum else "sr", "direction": "up" if up else "down"}
-    detector = ChangeDetector(0.25, arl=1e14, bets=(1.5, 3), **options)
-    detector.update_many(losses)
-
-    assert detector.evidence == pytest.approx([0.0, *plain(losses, 0.25, [1.5, 3.0], cusum, up)][-1], rel=1e-9)
-
-
 OPTIONS = st.fixed_dictionaries({
     "direction": st.sampled_from(["up", "down", "both"]), "method": st.sampled_from(["sr", "cusum"]),
-    "restart": st.sampled_from(["same", "reference", "stop"]), "reference": st.integers(2, 6),
+    "arl": st.sampled_from([3, 100]),
 })  # fmt: skip
+LEVELS = st.fixed_dictionaries({
+    "restart": st.sampled_from(["same", "reference", "stop"]), "reference": st.integers(2, 6),
+    "learn": st.just("bound"),
+}) | st.fixed_dictionaries({"restart": st.sampled_from(["same", "stop"]), "p0": st.just(0.25)})  # fmt: skip
 
 
-def watched(losses: list[float], reference: int, direction: str, method: str, restart: str) -> tuple[list[int], float]:
-    """Return when alarms of run length 3 come, by the definitions, and the evidence at the end."""
+def watched(
+    losses: list[float], *, direction: str, method: str, arl: int, restart: str, reference: int = 0,
+    learn: str = "", p0: float | None = None,
+) -> tuple[list[int], float]:  # fmt: skip
+    """Return when alarms come, by the definitions, and the evidence at the end; a known level `p0` is not learned."""
+    sides = {"up": (1,), "down": (-1,), "both": (1, -1)}[direction]
 
     def level(mean: float, end: float) -> float:
         inside = mean
@@ -71,13 +58,13 @@ def watched(losses: list[float], reference: int, direction: str, method: str, re
             inside, end = (p, end) if reference * distance < math.log(20) else (inside, p)
         return end
 
-    changes, learned, evidence, levels = [], [], {}, {}
+    changes, learned, levels = [], [], {} if p0 is None else dict.fromkeys(sides, p0)
+    evidence = {(side, bet): 0.0 for side in levels for bet in (1.5, 3.0)}
     for n, x in enumerate(losses, 1):
         if not levels:
             learned.append(x)
             if len(learned) == reference:
                 mean = sum(learned) / reference
-                sides = {"up": (1,), "down": (-1,), "both": (1, -1)}[direction]
                 levels = {side: level(mean, float(side > 0)) for side in sides}
                 evidence = {(side, bet): 0.0 for side in levels for bet in (1.5, 3.0)}
             continue
@@ -86,7 +73,7 @@ def watched(losses: list[float], reference: int, direction: str, method: str, re
             q = p * bet**side / (1 - p + p * bet**side)
             factor = (x * q / p + (1 - x) * (1 - q) / (1 - p)) if 0 < p < 1 else 0.0
             evidence[side, bet] = factor * (max(m, 1.0) if method == "cusum" else m + 1)
-        if sum(evidence.values()) / len(evidence) >= 3:
+        if sum(evidence.values()) / len(evidence) >= arl:
             changes.append(n)
             evidence = dict.fromkeys(evidence, 0.0)
             if restart == "stop":
@@ -95,15 +82,20 @@ def watched(losses: list[float], reference: int, direction: str, method: str, re
     return changes, sum(evidence.values()) / max(len(evidence), 1) if levels else 0.0
 
 
-@given(st.lists(st.sampled_from([0.0, 1.0, 0.25]), max_size=60), OPTIONS)
-def test_alarms_and_learned_levels_are_those_of_the_definition(losses: list[float], options: dict[str, Any]) -> None:
-    """Levels by Hoeffding's bound, bets in both directions, alarms, and what comes after them."""
-    detector = ChangeDetector(arl=3, bets=(1.5, 3), learn="bound", **options)
-    for x in losses:
-        detector.update(x)
-    changes, evidence = watched(losses, **options)
+@given(st.lists(LOSSES | st.sampled_from([0, 1]), max_size=60), OPTIONS, LEVELS)
+def test_alarms_and_levels_are_those_of_the_definition(losses: list[float], options: Any, levels: Any) -> None:
+    """Levels known or by Hoeffding's bound, bets in both directions, each alarm with its sample, and what comes after.
 
-    assert list(detector.changes) == changes
+    An alarm is raised by the sample with which the mean evidence reaches `arl`, and by no other.
+    """
+    detector, raised = ChangeDetector(bets=(1.5, 3), **options | levels), []
+    for n, x in enumerate(losses, 1):
+        detector.update(x)
+        raised += [n] * detector.alarm
+    changes, evidence = watched(losses, **options, **levels)
+
+    assert [*detector.changes] == raised == changes
+    assert (detector.alarms, detector.changed) == (len(changes), bool(changes))
     assert detector.evidence == pytest.approx(evidence, rel=1e-6, abs=1e-12)
 
 
@@ -118,20 +110,6 @@ def test_the_mean_evidence_of_sums_never_beats_the_clock(method: Any) -> None:
         mean += math.comb(3, x) * math.comb(5, y) * 0.3 ** (x + y) * 0.7 ** (8 - x - y) * detector.evidence
 
     assert mean == pytest.approx(8, rel=1e-12) if method == "sr" else mean < 8
-
-
-def test_an_alarm_comes_when_the_evidence_reaches_the_run_length() -> None:
-    """The alarm is raised by the sample with which the mean evidence reaches `arl`, and by no other."""
-    losses = [0.0] * 50 + [1.0] * 20
-    detector, evidence = ChangeDetector(0.1, arl=1000), plain(losses, 0.1, [1.2, 1.5, 2.0, 3.0])
-    expected = next(i for i, mean in enumerate(evidence, 1) if mean >= 1000)
-    raised = []
-    for number, x in enumerate(losses[: expected + 1], 1):
-        detector.update(x)
-        raised += [number] * detector.alarm
-
-    assert raised == [expected]
-    assert (detector.changes, detector.alarms, detector.changed, detector.alarm) == ((expected,), 1, True, False)
 
 
 def test_after_an_alarm_it_goes_on_as_told() -> None:

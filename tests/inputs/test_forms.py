@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from support.input_forms import FLOATS, MAKERS, NUMBERS, OTHERS, Form, columns_and_rows, needing
-from support.input_states import LABELS, SCORED, SETS, alone, outcome, together
+from support.input_states import LABELS, SCORED, SETS, alone, together
 from support.refusals import refused
 
 import stream_metrics as sm
@@ -97,23 +97,6 @@ def two_models(form: Form) -> Compared:
         yield f"{which}, {scores}", together(make, 8, **batch), alone(make, **rows)
 
 
-def times(form: Form) -> Compared:
-    """Compare times, which a generator gives once for all groups."""
-    column, rows = form([1.1, 2.3, 3.7, 66.2])
-    many, one = (sm.ByGroup(sm.TimeWindow(sm.MetricSet(), 60)) for _ in range(2))
-
-    def single() -> Any:
-        for row, t in enumerate(rows):
-            one.update(1 + row % 2, 1, t=t, group=1 + row % 2)
-        return one
-
-    def batch() -> Any:
-        many.update_many([1, 2, 1, 2], [1, 1, 1, 1], t=column, group=[1, 2, 1, 2])
-        return many
-
-    yield "groups of windows", outcome(batch), outcome(single)
-
-
 ENTRIES: dict[str, tuple[Callable[[Form], Compared], dict[str, Form]]] = {  # with the forms that must be taken
     "predictions": (numbers("y_pred", SCORED), FLOATS),
     "scores": (numbers("scores", SETS), FLOATS | NUMBERS),
@@ -122,7 +105,6 @@ ENTRIES: dict[str, tuple[Callable[[Form], Compared], dict[str, Form]]] = {  # wi
     "mappings": (mappings, FLOATS | NUMBERS),
     "tables": (tables, FLOATS | NUMBERS),
     "two models": (two_models, FLOATS),
-    "times": (times, FLOATS),
 }
 
 
@@ -132,8 +114,6 @@ def test_every_form_counts_alike(entry: str, library: str) -> None:
     compared, taken = ENTRIES[entry]
     failures = []
     tried = FLOATS | NUMBERS | OTHERS
-    if entry == "times":
-        tried = {name: form for name, form in tried.items() if name != "missing"}  # alone, None is the latest time
     for name, form in needing(library, tried).items():
         for state, batch, single in compared(form):
             if batch != single:
@@ -177,6 +157,10 @@ ARGUMENTS: dict[str, Callable[[Any], tuple[Any, dict[str, Any]]]] = {  # a state
     "grouped": lambda x: (sm.ByGroup(sm.MetricSet()), {"y_true": NAMES, "y_pred": x, "group": NAMES}),
     "unit": lambda x: (sm.MetricSet(), {"y_true": NAMES, "y_pred": NAMES, "unit": x}),
     "t": lambda x: (sm.TimeWindow(sm.Accuracy(), "900d"), {"y_true": NAMES, "y_pred": NAMES, "t": x}),
+    "t of groups": lambda x: (
+        sm.ByGroup(sm.TimeWindow(sm.MetricSet(), "900d")),
+        {"y_true": NAMES, "y_pred": NAMES, "t": x, "group": NAMES},
+    ),
     "t of fading": lambda x: (sm.Fading(sm.Accuracy(), "900d"), {"y_true": NAMES, "y_pred": NAMES, "t": x}),
     "x": lambda x: (sm.ChangeDetector(0.2, arl=100), {"x": x}),
 }
