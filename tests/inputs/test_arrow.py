@@ -435,18 +435,6 @@ def mapped(draw: Draw) -> tuple[list[Any], list[Any], list[Any] | None]:
     return truth, rows, draw(st.none() | predicted)
 
 
-KEYED = {
-    "set": lambda labels: sm.MetricSet(scores=True),
-    "any": lambda labels: sm.MetricSet(scores="any"),
-    "labels": lambda labels: sm.MetricSet(labels=labels, scores=True),
-    "metric": lambda labels: sm.LogLoss(),
-    "losses": lambda labels: sm.ProbabilityLosses(),
-    "sketch": lambda labels: sm.RankSketch(),
-    "confusion": lambda labels: sm.ConfusionMatrix(),
-    "groups": lambda labels: sm.ByGroup(sm.MetricSet(scores=True)),
-}
-
-
 @given(mapped(), st.booleans(), st.sampled_from([None, [2, 0] * 4, [0.5] * 8]), st.data())
 def test_maps_are_counted_as_mappings(batch: Any, float32: bool, w: Any, data: Any) -> None:
     """Columns of maps, alike or not, give the bytes, or the error at the position, of the same rows as mappings.
@@ -458,13 +446,14 @@ def test_maps_are_counted_as_mappings(batch: Any, float32: bool, w: Any, data: A
     mappings = [row if row is None else dict(row) for row in rows]
     keys = {tuple(sorted(row)) if row and None not in row.values() else () for row in mappings}
     structs = [pa.array(mappings)] if len(keys) == 1 and all(keys) else []
-    for name, make in KEYED.items():
+    fixed, groups = lambda: sm.MetricSet(labels=sorted(set(truth)), scores=True), lambda: sm.ByGroup(STATES[0]())
+    for make in [*STATES, fixed, groups, sm.ConfusionMatrix]:
         given: dict[str, Any] = {"w": w and w[: len(rows)]}
-        if name == "groups":
+        if make is groups:
             given["group"] = [at % 2 for at in range(len(rows))]
         ends = []
         for form in (column, mappings, *structs):
-            state = make(sorted(set(truth)))
+            state = make()
             before = state.to_bytes()
             scores = isinstance(state, sm.MetricSet | sm.ByGroup)
             columns = {"y_pred": predicted, "scores": form} if scores else {"y_pred": form}
@@ -478,9 +467,9 @@ def test_maps_are_counted_as_mappings(batch: Any, float32: bool, w: Any, data: A
         if any(row and len(dict(row)) < len(row) for row in rows):  # a key twice, which a mapping cannot have
             assert ends[0][1] is not None
         elif ends[0][1] is not sm.LabelError:
-            assert ends.count(ends[0]) == len(ends), name
+            assert ends.count(ends[0]) == len(ends), make()
         else:  # of a key that is none of the labels, in all maps alike, no row is named
-            assert ends[1][1] is sm.LabelError, name
+            assert ends[1][1] is sm.LabelError, make()
 
 
 @pytest.mark.quick

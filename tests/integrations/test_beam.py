@@ -402,16 +402,6 @@ def test_our_windows_hold_what_those_of_beam_hold(disorder: float, lateness: int
         assert {round(end): state.to_bytes() for _, end, state in ours.closed() if state.n} == expected
 
 
-def test_sessions(tmp_path: Path) -> None:
-    """A sample between two sessions merges what both have accumulated."""
-    a, b, c, d = labels(4)
-    windows = into(window.Sessions(10), 0, early=trigger.AfterCount(1))
-    output = panes(tmp_path, windows, [(1, a), (15, b), (8, c), (40, d)], Accumulate(sm.MetricSet()))
-
-    assert output[25.0][-1] == (3, counted(sm.MetricSet(), [a, b, c]).to_bytes())
-    assert output[50.0][-1] == (1, counted(sm.MetricSet(), [d]).to_bytes())
-
-
 def test_state_cells(tmp_path: Path) -> None:
     """In a state cell of a DoFn, what was read stays as it was while the cell goes on to count."""
 

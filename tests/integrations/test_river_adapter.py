@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from river import evaluate, forest, metrics, model_selection, utils
+from river import evaluate, metrics, utils
 from support.refusals import all_refused, refused
 from support.river_outcomes import ADAPTED, fed, logistic, outcomes, phishing
 
@@ -241,21 +241,6 @@ def test_windows_and_groups_are_metrics_of_river() -> None:
             assert twin.live.to_bytes() == metric.live.to_bytes()
             assert twin.get() == value or "TimeWindow" in name  # which follows a clock
         assert (type(metric.clone()), metric.clone().live.n) == (type(metric), 0)
-
-
-def test_windows_are_compared_and_composed() -> None:
-    """Halving and forests hold windows, whose clones stay windows; `+` puts them beside metrics of river."""
-    window = as_river(sm.Rolling(sm.Accuracy(), 25))
-    chooser = model_selection.SuccessiveHalvingClassifier([logistic(), logistic()], window, budget=400)
-    trees = forest.ARFClassifier(2, metric=window, seed=1)
-    both = metrics.Accuracy() + window + as_river(sm.TimeWindow(sm.LogLoss(), "1h", clock=no_time))
-    for model in (chooser, trees):
-        evaluate.progressive_val_score(phishing(100), model, both)
-        inside = vars(model)["_metrics"]
-        assert {type(m).__name__ for m in inside} == {"Rolling(Accuracy, window=25)"}
-        assert {m.snapshot().n + m.snapshot().abstained for m in inside} == {25}
-    assert both[1].snapshot().n == 25
-    assert both[2].snapshot().n == 199  # the first prediction of the forest is {}, which river leaves out
 
 
 def test_groups_are_read_together_or_by_a_function() -> None:

@@ -77,6 +77,10 @@ def test_tables_that_change_their_form(classes: int, fractions: bool) -> None:
     assert rest.to_bytes() == whole.to_bytes() == first.to_bytes()
     assert whole.snapshot().to_json() == first.snapshot().to_json()
     assert first.copy().merge(batch_of(samples[100:])) == batch_of(samples[100:]).merge(first) == batch_of(samples)
+    for w in (1, 0.5):
+        assert whole == first == rest
+        assert fed(whole, [(*samples[0][:2], w)]) != first != fed(rest, [(*samples[0][:2], w)])
+        fed(first, [(*samples[0][:2], w)])
     assert rest.merge(rest).total == 2 * whole.total
 
 

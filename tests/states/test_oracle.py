@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -264,22 +263,6 @@ def test_states_are_equal_where_their_bytes_are(
 ) -> None:
     """Counted in any order, with others taken back, merged, or read from bytes."""
     check(reached(first, more, one), reached(sorted(first, key=repr) if same else second, more, two))
-
-
-@pytest.mark.parametrize("wide", [False, True])  # a hash of cells and a square, with fractions in one of them
-def test_how_cells_are_stored_shows_in_no_comparison(wide: bool) -> None:
-    """A state that had many cells, or fractions of weights, equals one that never had them."""
-    names = [f"c{at}" for at in range(300)]
-    pairs = [(name, names[at * 7 % 300]) for at, name in enumerate(names)]
-    a, b = fed(ConfusionMatrix(), pairs), fed(ConfusionMatrix(), pairs[::-1])
-    for truth, predicted in product(names, names) if wide else ():
-        b.update(truth, predicted)
-    for truth, predicted in product(names, names) if wide else ():
-        b.revert(truth, predicted)
-    for state, w in ((b, 0.5), (a, 0.5), (b, 1), (a, 2)):
-        state.update("c0", "c1", w)
-        check(a, b)
-        assert (a == b) is (state is a and w == 0.5)
 
 
 @pytest.mark.quick
