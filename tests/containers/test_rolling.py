@@ -13,7 +13,6 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -259,28 +258,6 @@ def test_a_metric_that_does_more_is_asked_itself() -> None:
             return 100 * super().get()
 
     assert fed(Rolling(Percent(), 10), [(True, 0.75), (False, 0.25), (True, 0.125)]).get() == 50.0
-
-
-def test_columns_that_are_not_lists() -> None:
-    """Arrays, tables of scores with classes, alone and beside predictions, and frames count as rows do."""
-    rng, names = np.random.default_rng(1), ["a", "b", "c"]
-    labels, table = rng.choice(names, 20), rng.dirichlet(np.ones(3), 20).astype(np.float32)
-    mappings = [dict(zip(names, row, strict=True)) for row in table.tolist()]
-    soft, hard = (list(zip(labels.tolist(), other, strict=True)) for other in (mappings, labels[::-1].tolist()))
-    cases: list[tuple[Any, list[Any], dict[str, Any], Any]] = [
-        (sm.MCC(), [labels, pd.Categorical(labels[::-1])], {}, hard),
-        (sm.RankSketch(), [labels, table], {"classes": names}, soft),
-        (sm.ProbabilityLosses(classes=names), [labels, table], {}, soft),
-        (sm.MetricSet(scores=True), [labels], {"scores": pd.DataFrame(table, columns=names)}, soft),
-        (sm.MetricSet(scores=True), [labels, labels[::-1]], {"scores": table, "classes": names}, None),
-    ]
-    for (inner, given_, more, rows), window in itertools.product(cases, (3, 20, 50)):
-        many, one = Rolling(inner, window), Rolling(inner, window)
-        for _ in range(2):
-            many.update_many(*given_, **more)
-            for at, row in enumerate(rows or labels):
-                one.update(*row) if rows else one.update(row, labels[::-1][at], scores=mappings[at])
-        assert_same(many, one)
 
 
 def test_the_last_samples_by_group() -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from support.refusals import refused
 
 import stream_metrics as sm
 
@@ -53,6 +52,7 @@ TABLES: dict[str, Callable[[Any], tuple[Any, Any]]] = {  # scores of a table, wi
     "fortran order": lambda p: (np.asfortranarray(p), NAMES),
     "rows": lambda p: (p.tolist(), NAMES),
     "array rows": lambda p: (list(p), tuple(NAMES)),
+    "rows of float16": lambda p: (list(p.astype(np.float16)), NAMES),
 }
 COLUMNS: dict[str, Callable[[list[Any]], Any]] = {
     "list": list,
@@ -96,6 +96,7 @@ SAMPLES: list[tuple[dict[str, list[Any]], list[Any] | None, tuple[int, int, int]
     ({"y_true": ["b", "b"], "y_pred": ["b", None], "scores": [ROW, ROW]}, None, (2, 2, 0)),
     ({"y_true": ["b", "b"], "y_pred": ["b", None], "scores": [[0.9, 0.1]] * 2}, ["a", "b"], (2, 2, 0)),
     ({"y_true": list("bba"), "y_pred": ["a", None, None], "scores": [None, {}, {"a": 0.5}]}, None, (2, 1, 1)),
+    ({"y_true": list("aab"), "scores": [np.full(2, 0.5, "f4"), None, np.eye(2)[0]]}, ["a", "b"], (2, 2, 1)),
     ({"y_true": [1, 1, 0, 0], "scores": [[0.25, 0.75], {1: 0.5, 0: 0.5}, 0.125, None]}, [0, 1], (3, 3, 1)),
 ]  # fmt: skip
 
@@ -155,27 +156,3 @@ def test_few_scores_beside_a_truth_of_many_names() -> None:
         single.update(names[code], row)
 
     assert batch.to_bytes() == single.to_bytes()
-
-
-@pytest.mark.quick
-def test_rows_that_are_arrays() -> None:
-    """Arrays in a list or in a column of objects are read as one table; other rows among them change nothing."""
-    for dtype in (np.float64, np.float32, np.float16):
-        table = np.array([[0.5, 0.5], [0.25, 0.75], [1.0, 0.0]], dtype)
-        expected = sm.MetricSet(scores=True)
-        expected.update_many(["a", "b", "a"], scores=table, classes=["a", "b"])
-        objects = np.empty(4, object)
-        objects[:] = [*table, None]
-        for rows in (list(objects), objects, pd.Series(objects)):
-            whole, mixed = sm.MetricSet(scores=True), sm.MetricSet(scores=True)
-            whole.update_many(["a", "b", "a"], scores=rows[:3], classes=["a", "b"])
-            mixed.update_many(["a", "b", "a", "b"], scores=rows, classes=["a", "b"])
-            assert whole == expected
-            for bad in ([table[0], table[1][:1]], [table[0], table[1] * np.nan]):
-                error: Any = refused(
-                    lambda: whole.update_many(["a", "b"], scores=bad, classes=["a", "b"]),  # noqa: B023
-                    sm.ScoreError,
-                )
-                assert error.position == 1
-            whole.update("b", None)
-            assert whole == mixed

@@ -108,7 +108,7 @@ def test_tables_and_frames() -> None:
             {"y_pred": pd.DataFrame(table, columns=classes)},
             {"y_pred": pd.Series([row for _, row in samples])},
         ]
-        for name in ("set", "sketch", "losses", "rolling set"):
+        for name in ("set", "sketch", "losses", "rolling set", "rolling losses"):
             expected = one_by_one(name, [(truth, converted(truth, row)) for truth, row in samples])
             assert alone(STATES[name], y_true=y_true, y_pred=table.tolist(), classes=[tuple(classes)] * 4) == expected
             for form, truth in product(forms, (y_true, pd.Series(y_true, dtype=object), pd.Categorical(y_true))):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Callable
 from typing import Any
 
@@ -172,21 +171,6 @@ def test_a_ratio_is_nan_exactly_where_its_denominator_is_zero() -> None:
     assert np.isnan(state.ratios(*RECALL)).tolist() == [False, False, True]
     assert np.isnan(state.ratios(*PRECISION)).tolist() == [False, True, True]
     assert np.isnan(state.ratios((0, 0, 0, 1), (1, -1, 0, 0))).tolist() == [True, False, True]
-
-
-def test_means_do_not_depend_on_arrival() -> None:
-    """The same samples in another order, with other indices behind the labels, give the same bits."""
-    rng = random.Random(2)
-    for w in (1, 0.3):
-        names = "abcdefghijklmnop"
-        samples = [(rng.choice(names), rng.choice(names), w * rng.randint(1, 9)) for _ in range(300)]
-        means = set()
-        for _ in range(10):
-            rng.shuffle(samples)
-            state = fed(sm.ConfusionMatrix(), samples)
-            forms = FORMS[:4]
-            means.add(tuple((state.mean_ratio(*f, 0.0), state.mean_ratio(*f, NAN, by_support=True)) for f in forms))
-        assert len(means) == 1
 
 
 four = st.lists(st.integers(0, 2**58), min_size=4, max_size=4)

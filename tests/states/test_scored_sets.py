@@ -93,6 +93,8 @@ BATCHES: Cases = [
     *((AB | {"scores": scores}, sm.ScoreError, "scores", None, scores) for scores in ("ab", 0.5)),
     (AB | {"scores": np.array(["x", "y"])}, sm.ScoreError, "scores", 0),
     *((AB | {"scores": [[0.5, 0.5], x], "classes": [*"ab"]}, sm.ScoreError, "scores", 1) for x in ([0.5], 7, "xy")),
+    (AB | {"scores": [np.array([0.5, 0.5]), np.array([0.5])], "classes": [*"ab"]}, sm.ScoreError, "scores", 1),
+    (AB | {"scores": [*BAD_ROWS], "classes": ABC}, sm.ScoreError, "scores", 1, NAN),
     (AB | {"scores": [ROW, [0.5]]}, sm.ScoreError, "scores", 1),
     ((["a"], [ROW, {"b": 0.5}]), sm.ScoreError, "scores", None),
     *((([True, False], np.array([0.5, x])), sm.ScoreError, "scores", 1, x) for x in (NAN, INF)),

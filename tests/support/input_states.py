@@ -12,7 +12,7 @@ SETS: dict[str, Make] = {  # thresholds that float32 does not have
     "set": lambda: sm.MetricSet(scores=True, threshold=0.1),
     "set, other threshold": lambda: sm.MetricSet(scores=True, threshold=0.3),
     "set, any scores": lambda: sm.MetricSet(scores="any", threshold=0.7),
-    "rolling set": lambda: sm.Rolling(sm.MetricSet(scores=True, threshold=0.1), 5),
+    "rolling set": lambda: sm.Rolling(sm.MetricSet(scores=True, threshold=0.1), 3),
     "window": lambda: sm.TimeWindow(sm.MetricSet(scores=True, threshold=0.1), 60),
     "fading": lambda: sm.Fading(sm.MetricSet(scores=True, threshold=0.1), 4),
     "groups": lambda: sm.ByGroup(sm.MetricSet(scores=True, threshold=0.1)),
@@ -24,7 +24,7 @@ SCORED: dict[str, Make] = SETS | {
     "area": sm.ROCAUC,
     "log loss": sm.LogLoss,
     "rolling area": lambda: sm.Rolling(sm.ROCAUC(), 5),
-    "rolling losses": lambda: sm.Rolling(sm.ProbabilityLosses(), 5),
+    "rolling losses": lambda: sm.Rolling(sm.ProbabilityLosses(), 3),
     "window of a sketch": lambda: sm.TimeWindow(sm.RankSketch(), 60),
     "groups of losses": lambda: sm.ByGroup(sm.ProbabilityLosses()),
 }
