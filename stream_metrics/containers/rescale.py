@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from stream_metrics._core.confusion.kernels import UpdateBase
-from stream_metrics._core.numeric.kernels import split_weights
+from stream_metrics._core.numeric.kernels import commit, split_weights
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import Accumulator
@@ -42,7 +42,7 @@ def _faded_counts(counts: ConfusionMatrix, factor: float) -> ConfusionMatrix:
     seen = np.ones(len(labels), np.int64)  # labels are shown as they were
     twin = counts.copy()
     twin.reset()
-    twin.add_cells(labels, labels, cells, (seen, seen), counts.n, counts.abstained, counts.weighted)
+    commit([twin.cells_step(labels, labels, cells, (seen, seen), counts.n, counts.abstained, counts.weighted)])
     return twin
 
 

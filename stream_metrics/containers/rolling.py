@@ -18,7 +18,6 @@ from stream_metrics.inputs.score_keys import names_of_state
 from stream_metrics.inputs.score_tables import materialize
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.labels import Label, unique
-from stream_metrics.labels.pos_label import counted_before
 from stream_metrics.metrics.base import MetricBase
 from stream_metrics.metrics.metric import Metric
 from stream_metrics.metrics.metric_set import MetricSet
@@ -249,8 +248,7 @@ class Rolling(RollingAucBase, InRiver, Portable):
             before, after = (self._reads, self._classes), (twin._reads, twin._classes)
             raise not_counted("inner", before, after, "samples in the window were read for these scores and classes")
         live, samples = twin.inner.copy(), samples[-length:]
-        with counted_before():
-            feed(live, samples)
+        feed(live, samples)
         twin._refill(live, samples)
         return twin
 

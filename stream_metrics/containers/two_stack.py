@@ -219,9 +219,7 @@ class TwoStackAggregator(Generic[State, Stored]):
         """Return what `merged` merges, which the window changes no more if stored forms are immutable."""
         return self._parts(panes, low, high, empty, copies=True)
 
-    def _parts(
-        self, panes: dict[int, State], low: int, high: int, empty: State, copies: bool
-    ) -> Parts[State, Stored]:
+    def _parts(self, panes: dict[int, State], low: int, high: int, empty: State, copies: bool) -> Parts[State, Stored]:
         front, stored, states = None, list[Stored](), list[State]()
         if self._top is not None and high < self._top:
             stored = [each for pane, each in self.frozen.items() if low < pane <= high]

@@ -28,7 +28,7 @@ from stream_metrics.inputs.score_tables import (
 from stream_metrics.inputs.tensors import Array, is_single
 from stream_metrics.labels import Label, canonical, is_missing, most_likely, ordering, unique
 from stream_metrics.labels.class_names import OPEN, ClassNames
-from stream_metrics.labels.pos_label import counted_before
+from stream_metrics.labels.pos_label import as_counted_before
 
 if TYPE_CHECKING:
     from stream_metrics.states.protocols import Accumulator
@@ -107,8 +107,7 @@ def plain_rows(
 
 def feed(state: Accumulator, samples: Iterable[Sample]) -> None:
     """Let a state count samples that a window has counted; in a batch, if nothing came beside their predictions."""
-    with counted_before():
-        _feed(state, list(samples))
+    as_counted_before(_feed, state, list(samples))
 
 
 def _feed(state: Accumulator, rows: list[Sample]) -> None:

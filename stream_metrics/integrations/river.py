@@ -34,7 +34,7 @@ try:
 except ImportError as error:
     raise ImportError('Expected river to be installed: pip install "stream-metrics[river]"') from error
 
-from stream_metrics._core.numeric.kernels import split_weights
+from stream_metrics._core.numeric.kernels import commit, split_weights
 from stream_metrics.catalog.obstacles import ObstacleError
 from stream_metrics.catalog.table import MetricSpec, find
 from stream_metrics.containers.groups import ByGroup
@@ -253,7 +253,8 @@ def from_river(matrix: Any) -> ConfusionMatrix:
     times = np.maximum(wholes, 1)  # how often a label has appeared, as far as weights tell
     seen = [np.bincount(side, times, len(names)).astype(np.int64) for side in (rows, columns)]
     state = ConfusionMatrix()
-    state.add_cells(names, names, (rows, columns, wholes, parts), seen, matrix.n_samples - abstained, abstained, 0)
+    numbers = matrix.n_samples - abstained, abstained, 0
+    commit([state.cells_step(names, names, (rows, columns, wholes, parts), seen, *numbers)])
     return state
 
 

@@ -6,47 +6,45 @@ that is no bool is a class that was chosen: it stands against all others.
 
 A float with a fraction is more likely a score than a label, so it is a label only where `labels` name it.
 
-What was counted once may be counted again, whatever rule has come since: `counted_before` switches the rules off.
+What was counted once may be counted again, whatever rule has come since: `as_counted_before` switches the rules off.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from contextlib import ContextDecorator
-from contextvars import ContextVar
-from typing import Any
-from weakref import ref
+from contextvars import ContextVar, copy_context
+from typing import Any, TypeVar
 
 from stream_metrics.errors import LabelError
 from stream_metrics.labels.label import Label, sort_key
 
 __all__ = [
+    "as_counted_before",
     "check_binary",
     "check_possible",
     "check_whole",
     "check_with_single_score",
-    "counted_before",
     "is_binary",
     "is_default",
     "is_fraction",
     "spelled_like",
 ]
 
-class counted_before(ContextDecorator):
-    """Let every label pass: what is counted here was counted before, perhaps by an earlier version.
+T = TypeVar("T")
+_COUNTED_BEFORE: ContextVar[bool] = ContextVar("counted_before", default=False)
 
-    That ends with the context, even if an exception comes in its closing line, after which `__exit__` is not called.
+
+def as_counted_before(function: Callable[..., T], *arguments: Any, **options: Any) -> T:
+    """Call a function for which every label passes: what it counts was counted before, perhaps by an earlier version.
+
+    The rules are on again after it, whatever stops it, because the call has a context of its own.
     """
 
-    def __enter__(self) -> None:
-        self._outer = _COUNTED_BEFORE.get()
-        _COUNTED_BEFORE.set(ref(self))
+    def call() -> T:
+        _COUNTED_BEFORE.set(True)
+        return function(*arguments, **options)
 
-    def __exit__(self, *raised: object) -> None:
-        _COUNTED_BEFORE.set(self._outer)
-
-
-_COUNTED_BEFORE: ContextVar[Callable[[], object]] = ContextVar("counted_before", default=lambda: None)
+    return copy_context().run(call)
 
 
 def is_default(pos_label: Label | None) -> bool:
@@ -66,7 +64,7 @@ def is_fraction(label: object) -> bool:
 
 def check_binary(label: Label, argument: str, position: int | None = None) -> None:
     """Raise LabelError for a label that the default `pos_label` has no place for."""
-    if label == 0 or label == 1 or _COUNTED_BEFORE.get()():
+    if label == 0 or label == 1 or _COUNTED_BEFORE.get():
         return
     raise LabelError(
         argument=argument,
@@ -83,7 +81,7 @@ def check_with_single_score(pos_label: Label, truth: Label, position: int | None
         return
     if type(pos_label) is bool:
         check_binary(truth, "y_true", position)
-    elif _COUNTED_BEFORE.get()():
+    elif _COUNTED_BEFORE.get():
         return
     elif sort_key(truth)[0] != sort_key(pos_label)[0]:
         raise LabelError(
@@ -99,7 +97,7 @@ def check_with_single_score(pos_label: Label, truth: Label, position: int | None
 
 def check_whole(label: Label, named: Iterable[Label | None], argument: str, position: int | None = None) -> None:
     """Raise LabelError for a float with a fraction, unless some of the labels that were `named` have fractions."""
-    if not is_fraction(label) or any(map(is_fraction, named)) or _COUNTED_BEFORE.get()():
+    if not is_fraction(label) or any(map(is_fraction, named)) or _COUNTED_BEFORE.get():
         return
     hint = "a number with a fraction is a label only if `labels=` names it"
     if argument != "y_true":
@@ -111,7 +109,7 @@ def check_whole(label: Label, named: Iterable[Label | None], argument: str, posi
 
 def check_possible(pos_label: Label, labels: Collection[Label] | None, other: Label | None = None) -> None:
     """Raise LabelError for a positive class that no sample can have."""
-    if labels is None or pos_label in labels or (other is not None and pos_label == other) or _COUNTED_BEFORE.get()():
+    if labels is None or pos_label in labels or (other is not None and pos_label == other) or _COUNTED_BEFORE.get():
         return
     hint = "; pass pos_label= to say which class is positive" if is_default(pos_label) else ""
     raise LabelError(

@@ -6,13 +6,13 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, Self
 
-from stream_metrics._core.confusion.kernels import UpdateBase
-from stream_metrics._core.numeric.kernels import chosen_labels, chosen_scores
+from stream_metrics._core.confusion.kernels import FoldsStep, UpdateBase
+from stream_metrics._core.numeric.kernels import Step, chosen_labels, chosen_scores, commit
 from stream_metrics.errors import ScoreError, other_kind, with_article
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.labels import Label
-from stream_metrics.labels.pos_label import counted_before
-from stream_metrics.metrics.folds import batch_of, copied, merge_folds, revert_unit, update_unit, written
+from stream_metrics.labels.pos_label import as_counted_before
+from stream_metrics.metrics.folds import PlainSample, batch_of, copied, merge_folds, revert_unit, update_unit, written
 from stream_metrics.states.limits import Load
 from stream_metrics.states.protocols import BatchState
 from stream_metrics.states.reconfiguring import check_options, settled
@@ -134,27 +134,20 @@ class MetricBase(UpdateBase, Portable):
         """
         self._check_same(other)
         with self.merging(other):
-            self._check_states(other)
-            self.merge_states(other)
-            merge_folds(self, other)
+            commit(self.merge_steps(other))
         return self
 
-    def check_merge(self, other: Any) -> None:
-        """Raise what `merge` would, before anything is changed."""
-        self._check_same(other)
-        self._check_states(other)
+    def merge_steps(self, other: Any) -> list[Step]:
+        """Return the steps of a merge; called in a section of both."""
+        return self.merge_whole(other) + merge_folds(self, other)
 
-    def _check_states(self, other: Any) -> None:
-        """Raise what the merge of states of the same kinds would."""
-        self.state.check_merge(other.state)
+    def merge_whole(self, other: Any) -> list[Step]:
+        """Return the steps that add the counts of all samples, but not those of the folds."""
+        return [self.state.merge_step(other.state)]
 
     def states(self) -> list[BatchState]:
         """Return the states of all samples, without those of the folds."""
         return [self.state]
-
-    def merge_states(self, other: Any) -> None:
-        """Add the counts of all samples, but not those of the folds."""
-        self.state.merge(other.state)
 
     @property
     def reads(self) -> Literal["labels", "scores", "both"]:
@@ -171,13 +164,11 @@ class MetricBase(UpdateBase, Portable):
         """Undo one update, where some samples have units."""
         revert_unit(self, unit, (y_true, y_pred), w, more)
 
-    def count_sample(self, y_true: object, y_pred: object, w: object, more: dict[str, object]) -> None:
-        """Count a plain sample in all states but the folds; called in a section that writes."""
-        self.state.update(y_true, y_pred, w)
-
-    def uncount_sample(self, y_true: object, y_pred: object, w: object, more: dict[str, object]) -> None:
-        """Undo `count_sample`."""
-        self.state.revert(y_true, y_pred, w)
+    def sample_steps(self, sample: PlainSample, reverts: bool = False) -> list[Step]:
+        """Return the steps that count a plain sample in all states but the folds, or undo that."""
+        y_true, y_pred, w, _ = sample
+        step: Step = (self.state.revert_step if reverts else self.state.update_step)(y_true, y_pred, w)
+        return [step]
 
     def merge_load(self) -> Load:
         """Return bounds of what a merge adds up: the sum of weights, samples, abstentions."""
@@ -246,8 +237,7 @@ class MetricBase(UpdateBase, Portable):
 
     def emptied(self) -> Self:
         """Return an object with the same options that has counted nothing."""
-        with counted_before():  # options that an earlier version let pass
-            return self._like({})
+        return as_counted_before(self._like, {})  # options that an earlier version let pass
 
     def _like(self, options: Mapping[str, Any]) -> Self:
         """Return an empty object with other options."""
@@ -279,11 +269,11 @@ class MetricBase(UpdateBase, Portable):
     def reset(self) -> None:
         """Forget every sample; the configuration stays."""
         with self.writing():
-            self._reset_states()
-            self.unit_folds.clear()
+            commit([*self._reset_steps(), FoldsStep(self, {})])
 
-    def _reset_states(self) -> None:
-        self.state.reset()
+    def _reset_steps(self) -> list[Step]:
+        """Return the steps that empty all states but the folds."""
+        return [self.state.reset_step()]
 
     def clone(self, new_params: Mapping[str, object] | None = None, include_attributes: bool = False) -> Self:
         """Return an empty copy, configured alike but for some parameters.

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from stream_metrics._core.confusion.kernels import FoldsStep
+from stream_metrics._core.numeric.kernels import Step, commit
 from stream_metrics._core.windows.kernels import ExtendedPrediction
 from stream_metrics.errors import WeightError
 from stream_metrics.inputs.samples import plain_sample
@@ -24,10 +26,20 @@ from stream_metrics.states.losses import ProbabilityLosses
 if TYPE_CHECKING:
     from stream_metrics.metrics.base import MetricBase
 
-__all__ = ["FOLDS", "batch_of", "copied", "merge_folds", "read_folds", "revert_unit", "update_unit", "written"]
+__all__ = [
+    "FOLDS",
+    "PlainSample",
+    "batch_of",
+    "copied",
+    "merge_folds",
+    "read_folds",
+    "revert_unit",
+    "update_unit",
+    "written",
+]
 
 FOLDS = 32
-PlainSample: TypeAlias = tuple[object, object, object, dict[str, object]]  # arguments of `count_sample`
+PlainSample: TypeAlias = tuple[object, object, object, dict[str, object]]  # truth, prediction, weight, others by name
 L = TypeVar("L", bound="MetricBase")
 
 
@@ -36,15 +48,9 @@ def update_unit(owner: MetricBase, unit: Label, given: tuple[object, ...], w: ob
     fold, sample = fold_of(canonical(unit, "unit"), FOLDS), _plain(owner, given, w, more)
     empty = _empty(owner)
     with owner.writing():
-        part = owner.unit_folds.get(fold)
-        part = empty.copy() if part is None else part
-        owner.count_sample(*sample)
-        try:
-            part.count_sample(*sample)
-        except BaseException:
-            owner.uncount_sample(*sample)
-            raise
-        owner.unit_folds[fold] = part
+        part = owner.unit_folds.get(fold) or empty.copy()
+        added = [] if fold in owner.unit_folds else [FoldsStep(owner, {**owner.unit_folds, fold: part})]
+        commit(owner.sample_steps(sample) + part.sample_steps(sample) + added)
 
 
 def revert_unit(
@@ -54,25 +60,22 @@ def revert_unit(
     fold = FOLDS if unit is None else fold_of(canonical(unit, "unit"), FOLDS)
     sample = _plain(owner, given, w, more)
     with owner.writing():
+        steps = owner.sample_steps(sample, True)
         if unit is None:
-            owner.uncount_sample(*sample)
-            if not _holds_folds(owner):
-                owner.count_sample(*sample)
+            rest = _without_folds(owner)
+            commit(rest.sample_steps(sample, True))
+            if not _holds_folds(rest, owner.unit_folds):
                 raise WeightError("Expected the `unit` of the sample, since no such sample has none, but got none")
-            return
-        part = owner.unit_folds.get(fold)
-        if part is None:
+        elif fold not in owner.unit_folds:
             raise WeightError(
                 f"Expected to revert a sample that was counted, but got one of unit={unit!r}, which has none"
             )
-        part.uncount_sample(*sample)
-        try:
-            owner.uncount_sample(*sample)
-        except BaseException:
-            part.count_sample(*sample)
-            raise
-        if not _size(part):
-            del owner.unit_folds[fold]
+        else:
+            part = owner.unit_folds[fold]
+            steps += part.sample_steps(sample, True)
+            if _size(part) == 1:  # which is reverted
+                steps.append(FoldsStep(owner, {at: each for at, each in owner.unit_folds.items() if at != fold}))
+        commit(steps)
 
 
 def batch_of(owner: L, columns: Mapping[str, object], unit: object, classes: Iterable[Label] | None) -> L:
@@ -83,19 +86,19 @@ def batch_of(owner: L, columns: Mapping[str, object], unit: object, classes: Ite
     whole: L = empty.copy()
     whole.unit_folds = batch.split_by_key(folds, lambda _: None, empty)
     for part in whole.unit_folds.values():
-        whole.merge_states(part)
+        commit(whole.merge_whole(part))
     return whole
 
 
-def merge_folds(owner: MetricBase, other: MetricBase) -> None:
-    """Add the folds of another accumulator; the whole ones have been checked, so this does not fail."""
-    alike = bool(other.unit_folds) and owner.has_options_of(other)
+def merge_folds(owner: MetricBase, other: MetricBase) -> list[Step]:
+    """Return the steps that add the folds of another accumulator."""
+    alike, steps, folds = bool(other.unit_folds) and owner.has_options_of(other), list[Step](), dict(owner.unit_folds)
     for fold, part in other.unit_folds.items():
-        mine = owner.unit_folds.get(fold)
-        if mine is not None:
-            mine.merge(part)
+        if fold in folds:
+            steps += folds[fold].merge_steps(part)
         else:
-            owner.unit_folds[fold] = part.copy() if alike else owner.emptied().merge(part)
+            folds[fold] = part.copy() if alike else owner.emptied().merge(part)
+    return [*steps, FoldsStep(owner, folds)] if len(folds) > len(owner.unit_folds) else steps
 
 
 def copied(owner: L) -> dict[int, L]:
@@ -120,13 +123,13 @@ def read_folds(owner: MetricBase, configuration: object, content: Any) -> None:
             if not _size(part) or part.unit_folds:
                 raise ValueError("samples in every fold")
             owner.unit_folds[fold] = part
-    if not _holds_folds(owner):
+    if not _holds_folds(owner, owner.unit_folds):
         raise ValueError("no more samples in folds than there are")
 
 
-def _holds_folds(owner: MetricBase) -> bool:
-    """Return whether the owner has all samples of its folds, so that folds can merge everything that the owner can."""
-    parts = owner.unit_folds.values()
+def _holds_folds(owner: MetricBase, folds: Mapping[int, MetricBase]) -> bool:
+    """Return whether the owner has all samples of folds, so that they can merge everything that the owner can."""
+    parts = folds.values()
     if not parts:
         return True
     if sum(part.n for part in parts) > owner.n or sum(part.abstained for part in parts) > owner.abstained:
@@ -139,6 +142,13 @@ def _holds_folds(owner: MetricBase) -> bool:
             if not labels.issuperset(getattr(state, "labels", ())):
                 return False
     return True
+
+
+def _without_folds(owner: L) -> L:
+    """Return a copy of the samples of an accumulator, without units."""
+    twin: L = _empty(owner).copy()
+    commit(twin.merge_whole(owner))
+    return twin
 
 
 def _size(owner: MetricBase) -> int:

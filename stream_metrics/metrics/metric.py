@@ -28,7 +28,7 @@ from stream_metrics.formulas.linear import linear_forms
 from stream_metrics.formulas.protocol import CountState
 from stream_metrics.inputs.options import sequence
 from stream_metrics.labels import canonical, ordering
-from stream_metrics.labels.pos_label import check_possible, counted_before, is_binary, is_default
+from stream_metrics.labels.pos_label import as_counted_before, check_possible, is_binary, is_default
 from stream_metrics.metrics.base import MetricBase
 from stream_metrics.metrics.folds import copied, read_folds
 from stream_metrics.snapshots.snapshot import Snapshot
@@ -47,9 +47,7 @@ STATES: dict[str, tuple[type[Any], dict[str, object]]] = {
     "ranks": (RankSketch, SKETCH),
     "losses": (ProbabilityLosses, {"pos_label": True}),
 }  # by what a row reads: the state, and the options of it that a metric takes
-COUNTING = (  # what a class may do in its own way
-    "update", "update_many", "update_counts", "revert", "count_sample", "uncount_sample"
-)  # fmt: skip
+COUNTING = ("update", "update_many", "update_counts", "revert", "sample_steps")  # what a class may do in its own way
 ANNOTATIONS: dict[object, str] = {  # of the options that are not of the type of their default
     "average": "Literal['arithmetic', 'geometric', 'harmonic', 'power']",
     "direction": "Literal['up', 'down', 'auto']",
@@ -290,9 +288,8 @@ class Metric(ReadingBase, MetricBase):
         if pos_label:
             for_state["pos_label"] = pos_label[0]
         named = metric_class(row)
-        with counted_before():
-            chosen = cls if issubclass(cls, named) else named
-            metric: Metric = chosen(zero_division=zero_division, **for_state, **options)
+        chosen = cls if issubclass(cls, named) else named
+        metric: Metric = as_counted_before(chosen, zero_division=zero_division, **for_state, **options)
         if metric.state.to_content()[0] != state.to_content()[0] and row.state == "ranks":
             raise ValueError("a sketch such as this metric makes")
         metric.attach(state)

@@ -11,6 +11,8 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from stream_metrics._core.confusion.kernels import FoldsStep
+from stream_metrics._core.numeric.kernels import Step, Swap, commit
 from stream_metrics._core.ranks.kernels import ScoredUpdateBase
 from stream_metrics.catalog.table import find
 from stream_metrics.errors import ScoreError, options_differ, quantity
@@ -18,9 +20,9 @@ from stream_metrics.evaluation.evaluate import checked_zero_division
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.options import real, truth, whole
 from stream_metrics.labels import Label, canonical
-from stream_metrics.labels.pos_label import check_possible, counted_before, is_default
+from stream_metrics.labels.pos_label import as_counted_before, check_possible, is_default
 from stream_metrics.metrics.base import MetricBase
-from stream_metrics.metrics.folds import batch_of, copied, read_folds, written
+from stream_metrics.metrics.folds import PlainSample, batch_of, copied, read_folds, written
 from stream_metrics.metrics.metric import Metric
 from stream_metrics.metrics.needs import (
     NAMES,
@@ -32,7 +34,7 @@ from stream_metrics.metrics.needs import (
 )
 from stream_metrics.snapshots.snapshot import Snapshot, Values
 from stream_metrics.states.confusion import ConfusionMatrix
-from stream_metrics.states.limits import Load, sample_cost
+from stream_metrics.states.limits import Load
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import BatchState
 from stream_metrics.states.ranks import RankSketch
@@ -165,7 +167,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         self._start_scores(needed)
 
     def _narrow(self, scored: ScoreStates) -> None:
-        """Count less of scores from now on, in the folds as well."""
+        """Count these states of scores only from now on, which the others have in common."""
         self.attach_scored(scored)
         self.prototype = None
         empty = self.emptied()
@@ -203,16 +205,14 @@ class MetricSet(ScoredUpdateBase, MetricBase):
     def _update_scored_slowly(
         self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes
     ) -> None:
-        scored = self._with_scores()
-        steps, taken = scored.steps(self.state, y_true, y_pred, w, scores, classes), sample_cost(w)
+        steps = self._with_scores().steps(self.state, y_true, y_pred, w, scores, classes)
         with self.writing():
-            scored.count(steps, taken)
+            commit(steps)
 
     def _revert_scored(self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes) -> None:
-        scored = self._with_scores()
-        steps = scored.steps(self.state, y_true, y_pred, w, scores, classes)
+        steps = self._with_scores().steps(self.state, y_true, y_pred, w, scores, classes, True)
         with self.writing():
-            scored.uncount(steps)
+            commit(steps)
 
     def remove(
         self,
@@ -268,9 +268,8 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         if self.scored is None:
             self.revert(y_true, y_pred, w, scores=scores, classes=classes)
             return
-        steps = self.scored.steps(self.state, y_true, y_pred, w, scores, classes)
         with self.writing():
-            self.scored.remove(steps)
+            commit(self.scored.remove_steps(self.state, y_true, y_pred, w, scores, classes))
 
     def _with_scores(self) -> ScoreStates:
         if self.scored is None:
@@ -324,14 +323,28 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         else:
             self._with_scores().update_many(self, self.state, y_true, y_pred, w, scores, classes)
 
-    def merge_states(self, other: Self) -> None:
-        """Add the counts of all samples, but not those of the folds."""
-        if self.scored is not None:
-            mine, theirs = self.scored.in_common(other.scored)
-            mine.merge(theirs)
-            if mine is not self.scored:
-                self._narrow(mine)
-        super().merge_states(other)
+    def merge_steps(self, other: Any) -> list[Step]:
+        """Return the steps of a merge; called in a section of both."""
+        if self.scored is None:
+            return super().merge_steps(other)
+        scored: ScoreStates = self.scored
+        common, _ = scored.in_common(other.scored)
+        if common is scored:
+            return super().merge_steps(other)
+        twin: MetricSet = self._with(self.state.copy())
+        twin.unit_folds = copied(self)
+        twin._narrow(common.copy())
+        twin.merge(other)
+        return [Swap(self.state, twin.state), FoldsStep(self, twin.unit_folds, twin.scored)]
+
+    def merge_whole(self, other: Any) -> list[Step]:
+        """Return the steps that add the counts of all samples, but not those of the folds."""
+        steps = super().merge_whole(other)
+        if self.scored is None:
+            return steps
+        scored: ScoreStates = self.scored
+        mine, theirs = scored.in_common(other.scored)
+        return steps + mine.merge_steps(theirs)
 
     @property
     def reads(self) -> Literal["labels", "both"]:
@@ -366,21 +379,13 @@ class MetricSet(ScoredUpdateBase, MetricBase):
             self._with_scores()
         super()._update_unit(unit, y_true, y_pred, w, more)
 
-    def count_sample(self, y_true: object, y_pred: object, w: object, more: dict[str, object]) -> None:
-        """Count a plain sample in all states but the folds."""
+    def sample_steps(self, sample: PlainSample, reverts: bool = False) -> list[Step]:
+        """Return the steps that count a plain sample in all states but the folds, or undo that."""
         if self.scored is None:
-            super().count_sample(y_true, y_pred, w, more)
-        else:
-            steps = self.scored.steps(self.state, y_true, y_pred, w, more.get("scores"), more.get("classes"))
-            self.scored.count(steps, sample_cost(w))
-
-    def uncount_sample(self, y_true: object, y_pred: object, w: object, more: dict[str, object]) -> None:
-        """Undo `count_sample`."""
-        if self.scored is None:
-            super().uncount_sample(y_true, y_pred, w, more)
-        else:
-            steps = self.scored.steps(self.state, y_true, y_pred, w, more.get("scores"), more.get("classes"))
-            self.scored.uncount(steps)
+            return super().sample_steps(sample, reverts)
+        *labels, more = sample
+        steps: list[Step] = self.scored.steps(self.state, *labels, more.get("scores"), more.get("classes"), reverts)
+        return steps
 
     def _check_same(self, other: object) -> None:
         super()._check_same(other)
@@ -393,12 +398,6 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         if not all(map(is_, mine, theirs)) and repr(mine) != repr(theirs):
             named = (dict(zip(COUNTED, options, strict=True)) for options in (mine, theirs))
             raise options_differ(next(named), next(named), ("buckets", "sample"))
-
-    def _check_states(self, other: Any) -> None:
-        super()._check_states(other)
-        if self.scored is not None:
-            mine, theirs = self.scored.in_common(other.scored)
-            mine.check_merge(theirs)
 
     def states(self) -> list[BatchState]:
         """Return the states of all samples, without those of the folds."""
@@ -422,10 +421,8 @@ class MetricSet(ScoredUpdateBase, MetricBase):
             twin.attach_scored(None if self.scored is None else self.scored.copy())
         return twin
 
-    def _reset_states(self) -> None:
-        super()._reset_states()
-        if self.scored is not None:
-            self.scored.reset()
+    def _reset_steps(self) -> list[Step]:
+        return super()._reset_steps() + ([] if self.scored is None else self.scored.reset_steps())
 
     def _arguments(self) -> dict[str, object]:
         arguments = super()._arguments()
@@ -526,10 +523,8 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         scores = options.get("scores", False)
         if score_states:  # so that the other options of scores are taken
             options["scores"] = scores or True
-        with counted_before():
-            metric_set = cls(
-                metrics, labels=counts.fixed_labels, other=counts.other, zero_division=zero_division, **options
-            )
+        labels = {"labels": counts.fixed_labels, "other": counts.other}
+        metric_set = as_counted_before(cls, metrics, **labels, zero_division=zero_division, **options)
         for names in score_states:
             if not {"ranks"} <= {*names} <= {*NAMES}:
                 raise ValueError(f"a sketch of all classes and states of {NAMES}, but got {names!r:.60}{NEWER}")
@@ -544,7 +539,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
             written_state = type(state).from_content(state_content)
             if isinstance(written_state, ProbabilityLosses) and written_state.classes is not None:
                 raise ValueError("losses without classes of their own")  # a merge would forget them
-            state.check_merge(written_state)
+            state.merge_step(written_state)  # MergeError if they count differently
             written_states.append(written_state)
         if metric_set.scored is not None:
             metric_set.attach_scored(metric_set.scored.replaced(written_states))

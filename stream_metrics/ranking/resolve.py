@@ -56,9 +56,7 @@ class Resolution(NamedTuple):
     dense: list[DenseCell]
 
 
-def estimate_within_cells(
-    column: RankColumn, cells: NDArray[np.intp], inside: Floats, means: Floats
-) -> Resolution:
+def estimate_within_cells(column: RankColumn, cells: NDArray[np.intp], inside: Floats, means: Floats) -> Resolution:
     """Return the shares of the mixed rows in these cells.
 
     `inside` is how many pairs each of them holds, in any unit, and `means` are the shares from two means.

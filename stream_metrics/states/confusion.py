@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics._core.confusion.kernels import ConfusionCounters, pack_cells, same_counts
-from stream_metrics._core.numeric.kernels import chosen_labels, split_weights
+from stream_metrics._core.numeric.kernels import Step, chosen_labels, commit, split_weights
 from stream_metrics.errors import LabelError, WeightError, quantity
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import Batch, label_batch
@@ -163,10 +162,10 @@ class ConfusionMatrix(ConfusionCounters, Portable):
 
     def count_batch(self, batch: Batch) -> None:
         """Count a batch that was read."""
-        self.prepare_batch(batch)()
+        commit([self.batch_step(batch)])
 
-    def prepare_batch(self, batch: Batch) -> Callable[[], None]:
-        """Count a batch apart; the function returned adds it, or raises WeightError if there is no room."""
+    def batch_step(self, batch: Batch) -> Step:
+        """Return the step that counts a batch, which has been counted apart."""
         assert batch.predicted is not None
         counted = count_pairs(batch.truth, batch.predicted, *batch.split_weights(), batch.samples)
         truth, predicted = counted.truth, counted.predicted
@@ -174,7 +173,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
             truth = admit_labels(self.admit, truth, batch.truth, "y_true")
             predicted = admit_labels(self.admit, predicted, batch.predicted, "y_pred")
         numbers = counted.n, counted.abstained, counted.weighted
-        return partial(self.add_cells, truth, predicted, counted.cells, counted.seen, *numbers)
+        return self.cells_step(truth, predicted, counted.cells, counted.seen, *numbers)
 
     def prepare_rows(self, batch: Batch, order: NDArray[np.int64]) -> CountRows | None:
         """Return what counts rows of a batch, in an order; None if one is refused."""
@@ -296,7 +295,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         weighted = 0 if parts is None else int((parts != 0).sum())
         n = weighted + int(wholes.sum() if parts is None else wholes[parts == 0].sum())
         unseen = np.zeros(len(names), np.int64)
-        state.add_cells(names, names, (rows, columns, wholes, parts), (unseen, unseen), n, 0, weighted)
+        commit([state.cells_step(names, names, (rows, columns, wholes, parts), (unseen, unseen), n, 0, weighted)])
         return state
 
     def reconfigured(self, **options: Any) -> Self:

@@ -34,7 +34,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, Literal, Self
 
 from stream_metrics._core.detectors.kernels import Detector, Outcome
-from stream_metrics._core.numeric.kernels import real_number
+from stream_metrics._core.numeric.kernels import Swap, commit, real_number
 from stream_metrics.errors import MergeError, StreamMetricsError, WeightError, quantity
 from stream_metrics.inference.change import DetectorSnapshot, reference_levels
 from stream_metrics.inputs.columns import as_column, factorize, read_numbers, read_weights
@@ -273,7 +273,7 @@ class ChangeDetector(Detector, Portable):
                     raise error.with_position(position) from None
                 except ValueError as error:
                     raise ValueError(f"{error} at position {position}") from None
-            self._take(twin._numbers())
+            commit([Swap(self, twin, inside=True)])
 
     def _losses(self, x: object, y_pred: object) -> list[tuple[object, ...]]:
         if y_pred is not None:
@@ -321,7 +321,9 @@ class ChangeDetector(Detector, Portable):
                 f"learned by ranks, but got {total!r} and {n!r}; learn='bound' takes any"
             )
         with self.writing():
-            self._watch_sum(float(total), n)
+            twin: ChangeDetector = self._twin()
+            twin._watch_sum(float(total), n)
+            commit([Swap(self, twin, inside=True)])
 
     def _levels(self, mean: float, n: int) -> tuple[float, float]:
         """Return the levels that a reference of n losses with this mean gives."""
@@ -416,10 +418,11 @@ class ChangeDetector(Detector, Portable):
 
     def reset(self) -> None:
         """Forget every sample and alarm, and a level that was learned; the configuration stays."""
-        with self.writing():
-            self._start()
-            if self.p0 is not None:
-                self._set((self.p0, self.p0), [0.0] * (2 * len(self.bets)))
+        twin: ChangeDetector = self._twin()
+        twin._start()
+        if self.p0 is not None:
+            twin._set((self.p0, self.p0), [0.0] * (2 * len(self.bets)))
+        commit([Swap(self, twin)])
 
     def snapshot(self) -> DetectorSnapshot:
         """Return a frozen view of evidence, levels and alarms.

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics._core.numeric.kernels import by_class, real_number, row_values
-from stream_metrics._core.paired.kernels import PairedCounts
+from stream_metrics._core.numeric.kernels import Swap, by_class, commit, real_number, row_values
+from stream_metrics._core.paired.kernels import PairedCounts, ScoredStep
 from stream_metrics.errors import ScoreError, StreamMetricsError, options_differ, other_kind, quantity
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import Batch, Weights, label_batch
@@ -40,12 +40,12 @@ from stream_metrics.inputs.score_tables import (
 from stream_metrics.labels import Label, canonical, same_labels, unique
 from stream_metrics.labels.pos_label import check_possible, is_default
 from stream_metrics.states.folds import content_fold, fold_of, folds_of
-from stream_metrics.states.limits import MOST, Load, capacity_left, load_of, sample_cost
+from stream_metrics.states.limits import Load, load_of
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import check_fixed, check_options, not_counted
 from stream_metrics.states.score_labels import Scores
-from stream_metrics.states.score_states import ScoreStates, count_sample
+from stream_metrics.states.score_states import ScoreStates
 from stream_metrics.wire import Portable, written_as
 
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ class Comparison(PairedCounts, Portable):
 
     KIND: ClassVar[str] = "comparison"
     of_pairs: ClassVar[bool] = False  # windows and groups pass on one prediction
+    _scored: dict[int, Pair]  # by fold
 
     @named_arguments
     def __init__(
@@ -131,8 +132,6 @@ class Comparison(PairedCounts, Portable):
         self.pos_label = canonical(pos_label, "pos_label")
         if not scores and self.pos_label is not True:
             raise ValueError(f"Expected no `pos_label` without `scores`, but got {pos_label!r:.60}: it is about scores")
-        self._scored: dict[int, Pair] = {}  # by fold
-        self._left = 0  # what the states of scores of all folds can still count; a lower bound
         self._configure(labels, folds, bool(scores))
         if not is_default(self.pos_label):
             check_possible(self.pos_label, self.fixed_labels)
@@ -148,9 +147,7 @@ class Comparison(PairedCounts, Portable):
         if not self.scores or is_abstention(pred_a) or is_abstention(pred_b):
             if self.scores:
                 pred_a, pred_b = (None if is_abstention(pred) else y_true for pred in (pred_a, pred_b))
-            truth, label_a, label_b = self._checked(y_true, pred_a, pred_b)
-            with self.writing():
-                self._count(truth, label_a, label_b, w, fold)
+            commit([self.sample_step(y_true, pred_a, pred_b, w, fold)])
             return
         pred_a, pred_b = (
             self._by_class(self._scores_of(pred, argument, names), y_true, argument)
@@ -163,18 +160,15 @@ class Comparison(PairedCounts, Portable):
                 scored.read_sample(y_true, pred, w, None, None, self._shown_labels)
                 for scored, pred in zip(pair, (pred_a, pred_b), strict=True)
             )
-            truth, label_a, label_b = self._checked(y_true, labels_a[1], labels_b[1])
-            self._capacity(w, {truth, label_a, label_b})
-            self._take_capacity(sample_cost(w))
-            # losses refuse what they cannot take, so they come first
+            of_scores = [state.update_step(*arguments) for state, arguments in steps_a + steps_b]
+            of_labels = self.sample_step(y_true, labels_a[1], labels_b[1], w, fold, inside=True)
+            added = [] if place in self._scored else [ScoredStep(self, {**self._scored, place: pair})]
             try:
-                count_sample(sorted(steps_a + steps_b, key=lambda step: not isinstance(step[0], ProbabilityLosses)))
+                commit([*of_scores, of_labels, *added])
             except ScoreError as error:
                 of_a = [pred_a] if isinstance(pred_a, float) else pred_a.values()
-                inside = all(-1e-6 <= p <= 1.000001 for p in of_a)
-                raise error.with_argument("pred_b" if inside else "pred_a") from None
-            self._count(truth, label_a, label_b, w, fold)
-            self._scored[place] = pair
+                in_range = all(-1e-6 <= p <= 1.000001 for p in of_a)
+                raise error.with_argument("pred_b" if in_range else "pred_a") from None
 
     def _scores_of(self, pred: object, argument: str, names: tuple[Label, ...] | None) -> Scores:
         """Return a prediction as a float or as a mapping to floats; a truth value is no score."""
@@ -195,12 +189,6 @@ class Comparison(PairedCounts, Portable):
             return scores if isinstance(scores, float) else by_class(scores, y_true, self.class_names)
         except ScoreError as error:
             raise error.with_argument(argument) from None
-
-    def _take_capacity(self, taken: int) -> None:
-        """Raise WeightError unless the states of scores can count that much more, all folds together."""
-        if taken > self._left:
-            self._left = min([capacity_left(load, taken) for load in self._loads()], default=MOST)
-        self._left -= taken
 
     def _empty(self) -> ScoreStates:
         losses = ProbabilityLosses(self.pos_label) if self.scores is True else None
@@ -373,16 +361,11 @@ class Comparison(PairedCounts, Portable):
         if not same_labels(self.fixed_labels, other.fixed_labels):
             raise options_differ({"labels": self.fixed_labels}, {"labels": other.fixed_labels}, ("labels",))
         with self.merging(other):
-            self._check_capacity(other)
-            for mine, more in zip(self._loads(), other._loads()):  # noqa: B905
-                capacity_left(x + y for x, y in zip(mine, more, strict=True))
-            theirs = {fold: (a.copy(), b.copy()) for fold, (a, b) in other._scored.items()}
-            for fold, pair in theirs.items():
+            pairs = {fold: (a.copy(), b.copy()) for fold, (a, b) in other._scored.items()}
+            for fold, pair in pairs.items():
                 for scored, mine in zip(pair, self._scored.get(fold, ()), strict=False):
                     scored.merge(mine)
-            self._merge(other)
-            self._scored |= theirs
-            self._left = 0
+            commit([self.merge_step(other, inside=True), ScoredStep(self, {**self._scored, **pairs})])
         return self
 
     def _loads(self) -> list[Load]:
@@ -405,8 +388,6 @@ class Comparison(PairedCounts, Portable):
             weights, samples = weights + int(a.ranks.weight), samples + a.ranks.n
         if self.scores and (samples != self.n or weights > self._mass):
             raise ValueError("scores of all samples that were compared")
-        for load in self._loads():
-            capacity_left(load)
 
     def copy(self) -> Self:
         """Return an independent copy of configuration and counts.
@@ -448,7 +429,7 @@ class Comparison(PairedCounts, Portable):
         self._check_follows(twin)
         used = [at for column in state.cells()[1:4] for at in set(column.tolist())]
         check_fixed(state.fixed_labels, twin.fixed_labels, [state.labels[at] for at in sorted({*used})])
-        twin._merge(state)
+        commit([twin.merge_step(state)])
         if twin.scores:
             twin._scored = {
                 fold: (_again(a, twin._empty()), _again(b, twin._empty())) for fold, (a, b) in state._scored.items()
@@ -473,9 +454,7 @@ class Comparison(PairedCounts, Portable):
 
     def reset(self) -> None:
         """Forget every sample; the configuration stays."""
-        with self.writing():
-            self._configure(self.fixed_labels, self.folds, bool(self.scores))
-            self._scored = {}
+        commit([Swap(self, self._emptied())])
 
     def snapshot(self) -> ComparisonSnapshot:
         """Return a frozen copy from which differences, tests and evidence are read.

@@ -8,20 +8,15 @@ samples (or of appearances of a label), the number of abstentions (or of appeara
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-
-from stream_metrics._core.numeric.kernels import checked_weight
 from stream_metrics.errors import WeightError
-from stream_metrics.inputs.batch import Batch
 
 if TYPE_CHECKING:
     from stream_metrics.states.protocols import Accumulator
 
-__all__ = ["MOST", "Load", "capacity_left", "cost", "grown", "load_of", "sample_cost"]
+__all__ = ["MOST", "Load", "capacity_left", "grown", "load_of"]
 
 MOST = 2**63 - 3  # the sum of weights, and the number of samples, of all states together
 Load: TypeAlias = tuple[int, int, int]
@@ -54,20 +49,3 @@ def grown(before: Iterable[Accumulator | None], after: Iterable[Accumulator]) ->
     """Return how much states have grown, in the units of `capacity_left`; a state that was not there is None."""
     old, new = load_of(state for state in before if state is not None), load_of(after)
     return max(b - a for a, b in zip(old, new, strict=True))
-
-
-def sample_cost(w: object) -> int:
-    """Return what one sample takes of the capacity of a state: its weight, or 3 appearances if that is more."""
-    return max(3, math.ceil(checked_weight(w)))
-
-
-def cost(batch: Batch) -> int:
-    """Return what a batch takes of the capacity of a state: its weight, or 3 appearances a row; more if it is small."""
-    weights = batch.weights
-    if weights is None:
-        return 3 * batch.n
-    wholes, parts = weights.wholes, weights.parts
-    if wholes.sum(dtype=np.float64) < 2.0**53:
-        return 3 * batch.n + int(wholes.sum())
-    whole: int = sum(wholes.tolist())
-    return max(3 * batch.n, whole + (0 if parts is None else -(-sum(parts.tolist()) >> 64)))

@@ -7,15 +7,14 @@ to the bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics._core.losses.kernels import LossSums
-from stream_metrics._core.numeric.kernels import chosen_scores
+from stream_metrics._core.numeric.kernels import Step, chosen_scores
 from stream_metrics.errors import LabelError, ScoreError, WeightError, quantity
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import Batch, score_batch
@@ -130,12 +129,12 @@ class ProbabilityLosses(LossSums, Portable):
         batch.name_classes(OPEN)
         return batch
 
-    def prepare_batch(self, batch: Batch) -> Callable[[], object]:
-        """Count a batch apart; the function returned adds it, or raises WeightError if there is no room."""
+    def batch_step(self, batch: Batch) -> Step:
+        """Return the step that counts a batch, which has been counted apart."""
         counted = self.copy()
         counted.reset()
         counted.count_batch(batch)
-        return partial(self.merge, counted)
+        return self.merge_step(counted)
 
     def count_batch(self, batch: Batch) -> None:
         """Count a batch that was read."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias
 
 if TYPE_CHECKING:
+    from stream_metrics._core.numeric.kernels import Step
     from stream_metrics.inputs.batch import Batch
     from stream_metrics.labels import Label
     from stream_metrics.states.limits import Load
@@ -90,18 +91,23 @@ class BatchState(Accumulator, Protocol):
     def revert(self) -> Callable[..., None]:
         """Undo one `update` with the same arguments."""
 
-    @property
-    def check_revert(self) -> Callable[..., None]:
-        """Raise what `revert` would."""
+    def update_step(self, y_true: Any, y_pred: Any, w: Any) -> Step:
+        """Return the step that counts a sample."""
 
-    def check_merge(self, other: Self) -> None:
-        """Raise what `merge` would."""
+    def revert_step(self, y_true: Any, y_pred: Any, w: Any) -> Step:
+        """Return the step that undoes one `update` with the same arguments."""
+
+    def merge_step(self, other: Any) -> Step:
+        """Return the step that adds the counts of another state; MergeError if it counts differently."""
+
+    def reset_step(self) -> Step:
+        """Return the step that forgets every sample."""
+
+    def batch_step(self, batch: Batch) -> Step:
+        """Return the step that counts a batch, which has been counted apart."""
 
     def count_batch(self, batch: Batch) -> None:
         """Count a batch that was read."""
-
-    def prepare_batch(self, batch: Batch) -> Callable[[], object]:
-        """Count a batch apart; the function returned adds it, or raises WeightError if there is no room."""
 
 
 class LabelCounts(BatchState, Protocol):

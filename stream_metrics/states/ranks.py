@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics._core.numeric.kernels import chosen_scores
+from stream_metrics._core.numeric.kernels import Step, chosen_scores, commit
 from stream_metrics._core.ranks.kernels import Batch as RankBatch
 from stream_metrics._core.ranks.kernels import CodedScores, RankCounters, ScoreRows, first_bad
 from stream_metrics.errors import LabelError, ScoreError, quantity
@@ -223,10 +223,10 @@ class RankSketch(RankCounters, Portable):
 
     def count_batch(self, batch: Batch) -> None:
         """Count a batch that was read."""
-        self.prepare_batch(batch)()
+        commit([self.batch_step(batch)])
 
-    def prepare_batch(self, batch: Batch) -> Callable[[], None]:
-        """Count a batch apart; the function returned adds it, or raises WeightError if there is no room."""
+    def batch_step(self, batch: Batch) -> Step:
+        """Return the step that counts a batch, which has been counted apart."""
         wholes, parts, rounded = (None, None, None) if batch.weights is None else batch.weights.positive()
         weights = wholes, parts
         if isinstance(batch.scores, list) or not batch.n:
@@ -241,7 +241,7 @@ class RankSketch(RankCounters, Portable):
         columns = [None] if names is None else list(names)
         counted = RankBatch(codes, labels, columns, seen, weights, self.pos_label, batch.samples)
         counted.count_matrix(self, matrix)
-        return partial(self._add, counted, counted.count_matrix, (matrix,), 0, rounded)
+        return counted.step(self, (matrix,), 0, 0 if rounded is None else int(rounded.sum()))
 
     def prepare_rows(self, batch: Batch, order: NDArray[np.int64]) -> CountRows | None:
         """Return what counts rows of a batch of single scores or a table, in an order; None if one may be refused."""
@@ -257,9 +257,7 @@ class RankSketch(RankCounters, Portable):
         columns: list[Any] = [None] if batch.classes is None else list(batch.classes)
         return CodedScores(codes[order], labels, columns, matrix[order], wholes, parts, rounded).count
 
-    def _prepare_rows(
-        self, batch: Batch, samples: list[Any], weights: Weights, rounded: Array | None
-    ) -> Callable[[], None]:
+    def _prepare_rows(self, batch: Batch, samples: list[Any], weights: Weights, rounded: Array | None) -> Step:
         """Count samples that are mappings, numbers, rows or abstentions."""
         rows = ScoreRows(samples, self.pos_label, batch.classes)
         wholes, parts = (None if x is None else x[rows.counted] for x in weights)
@@ -279,21 +277,10 @@ class RankSketch(RankCounters, Portable):
         entries = row[used][order], rows.label[used][order], rows.code[used][order]
         counted = RankBatch(codes, labels, rows.labels, seen, (wholes, parts), self.pos_label, times)
         counted.count_entries(self, *entries)
-        rounded = None if rounded is None else rounded[rows.counted]
         left_out = ~rows.counted if batch.samples is None else batch.samples[~rows.counted]
-        return partial(self._add, counted, counted.count_entries, entries, int(left_out.sum()), rounded)
-
-    def _add(
-        self,
-        counted: RankBatch,
-        count: Callable[..., None],
-        scores: tuple[Array, ...],
-        abstained: int,
-        rounded: Array | None,
-    ) -> None:
-        """Add a batch that was counted apart; it is counted once more if what it relied on has changed since."""
-        while not self.commit(counted, abstained, 0 if rounded is None else int(rounded.sum())):
-            count(self, *scores)
+        return counted.step(
+            self, entries, int(left_out.sum()), 0 if rounded is None else int(rounded[rows.counted].sum())
+        )
 
     def _check_allowed(
         self, codes: NDArray[np.int32], labels: list[Label], names: Iterable[Label], singles: list[int] | None

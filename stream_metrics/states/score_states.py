@@ -2,7 +2,7 @@
 
 A sample with scores is counted by up to four states: its label by the matrix, its scores by the rank sketch of all
 classes, its largest score (the confidence) with whether it was right by a second sketch, and its probabilities by the
-sums of losses. A batch is read once and counted apart for each state; only then does any state add it.
+sums of losses. A batch is read once and counted apart for each state. One call adds what all of them count.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics._core.numeric.kernels import Guarded
-from stream_metrics._core.ranks.kernels import ScoreCounters
+from stream_metrics._core.numeric.kernels import Guarded, Step, commit
+from stream_metrics._core.ranks.kernels import RemovedStep, ScoreCounters
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.inputs.batch import Batch, Weights, mixed_batch
 from stream_metrics.inputs.columns import Column
@@ -24,19 +24,16 @@ from stream_metrics.labels import Label, canonical, is_missing, unique
 from stream_metrics.ranking.classes import RankState
 from stream_metrics.ranking.remaining import RemainingRanks
 from stream_metrics.states.confusion import ConfusionMatrix
-from stream_metrics.states.limits import capacity_left, cost
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import BatchState, CountRows, LabelCounts
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import check_fixed, not_counted
 from stream_metrics.states.score_labels import Decisions, LabelRule, fill_predictions
 
-__all__ = ["ScoreStates", "Steps", "UncountedPairs", "count_sample"]
+__all__ = ["ScoreStates", "UncountedPairs"]
 
 SKETCHES = ("ranks", "confidence")
 Classes: TypeAlias = Iterable[Label] | None
-Steps: TypeAlias = list[tuple[BatchState, tuple[object, ...]]]
-Adds: TypeAlias = list[tuple[BatchState, Callable[[], object]]]
 
 
 class UncountedPairs:
@@ -59,6 +56,7 @@ class ScoreStates(ScoreCounters):
     ranks: RankSketch
     confidence: RankSketch | None
     losses: ProbabilityLosses | None
+    removed: ScoreStates | None
 
     def __init__(
         self,
@@ -75,7 +73,6 @@ class ScoreStates(ScoreCounters):
         for reader in (self.ranks, self.losses):
             if reader is not None:
                 reader.take_names_as_given()  # the rule has read them
-        self.removed: ScoreStates | None = None  # the sketches of samples that coarse sketches could not forget
 
     def copy(self) -> ScoreStates:
         """Return an independent copy."""
@@ -104,19 +101,6 @@ class ScoreStates(ScoreCounters):
         """Use this class as the one beside `pos_label`; the caller knows it from other samples."""
         self.negative = self.rule.negative = (label,)
 
-    def _take_capacity(self, taken: int) -> None:
-        """Raise WeightError unless every state can count that much more, of weight and of samples, of any size.
-
-        So the last state cannot refuse what those before it have counted, which a sketch could not take back.
-        """
-        if taken > self.capacity:
-            self.find_capacity(taken)
-        self.capacity -= taken
-
-    def find_capacity(self, taken: int) -> None:
-        """Update `capacity`; WeightError if it is less than `taken`."""
-        self.capacity = capacity_left([max(state.merge_load()) for state in self.states()], taken)
-
     def in_common(self, other: ScoreStates) -> tuple[ScoreStates, ScoreStates]:
         """Return both, reduced to what both count: the same objects if they count the same."""
         mine, theirs = self.counts(), other.counts()
@@ -139,27 +123,25 @@ class ScoreStates(ScoreCounters):
         twin.removed = None if self.removed is None else self.removed.without(pairs, confidence, False)
         return twin
 
-    def check_merge(self, other: ScoreStates) -> None:
-        """Raise what `merge` would."""
-        for mine, theirs in zip(self.states(), other.states(), strict=True):
-            mine.check_merge(theirs)
-
     def merge(self, other: ScoreStates) -> None:
         """Add the counts of another shard with the same configuration."""
-        self.check_merge(other)
-        for mine, theirs in zip(self.states(), other.states(), strict=True):
-            mine.merge(theirs)
-        if other.removed is not None:
-            self._removed_samples().merge(other.removed)
-        self.capacity = 0
+        commit(self.merge_steps(other))
 
-    def _removed_samples(self) -> ScoreStates:
-        """Return the sketches of removed samples, new ones if there are none."""
+    def merge_steps(self, other: ScoreStates) -> list[Step]:
+        """Return the steps of `merge`."""
+        steps = [mine.merge_step(theirs) for mine, theirs in zip(self.states(), other.states(), strict=True)]
+        if other.removed is None:
+            return steps
         if self.removed is None:
-            confidence = None if self.confidence is None else self.confidence.copy()
-            self.removed = ScoreStates(self.ranks.copy(), confidence, None, self.labels, self.threshold)
-            self.removed.reset()
-        return self.removed
+            return [*steps, RemovedStep(self, other.removed.copy())]
+        return steps + self.removed.merge_steps(other.removed)
+
+    def _nothing_removed(self) -> ScoreStates:
+        """Return empty sketches like these, to count removed samples."""
+        confidence = None if self.confidence is None else self.confidence.copy()
+        removed = ScoreStates(self.ranks.copy(), confidence, None, self.labels, self.threshold)
+        commit(removed.reset_steps())
+        return removed
 
     def count_again(self, twin: ScoreStates) -> None:
         """Add the counts to empty states with other options, some of them perhaps less; OptionError if that fails."""
@@ -175,7 +157,8 @@ class ScoreStates(ScoreCounters):
         if self.losses is not None and twin.losses is not None:
             twin.losses.merge(self.losses.reconfigured(pos_label=pos_label))
         if self.removed is not None:
-            self.removed.count_again(twin._removed_samples())
+            twin.removed = twin._nothing_removed()
+            self.removed.count_again(twin.removed)
 
     def check(self) -> None:
         """Raise ValueError unless all states can have counted the same samples, with the same weights."""
@@ -190,7 +173,7 @@ class ScoreStates(ScoreCounters):
 
     def restore_removed(self, contents: Sequence[object]) -> None:
         """Load the sketches of removed samples; ValueError unless these are among the samples."""
-        removed = self._removed_samples()
+        removed = self.removed = self._nothing_removed()
         for sketch, content in zip(removed.sketches(), contents, strict=True):
             sketch.merge(RankSketch.from_content(content))
         removed.check()
@@ -199,11 +182,9 @@ class ScoreStates(ScoreCounters):
         for counted, gone in zip(self.sketches(), removed.sketches(), strict=True):
             RemainingRanks(counted, gone).check()
 
-    def reset(self) -> None:
-        """Forget every sample."""
-        for state in self.states():
-            state.reset()
-        self.removed = None
+    def reset_steps(self) -> list[Step]:
+        """Return the steps that forget every sample."""
+        return [*(state.reset_step() for state in self.states()), RemovedStep(self, None)]
 
     def sketches(self) -> list[RankSketch]:
         """Return the rank sketches there are."""
@@ -220,38 +201,26 @@ class ScoreStates(ScoreCounters):
         losses, ranks, sure = three
         return ScoreStates(ranks, sure, losses, self.labels, self.threshold)
 
-    def count(self, steps: Steps, taken: int) -> None:
-        """Count one sample, which takes so much capacity, in all states or in none."""
-        if len(steps) > 1:
-            self._take_capacity(taken)
-        count_sample(steps)
-
-    def uncount(self, steps: Steps) -> None:
-        """Undo `count` in all states, or in none; the sketches must not have coarsened."""
-        for state, arguments in steps[-2::-1]:
-            state.check_revert(*arguments)
-        for state, arguments in reversed(steps):
-            state.revert(*arguments)
-
-    def remove(self, steps: Steps) -> None:
-        """Undo `count` in all states; samples that a coarse sketch cannot forget are counted as removed."""
+    def remove_steps(
+        self, counts: LabelCounts, y_true: object, y_pred: object, w: object, scores: object, classes: Classes
+    ) -> list[Step]:
+        """Return the steps that undo a sample; one that a coarse sketch cannot forget is counted as removed."""
+        labels, steps = self.read_sample(y_true, y_pred, w, scores, classes, lambda: counts.labels)
         sketches = self.sketches()
-        if len(steps) == 1 or all(sketch.exact for sketch in sketches):
-            self.uncount(steps)
-            return
-        exact, of_sketches = steps[: -len(sketches)], steps[-len(sketches) :]
-        for state, arguments in exact:
-            state.check_revert(*arguments)
-        removed = self._removed_samples()
-        if removed.ranks.n + 1 == self.ranks.n:  # nothing is left
-            for sketch in sketches:
-                sketch.reset()
-            self.removed = None
-        else:
-            gone = zip(removed.sketches(), of_sketches, strict=True)
-            count_sample([(sketch, arguments) for sketch, (_, arguments) in gone])
-        for state, arguments in exact:
-            state.revert(*arguments)
+        if not steps or all(sketch.exact for sketch in sketches):
+            return [state.revert_step(*arguments) for state, arguments in [(counts, labels), *steps]]
+        exact = [(counts, labels), *steps[: -len(sketches)]]
+        reverts = [state.revert_step(*arguments) for state, arguments in exact]
+        of_sketches = [arguments for _, arguments in steps[-len(sketches) :]]
+        if 1 + (0 if self.removed is None else self.removed.ranks.n) == self.ranks.n:  # nothing is left
+            return [*reverts, *(sketch.reset_step() for sketch in sketches), RemovedStep(self, None)]
+        if self.removed is not None:
+            gone = zip(self.removed.sketches(), of_sketches, strict=True)
+            return reverts + [sketch.update_step(*arguments) for sketch, arguments in gone]
+        removed = self._nothing_removed()
+        for sketch, arguments in zip(removed.sketches(), of_sketches, strict=True):
+            sketch.update(*arguments)
+        return [*reverts, RemovedStep(self, removed)]
 
     def update_many(
         self,
@@ -273,13 +242,12 @@ class ScoreStates(ScoreCounters):
         named = predictions_by_class(whole.truth, self.rule.names)
         whole.predicted = fill_predictions(y_pred, decisions.labels, scored, whole.n, named)
         with owner.writing():
-            self._take_capacity(cost(scored))
-            adds: Adds = [(counts, counts.prepare_batch(whole))]
+            steps = [counts.batch_step(whole)]
             try:
-                adds += self.prepare_batch(scored, decisions)
+                steps += [getattr(self, name).batch_step(part) for name, part in self._batches(scored, decisions)]
             except StreamMetricsError as error:
                 raise scored.with_caller_position(error) from None
-            _add_all(adds)
+            commit(steps)
 
     def prepare_rows(
         self,
@@ -310,12 +278,9 @@ class ScoreStates(ScoreCounters):
         readers = [(name, getattr(self, name).prepare_rows(batch, order)) for name, batch in batches]
         if count_labels is None or any(reader is None for _, reader in readers):
             return None
-        weights = np.zeros(whole.n, np.int64) if scored.weights is None else scored.weights.wholes[order]
-        taken = np.concatenate([[0], np.cumsum(weights + 3)])
 
         def count(owner: Any, start: int, end: int) -> None:
             states: ScoreStates = owner.scored
-            states._take_capacity(int(taken[end] - taken[start]))
             count_labels(owner.state, start, end)
             for name, reader in readers:
                 reader(getattr(states, name), start, end)
@@ -331,17 +296,20 @@ class ScoreStates(ScoreCounters):
             batches.append(("confidence", Batch(right, batch.weights, scores=decisions.confidence)))
         return batches
 
-    def prepare_batch(self, batch: Batch, decisions: Decisions) -> Adds:
-        """Count a batch apart for each state; the functions returned add it, and fail only for want of memory."""
-        states = [(getattr(self, name), part) for name, part in self._batches(batch, decisions)]
-        return [(state, state.prepare_batch(part)) for state, part in states]
-
     def steps(
-        self, counts: LabelCounts, y_true: object, y_pred: object, w: object, scores: object, classes: Classes
-    ) -> Steps:
-        """Return what each state is to count, the state of labels first."""
+        self,
+        counts: LabelCounts,
+        y_true: object,
+        y_pred: object,
+        w: object,
+        scores: object,
+        classes: Classes,
+        reverts: bool = False,
+    ) -> list[Step]:
+        """Return the steps that count a sample in all states, or undo that; the sketches must not have coarsened."""
         labels, steps = self.read_sample(y_true, y_pred, w, scores, classes, lambda: counts.labels)
-        return [(counts, labels), *steps]
+        every: list[tuple[BatchState, tuple[object, ...]]] = [(counts, labels), *steps]
+        return [state.revert_step(*args) if reverts else state.update_step(*args) for state, args in every]
 
     def read_sample(
         self,
@@ -351,7 +319,7 @@ class ScoreStates(ScoreCounters):
         scores: object,
         classes: Classes,
         seen: Callable[[], Iterable[Label]],
-    ) -> tuple[tuple[object, ...], Steps]:
+    ) -> tuple[tuple[object, ...], list[tuple[BatchState, tuple[object, ...]]]]:
         """Return truth, label and weight of a sample, and what each state of scores counts.
 
         `seen` returns the labels that were counted, which are read only if a single score needs them.
@@ -367,7 +335,7 @@ class ScoreStates(ScoreCounters):
             truth = canonical(y_true, "y_true")
             decision = self.rule.of_sample(scores, truth, () if self.negative or is_mapping(scores) else seen())
         label, largest = decision
-        steps: Steps = []
+        steps: list[tuple[BatchState, tuple[object, ...]]] = []
         if self.losses is not None:
             steps.append((self.losses, (y_true, scores, w)))
         steps.append((self.ranks, (y_true, scores, w)))
@@ -378,32 +346,3 @@ class ScoreStates(ScoreCounters):
 
 def _sum_of(weights: Weights | None) -> float:
     return 0.0 if weights is None else float(weights.wholes.sum(dtype=np.float64))
-
-
-def _add_all(adds: Adds) -> None:
-    """Let each state add a batch that was counted apart; if the first refuses it, none does.
-
-    After an interrupt such as Ctrl-C the states that have not added it yet still do, because a sketch could not take
-    it back.
-    """
-    before = [state.n + state.abstained for state, _ in adds]
-    try:
-        for _, add in adds:
-            add()
-    except BaseException:
-        if adds[0][0].n + adds[0][0].abstained > before[0]:
-            for (state, add), samples in zip(adds, before, strict=True):
-                if state.n + state.abstained == samples:
-                    add()
-        raise
-
-
-def count_sample(steps: Steps) -> None:
-    """Let each state count its sample; if one refuses it, or is interrupted, the ones before it take it back."""
-    for done, (state, arguments) in enumerate(steps):
-        try:
-            state.update(*arguments)
-        except BaseException:
-            for before, counted in reversed(steps[:done]):
-                before.revert(*counted)
-            raise

@@ -22,7 +22,7 @@ import numpy as np
 
 import stream_metrics as sm
 from stream_metrics import ChangeDetector, Comparison, RankSketch
-from stream_metrics.labels.pos_label import counted_before
+from stream_metrics.labels.pos_label import as_counted_before
 
 HERE = Path(__file__).parent
 MANIFEST = HERE / "states_v1.json"
@@ -130,8 +130,8 @@ STATES: dict[str, Callable[[], Any]] = {
     "confusion_v1_empty": sm.ConfusionMatrix,
     "confusion_v1_plain": lambda: counted(sm.ConfusionMatrix(), ("cat", "dog"), ("cat", "cat"), ("dog", None)),
     # Where all labels pass, as they did once: now 2.5 is a label only if it is named.
-    "confusion_v1_every_label": lambda: counted_before()(counted)(
-        sm.ConfusionMatrix(), *((x, y) for x in LABELS for y in LABELS[::4])
+    "confusion_v1_every_label": lambda: as_counted_before(
+        counted, sm.ConfusionMatrix(), *((x, y) for x in LABELS for y in LABELS[::4])
     ),
     "confusion_v1_fractions_weighted": lambda: counted(
         sm.ConfusionMatrix(), (1, 2, 0.1), (True, 1.0, 2.0**-64), (2.0, 2, 1e15)
@@ -196,8 +196,8 @@ STATES: dict[str, Callable[[], Any]] = {
         Comparison("old", "new", labels=["a", "b", 1.0]),
         *[("a", "a", "b"), ("b", True, "b", 2), (1, None, "a"), ("a", {}, {})],
     ),
-    "comparison_v1_open": lambda: counted_before()(judged)(
-        Comparison(folds=5), [(x, y, LABELS[0]) for x in LABELS for y in LABELS[::5]]
+    "comparison_v1_open": lambda: as_counted_before(
+        judged, Comparison(folds=5), [(x, y, LABELS[0]) for x in LABELS for y in LABELS[::5]]
     ),
     "comparison_v1_fractions": lambda: counted(
         Comparison(), ("a", "a", "b", 0.1), ("b", "a", "b", 2.0**-64), ("a", 1, 1, 2**62)

@@ -14,7 +14,7 @@ from support.refusals import all_refused, refused
 from support.state_checks import with_batch
 
 import stream_metrics as sm
-from stream_metrics.labels.pos_label import counted_before
+from stream_metrics.labels.pos_label import as_counted_before
 
 pytestmark = pytest.mark.quick
 NAN, INF = float("nan"), float("inf")
@@ -270,8 +270,7 @@ def test_bytes_with_labels_that_are_refused_today_stay_readable() -> None:
     ]  # fmt: skip
     for make, sample in makers:
         old, more = make(), {"group": "g"} if isinstance(make(), sm.ByGroup) else {}
-        with counted_before():
-            old.update(*sample, **more)
+        as_counted_before(old.update, *sample, **more)
         data = old.to_bytes()
         read = sm.from_bytes(data)
         assert read.to_bytes() == data

@@ -158,32 +158,6 @@ def test_rows_and_reverts_that_are_refused() -> None:
     check_refused(coarse, "revert", [((True, 0.75), sm.WeightError)])
 
 
-@pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("sketch", [0, 1], ids=["ranks", "confidence"])
-def test_an_interrupt_leaves_no_state_behind_the_others(
-    monkeypatch: pytest.MonkeyPatch, sketch: int, late: bool
-) -> None:
-    """Ctrl-C while a batch is added, before or after a sketch has taken it: every state counts it, or none does."""
-    batch = {"y_true": ["a", "b", "b"], "scores": [[0.75, 0.25]] * 3, "classes": ["a", "b"], "w": [1, 0.5, 0]}
-    metrics, expected = MetricSet(scores=True), MetricSet(scores=True)
-    expected.update_many(**batch)
-    add, calls = sm.RankSketch._add, iter(range(10))
-
-    def interrupted(self: sm.RankSketch, *arguments: Any) -> None:
-        now = next(calls) == sketch
-        if late or not now:
-            add(self, *arguments)
-        if now:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(sm.RankSketch, "_add", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            metrics.update_many(**batch)
-    assert metrics.to_bytes() == expected.to_bytes()
-    assert sm.from_bytes(metrics.to_bytes()) == metrics
-
-
 LABELS = ["a", "b", "1", 0, 1, 2, True, False, 1.0, b"x"]
 PROBABLE = [0.0, 0.25, 0.5, 0.75, 1.0, -0.0]
 OPTIONS: list[dict[str, Any]] = [

@@ -22,7 +22,8 @@ import numpy as np
 from stream_metrics._core.numeric.hashing cimport home_slot
 from stream_metrics._core.numeric.kernels cimport HASH_SEED, Guarded, sum_overflow
 from stream_metrics._core.numeric.openmap cimport (
-    CounterMap, map_create, map_find, map_free, map_is_full, map_is_zero, map_move, map_rebuild, map_resize, probe,
+    CounterMap, map_create, map_find, map_free, map_has, map_has_room, map_is_full, map_is_zero, map_move, map_put,
+    map_rebuild, map_reserve, map_resize, probe,
 )
 
 cdef Py_ssize_t SMALL = 32            # 8 kB of cells
@@ -54,11 +55,6 @@ cdef void *extended(void *block, Py_ssize_t old, Py_ssize_t count, Py_ssize_t si
 cdef inline void plus(int64_t *whole, uint64_t *part, int64_t w, uint64_t f) noexcept nogil:
     part[0] += f
     whole[0] += w + (part[0] < f)
-
-
-cdef inline void minus(int64_t *whole, uint64_t *part, int64_t w, uint64_t f) noexcept nogil:
-    whole[0] -= w + (part[0] < f)
-    part[0] -= f
 
 
 cdef inline Py_ssize_t with_slack(Py_ssize_t classes, Py_ssize_t share) noexcept nogil:
@@ -271,7 +267,12 @@ cdef class Cells(Guarded):
     @cython.final
     cdef int add(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1 nogil:
         """Count a checked weight; the fraction arrays exist if `part` is not zero."""
-        cdef Py_ssize_t at = cell_index(self, i, j)
+        self.add_at(cell_index(self, i, j), i, j, whole, part)
+        return 0
+
+    @cython.final
+    cdef void add_at(self, Py_ssize_t at, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) noexcept nogil:
+        """Count a weight in a cell at a position that `cell_index` has returned, or take back a negative one."""
         if self.fractions == NULL:
             self.live += self.table.value[at] == 0
             self.table.value[at] += whole
@@ -282,7 +283,7 @@ cdef class Cells(Guarded):
             if i == j:
                 self.totals[i].diagonal += whole
                 self.hit += whole
-            return 0
+            return
         self.live += (self.table.value[at] | <int64_t> self.table.fraction[at]) == 0
         self.fractional_cells -= self.table.fraction[at] != 0
         plus(&self.table.value[at], &self.table.fraction[at], whole, part)
@@ -294,57 +295,22 @@ cdef class Cells(Guarded):
         if i == j:
             plus(&self.totals[i].diagonal, &self.fractions[i].diagonal, whole, part)
             plus(&self.hit, &self.hit_part, whole, part)
-        return 0
 
     @cython.final
-    cdef int add_cell(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1 nogil:
-        """Count a weight in its cell only; the fraction arrays exist if `part` is not zero."""
-        cdef Py_ssize_t at = cell_index(self, i, j)
-        self.live += map_is_zero(&self.table, at)
-        if self.table.fraction == NULL:
-            self.table.value[at] += whole
-        else:
-            self.fractional_cells -= self.table.fraction[at] != 0
-            plus(&self.table.value[at], &self.table.fraction[at], whole, part)
-            self.fractional_cells += self.table.fraction[at] != 0
-        self.live -= map_is_zero(&self.table, at)
-        return 0
+    cdef void take_at(self, Py_ssize_t at, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) noexcept nogil:
+        """Take back a weight that the cell has."""
+        self.add_at(at, i, j, -whole - (part != 0), 0 - part)
 
     @cython.final
-    cdef bint holds(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1:
-        """Whether a cell has at least this weight."""
-        cdef Py_ssize_t at = cell_index(self, i, j)
+    cdef bint holds(self, Py_ssize_t at, int64_t whole, uint64_t part) noexcept:
+        """Whether the cell at a position has at least this weight."""
         cdef uint64_t have = 0 if self.table.fraction == NULL else self.table.fraction[at]
         return self.table.value[at] > whole or (self.table.value[at] == whole and have >= part)
 
     @cython.final
-    cdef bint is_all(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1:
-        """Whether a cell has exactly this weight."""
-        cdef Py_ssize_t at = cell_index(self, i, j)
+    cdef bint is_all(self, Py_ssize_t at, int64_t whole, uint64_t part) noexcept:
+        """Whether the cell at a position has exactly this weight."""
         return self.table.value[at] == whole and (0 if self.table.fraction == NULL else self.table.fraction[at]) == part
-
-    @cython.final
-    cdef bint remove_weight(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1:
-        """Undo `add`; return False, and change nothing, if the cell has less weight."""
-        cdef Py_ssize_t at
-        if not self.holds(i, j, whole, part):
-            return False
-        if self.fractions == NULL:
-            if part == 0:
-                return self.add(i, j, -whole, 0) == 0
-            self.make_fractional()
-        at = cell_index(self, i, j)
-        self.fractional_cells -= self.table.fraction[at] != 0
-        minus(&self.table.value[at], &self.table.fraction[at], whole, part)
-        self.fractional_cells += self.table.fraction[at] != 0
-        self.live -= (self.table.value[at] | <int64_t> self.table.fraction[at]) == 0
-        minus(&self.totals[i].actual, &self.fractions[i].actual, whole, part)
-        minus(&self.totals[j].predicted, &self.fractions[j].predicted, whole, part)
-        minus(&self.mass, &self.mass_part, whole, part)
-        if i == j:
-            minus(&self.totals[i].diagonal, &self.fractions[i].diagonal, whole, part)
-            minus(&self.hit, &self.hit_part, whole, part)
-        return True
 
     cdef void copy_cells(self, Cells other) except *:
         """Become a copy of `other`; this table is still empty."""
@@ -377,8 +343,8 @@ cdef class Cells(Guarded):
         self.used, self.capacity, self.width, self.live, self.lookups = 0, 0, 0, 0, 0
         self.fractional_cells, self.mass, self.mass_part, self.hit, self.hit_part = 0, 0, 0, 0, 0
 
-    cdef tuple export(self):
-        """Return the non-zero cells in any order: rows, columns, whole parts, fraction parts or None."""
+    cdef tuple export(self, bint in_slots=False):
+        """Return the non-zero cells in any order, or by slot: rows, columns, whole parts, fractions or None."""
         cdef bint hashed = self.table.key != NULL
         cdef Py_ssize_t s, at, n = 0, size = self.table.slots if hashed else min(self.used, self.width) * self.width
         for s in range(size):
@@ -389,7 +355,7 @@ cdef class Cells(Guarded):
         cdef uint64_t[::1] part = parts
         n = 0
         for s in range(size):
-            at = scattered(s, size) if hashed else s
+            at = s if not hashed else 2 * s + 1 if in_slots else scattered(s, size)
             if map_is_zero(&self.table, at):
                 continue
             if hashed:

@@ -9,12 +9,12 @@ import numpy as np
 
 from stream_metrics._core.numeric.kernels cimport (
     chosen_labels, chosen_scores, no_prediction,
-    MOST_SAMPLES, Guarded, IdentityCacheEntry, LabelIndex, cache_entry, check_samples, known_index, most_type_count,
-    not_contained, not_counted, numeric_kind, plain, refuse_samples, remove_type, samples_left, split, split_number,
-    sum_overflow,
+    MOST_SAMPLES, Guarded, IdentityCacheEntry, LabelIndex, Step, cache_entry, check_samples, commit_steps, known_index,
+    most_type_count, not_contained, not_counted, numeric_kind, plain, plain_weight, refuse_samples, remove_type,
+    samples_left, split, split_number, sum_overflow,
 )
 cdef object MISSING
-from stream_metrics._core.numeric.kernels import MISSING
+from stream_metrics._core.numeric.kernels import MISSING, Swap
 from stream_metrics.errors import options_differ, other_kind
 from stream_metrics.labels.label import canonical, ordering, same_labels
 
@@ -102,28 +102,6 @@ cdef inline bint count_quickly(ConfusionCounters self, object y_true, object y_p
     return self.count_objects(y_true, y_pred, whole, part)
 
 
-cdef inline bint uncount_cell(ConfusionCounters self, Py_ssize_t i, Py_ssize_t j, int kind_i, int kind_j, int64_t whole,
-                              uint64_t part, bint check_only) except -1:
-    """Revert a sample (unless `check_only`); return False, and change nothing, if there is none.
-
-    An index is -1 if the label has none. At least as many samples must remain as there are cells with a weight.
-    """
-    cdef bint spare = self.n > self.live
-    if (whole | <int64_t> part) == 0:
-        if spare and not check_only:
-            uncount_samples(self, 1, 1)
-        return spare
-    if i < 0 or j < 0 or not (spare or self.is_all(i, j, whole, part)) or not self.holds(i, j, whole, part):
-        return False
-    if not check_only:
-        self.remove_weight(i, j, whole, part)
-        self.remove_types(i, kind_i, 1)
-        self.remove_types(j, kind_j, 1)
-        self.reclaim()
-        uncount_samples(self, 1, whole != 1 or part != 0)
-    return True
-
-
 cdef class ConfusionCounters(ConfusionAggregates):
     """Exact counts of (true label, predicted label).
 
@@ -194,16 +172,15 @@ cdef class ConfusionCounters(ConfusionAggregates):
             remove_type(self.totals[i].type_counts, kind, times)
 
     @cython.final
-    cdef int reclaim(self) except -1:
+    cdef void reclaim(self) noexcept:
         """Release the indices of empty classes once there are many."""
         cdef Py_ssize_t i
-        if self.empty_classes < 64 or self.empty_classes * 2 < len(self.label_index.index):
-            return 0
+        if self.empty_classes < 64 or self.empty_classes * 2 < self.label_index.used - self.label_index.vacant:
+            return
         for i in range(self.label_index.fixed, self.used):
             if self.label_index.names[i] is not None and is_empty(self, i):
                 self.label_index.remove(i)
         self.empty_classes = 0
-        return 0
 
     cdef object map_indices(self, ConfusionCounters other, dict renamed):
         """Map every index of `other` to the index of the same, or the renamed, label here; -1 for an empty row."""
@@ -217,7 +194,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
                 new += to[b] < 0
         if new == 0:
             return at
-        self.reserve(self.used + max(new - len(self.label_index.free), 0), True)
+        self.reserve(self.used + max(new - self.label_index.vacant, 0), True)
         for b in range(other.used):
             if to[b] < 0 and names[b] is not None and not is_empty(other, b):
                 to[b] = self.intern(renamed.get(names[b], names[b]))
@@ -443,80 +420,137 @@ cdef class ConfusionCounters(ConfusionAggregates):
         """
         self.uncount(y_true, chosen_labels(self, y_pred, scores, classes), w)
 
-    def check_revert(self, y_true, y_pred, w=1):
-        """Raise what `revert` would."""
-        self.revert_sample(y_true, y_pred, w, True)
-
     cdef int uncount(self, object y_true, object y_pred, object w) except -1:
-        return self.revert_sample(y_true, y_pred, w, False)
-
-    @cython.final
-    cdef int revert_sample(self, object y_true, object y_pred, object w, bint check_only) except -1:
-        cdef IdentityCacheEntry *t
-        cdef IdentityCacheEntry *p
-        cdef int64_t whole = 1
-        cdef uint64_t part = 0
-        cdef bint possible
+        cdef LabelSample s
+        s.whole, s.part, s.reverts, s.abstains = 1, 0, True, False
         if w is not ONE:
-            split(w, &whole, &part)
+            split_number(w, &s.whole, &s.part)
         if self.holder != 0:
             self.wait()
-        t, p = cache_entry(self.label_index, y_true), cache_entry(self.label_index, y_pred)
-        if t.label == <PyObject *> y_true and p.label == <PyObject *> y_pred:
-            possible = uncount_cell(self, t.index, p.index, t.kind, p.kind, whole, part, check_only)
-        else:
+        s.i, s.j = known_index(self.label_index, y_true, &s.kind_i), -1
+        if s.i >= 0:
+            s.j = known_index(self.label_index, y_pred, &s.kind_j)
+        if s.j < 0:  # what is the caller's is read before the section
             truth = self.label_index.admitted(y_true, "y_true", None)
             predicted = self.label_index.admit_prediction(y_pred, y_true)
-            if self.holder != 0:
-                self.wait()
-            if predicted is None:
-                possible = self.abstained > 0
-                self.abstained -= possible and not check_only
-            else:
-                possible = uncount_cell(self, self.label_index.find(truth), self.label_index.find(predicted),
-                                        numeric_kind(truth),
-                                        numeric_kind(predicted), whole, part, check_only)
-        if not possible:
+            return commit_steps([self.revert_step(truth, predicted, plain_weight(w))])
+        self.find_place(&s)
+        if not self.can_revert(&s):
+            raise not_counted((y_true, y_pred, w), f"y_true={y_true!r}, y_pred={y_pred!r}, w={w!r}")
+        self.apply_sample(&s)
+        return 0
+
+    @cython.final
+    cdef int find_place(self, LabelSample *s) except -1:
+        """Set the position of the cell of a sample, and reserve memory for its weight."""
+        if s.part != 0:
+            self.make_fractional()
+        s.at = cell_index(self, s.i, s.j)
+        return 0
+
+    @cython.final
+    cdef int read_sample(self, object y_true, object y_pred, object w, bint reverts, LabelSample *s) except -1:
+        """Read a sample to be counted or reverted, check it, and reserve memory for it; in a section."""
+        cdef Py_ssize_t i, j = -1
+        s.whole, s.part, s.reverts, s.abstains = 1, 0, reverts, False
+        if w is not ONE:
+            split_number(w, &s.whole, &s.part)
+        i = known_index(self.label_index, y_true, &s.kind_i)
+        if i >= 0:
+            j = known_index(self.label_index, y_pred, &s.kind_j)
+        if j < 0:
+            truth = self.label_index.admitted(y_true, "y_true", None)
+            predicted = self.label_index.admit_prediction(y_pred, y_true)
+            s.abstains = predicted is None
+            s.kind_i, s.kind_j = numeric_kind(truth), numeric_kind(predicted)
+            i = j = -1
+            if reverts and not s.abstains:
+                i, j = self.label_index.find(truth), self.label_index.find(predicted)
+        if not reverts:
+            if self.spare <= 0:
+                self.find_spare(1)
+            if s.abstains or (s.whole | <int64_t> s.part) == 0:
+                return 0
+            self.check_weight(s.whole)
+            if j < 0:
+                i, j = self.intern(truth), self.intern(predicted)
+                self.label_index.cache_put(y_true, i, s.kind_i)
+                self.label_index.cache_put(y_pred, j, s.kind_j)
+        s.i, s.j = i, j
+        if i >= 0 and j >= 0:
+            self.find_place(s)
+        if reverts and not self.can_revert(s):
             raise not_counted((y_true, y_pred, w), f"y_true={y_true!r}, y_pred={y_pred!r}, w={w!r}")
         return 0
 
-    def add_cells(self, list truth, list predicted, cells, label_counts, int64_t n, int64_t abstained,
-                  int64_t weighted):
-        """Count a checked batch.
+    @cython.final
+    cdef bint can_revert(self, const LabelSample *s) except -1:
+        """Whether the counts allow that there was such a sample: as many are left as there are cells with a weight."""
+        cdef bint spare = self.n > self.live
+        if s.abstains:
+            return self.abstained > 0
+        if (s.whole | <int64_t> s.part) == 0:
+            return spare
+        return (s.i >= 0 and s.j >= 0 and self.holds(s.at, s.whole, s.part)
+                and (spare or self.is_all(s.at, s.whole, s.part)))
+
+    @cython.final
+    cdef void apply_sample(self, const LabelSample *s) noexcept:
+        """Count or revert a sample that was read."""
+        cdef bint in_cell = (s.whole | <int64_t> s.part) != 0
+        if s.reverts:
+            if s.abstains:
+                self.abstained -= 1
+                return
+            if in_cell:
+                self.take_at(s.at, s.i, s.j, s.whole, s.part)
+                self.remove_types(s.i, s.kind_i, 1)
+                self.remove_types(s.j, s.kind_j, 1)
+                self.reclaim()
+            uncount_samples(self, 1, s.whole != 1 or s.part != 0)
+            return
+        self.spare -= 1
+        if s.abstains:
+            self.abstained += 1
+            return
+        if in_cell:
+            self.add_at(s.at, s.i, s.j, s.whole, s.part)
+            self.totals[s.i].type_counts[s.kind_i] += 1
+            self.totals[s.j].type_counts[s.kind_j] += 1
+        self.n += 1
+        self.weighted += s.whole != 1 or s.part != 0
+
+    def update_step(self, y_true, y_pred, w):
+        """Return the step that counts a sample."""
+        return sample_step(self, y_true, y_pred, w, False)
+
+    def revert_step(self, y_true, y_pred, w):
+        """Return the step that takes back a sample."""
+        return sample_step(self, y_true, y_pred, w, True)
+
+    def cells_step(self, list truth, list predicted, cells, label_counts, int64_t n, int64_t abstained,
+                   int64_t weighted):
+        """Return the step that counts a checked batch.
 
         cells: rows, columns, whole parts, fractions or None; rows and columns index the two lists of canonical labels.
         label_counts: appearances of each true and of each predicted label. weighted: samples with a weight other than
         1.
         """
-        self.enter()
-        try:
-            self.add_batch(truth, predicted, cells, label_counts, n, abstained, weighted)
-        finally:
-            self.leave()
+        cdef CellsStep step = CellsStep.__new__(CellsStep)
+        step.target, step.truth, step.predicted = self, truth, predicted
+        step.row, step.column, step.whole, step.part = cells
+        step.count_row, step.count_column = label_counts
+        step.n, step.abstained, step.weighted = n, abstained, weighted
+        return step
 
-    cdef int add_batch(self, list truth, list predicted, cells, label_counts, int64_t n, int64_t abstained,
-                       int64_t weighted) except -1:
-        rows, columns, wholes, parts = cells
-        near = wholes.sum(dtype=np.float64) > 2.0**62  # then an int64 sum could overflow
-        total = int(wholes.sum(dtype=object if near else np.int64)) + (0 if parts is None else len(parts))
-        if total >= 0x7FFFFFFFFFFFFFFF - self.mass:
-            raise sum_overflow(total, self.mass, "2**63 - 1", None)
-        if n + abstained >= self.spare:
-            self.check_more(n, abstained, int(label_counts[0].max(initial=0)) + int(label_counts[1].max(initial=0)))
-        to_row, to_column = self.place_labels(truth, rows), self.place_labels(predicted, columns)
-        kinds_true = np.array([numeric_kind(label) for label in truth], np.int64)
-        kinds_predicted = np.array([numeric_kind(label) for label in predicted], np.int64)
-        if parts is not None:
-            self.make_fractional()
-        self.expect(len(rows))
-        self.add_all(to_row, to_column, rows, columns, wholes, parts)
-        self.add_types(to_row, kinds_true, label_counts[0])
-        self.add_types(to_column, kinds_predicted, label_counts[1])
-        self.n += n
-        self.abstained += abstained
-        self.weighted += weighted
-        self.spare = max(self.spare - n - abstained, 0)
-        return 0
+    def merge_step(self, other):
+        """Return the step that adds the counts of another state."""
+        self.check_same(other, "merge")
+        return merge_step(self, other, None)
+
+    def reset_step(self):
+        """Return the step that forgets every sample."""
+        return Swap(self, self.emptied())
 
     cdef object place_labels(self, list labels, used):
         """Return the index of every label that is used, -1 for the others."""
@@ -527,20 +561,41 @@ cdef class ConfusionCounters(ConfusionAggregates):
             at[a] = self.intern(labels[a])
         return at
 
-    cdef int add_types(self, const int64_t[:] at, const int64_t[:] kinds, const int64_t[:] counts) except -1:
-        cdef Py_ssize_t a
-        for a in range(at.shape[0]):
-            if at[a] >= 0:
-                self.totals[at[a]].type_counts[kinds[a]] += counts[a]
-        return 0
+    cdef object place_cells(self, const int64_t[:] to_row, const int64_t[:] to_column, rows, columns):
+        """Return the positions of cells; those that are new in a hash are added without weight."""
+        cdef const int64_t[:] row = rows, column = columns
+        cdef Py_ssize_t r, n = row.shape[0]
+        positions = np.empty(n, np.int64)
+        cdef int64_t[::1] place = positions
+        if self.table.key != NULL:
+            self.make_room(to_row, to_column, row, column)
+        if self.table.key == NULL:
+            for r in range(n):
+                place[r] = to_row[row[r]] * self.width + to_column[column[r]]
+            return positions
+        for r in range(n):
+            prefetch(self.totals + to_row[row[r]])  # which are added to soon
+            prefetch(self.totals + to_column[column[r]])
+            place[r] = map_put(&self.table, cell_key(to_row[row[r]], to_column[column[r]]))
+        return positions
 
-    cdef int add_all(self, const int64_t[:] to_row, const int64_t[:] to_column, rows, columns, wholes, parts) except -1:
-        cdef const int64_t[:] row = rows, column = columns, whole = wholes
-        cdef const uint64_t[:] part = parts
-        cdef bint fractional = parts is not None
-        cdef Py_ssize_t r
-        for r in range(row.shape[0]):
-            self.add(to_row[row[r]], to_column[column[r]], whole[r], part[r] if fractional else 0)
+    cdef int make_room(self, const int64_t[:] to_row, const int64_t[:] to_column, const int64_t[:] row,
+                       const int64_t[:] column) except -1:
+        """Reserve memory in the hash for the cells that are new, or move it into a square that is not much larger."""
+        cdef Py_ssize_t r, n = row.shape[0], new = 0
+        self.lookups += n
+        if self.used <= min(DENSE_CLASSES, 2 * self.lookups // max(self.used, 1)):
+            return self.make_square()
+        if map_has_room(&self.table, n, quarters_for(self.used)):
+            return 0
+        for r in range(n):
+            new += not map_has(&self.table, cell_key(to_row[row[r]], to_column[column[r]]))
+        if map_has_room(&self.table, new, quarters_for(self.used)):
+            return 0
+        if self.used <= DENSE_CLASSES and self.used * self.used <= 4 * slots_for(self.live + new, self.used):
+            return self.make_square()
+        if map_reserve(&self.table, new, quarters_for(self.used)) < 0:
+            raise MemoryError(f"no memory for {new} more cells")
         return 0
 
     def _refill(self, list labels, bytes cells, list appearances, int64_t n, int64_t abstained, int64_t weighted):
@@ -599,14 +654,6 @@ cdef class ConfusionCounters(ConfusionAggregates):
                                  ("labels", "other"))
         return 0
 
-    def check_merge(self, other):
-        """Raise what `merge` would, MergeError or WeightError."""
-        self.check_same(other, "merge")
-        cdef ConfusionCounters o = other
-        if o.mass != 0 or o.mass_part != 0:
-            self.check_weight(o.mass)
-        self.check_more(o.n, o.abstained, o.largest_type_count())
-
     def merge(self, other):
         """Add the counts of another state.
 
@@ -631,103 +678,12 @@ cdef class ConfusionCounters(ConfusionAggregates):
         -----
         Fixed labels may be in another order in the other state; here they keep theirs.
         """
-        self.check_same(other, "merge")
-        self.enter_merging(other)
-        try:
-            self.check_merge(other)
-            self.add_state(other, {})
-        finally:
-            self.leave_merging(other)
+        commit_steps([self.merge_step(other)])
         return self
 
     def add_renamed(self, ConfusionCounters other, dict renamed):
         """Add the counts of another state to an empty one, where some labels get other names, several perhaps one."""
-        self.enter_merging(other)
-        try:
-            self.add_state(other, renamed)
-        finally:
-            self.leave_merging(other)
-
-    cdef int add_state(self, ConfusionCounters other, dict renamed) except -1:
-        cdef ConfusionCounters o = other.twin() if other is self else other
-        cdef Py_ssize_t a, kind
-        cdef const int64_t[::1] to
-        if o.fractions != NULL:
-            self.make_fractional()
-        to = self.map_indices(o, renamed)
-        self.expect(o.live)
-        if renamed:  # cells may come onto the diagonal
-            rows, columns, wholes, parts = o.export()
-            self.add_all(to, to, rows, columns, wholes, parts)
-        else:
-            if self.table.key != NULL or o.table.key != NULL or self.fractions != NULL:
-                self.add_each_cell(o, to)
-            else:
-                self.add_square(o, to)
-            self.add_totals(o, to)
-        for a in range(to.shape[0]):
-            if to[a] >= 0:
-                for kind in range(3):
-                    self.totals[to[a]].type_counts[kind] += o.totals[a].type_counts[kind]
-        self.n += o.n
-        self.abstained += o.abstained
-        self.weighted += o.weighted
-        self.spare = 0
-        return 0
-
-    cdef int add_each_cell(self, ConfusionCounters o, const int64_t[::1] to) except -1:
-        """Add the cells of another state one by one."""
-        cdef Py_ssize_t s, at, a, b
-        cdef uint64_t part = 0
-        if o.table.key == NULL:
-            for a in range(to.shape[0]):
-                for b in range(to.shape[0]):
-                    at = a * o.width + b
-                    if not map_is_zero(&o.table, at):
-                        part = 0 if o.table.fraction == NULL else o.table.fraction[at]
-                        self.add_cell(to[a], to[b], o.table.value[at], part)
-            return 0
-        for s in range(o.table.slots):
-            at = scattered(s, o.table.slots)
-            if not map_is_zero(&o.table, at):
-                part = 0 if o.table.fraction == NULL else o.table.fraction[at]
-                self.add_cell(to[row_of(o.table.key[at - 1])], to[column_of(o.table.key[at - 1])],
-                              o.table.value[at], part)
-        return 0
-
-    cdef int add_square(self, ConfusionCounters o, const int64_t[::1] to) except -1:
-        """Add the square of another state to the one here, whole weights only."""
-        cdef Py_ssize_t a, n = to.shape[0]
-        cdef bint same_order = True
-        for a in range(n):
-            same_order = same_order and to[a] == a
-        if not same_order:
-            return self.add_reordered(o, to)
-        for a in range(n):
-            self.live += add_row(self.table.value + a * self.width, o.table.value + a * o.width, n)
-        return 0
-
-    cdef int add_reordered(self, ConfusionCounters o, const int64_t[::1] to) except -1:
-        """Add the square of another state whose classes are in another order."""
-        cdef Py_ssize_t i, a, n = to.shape[0], shared = 0
-        cdef int64_t[::1] padded = np.zeros(n + 1, np.int64)  # a row, and no weight for the classes that it lacks
-        cdef int64_t[::1] places = np.full(self.used + 1, n, np.int64)  # of the classes here in the other state
-        cdef const int64_t *source
-        for a in range(n):
-            if to[a] >= 0:
-                places[to[a]] = a
-                shared += 1
-        for i in range(self.used):
-            a = places[i]
-            if a == n:
-                continue
-            source = o.table.value + a * o.width
-            if shared < self.used:
-                memcpy(&padded[0], source, n * sizeof(int64_t))
-                source = &padded[0]
-            self.live += add_gathered(self.table.value + i * self.width, source, &places[0], self.used,
-                                      o.table.value + places[i + 1] * o.width)
-        return 0
+        commit_steps([merge_step(self, other, renamed)])
 
     cdef void add_totals(self, ConfusionCounters o, const int64_t[::1] to) noexcept:
         """Add the totals of the classes of another state."""
@@ -780,14 +736,26 @@ cdef class ConfusionCounters(ConfusionAggregates):
 
     cdef int subtract_state(self, ConfusionCounters other) except -1:
         cdef ConfusionCounters o = other.twin() if other is self else other
-        cdef Py_ssize_t a, kind, emptied
-        cdef const int64_t[::1] to = np.array([self.label_index.index.get(name, -1) for name in o.label_index.names],
-                                              np.int64)
-        cells = o.export()
-        emptied = self.remove_cells(to, cells, True)
-        if emptied < 0 or self.abstained < o.abstained or self.n - o.n < self.live - emptied:
+        cdef Py_ssize_t a, r, kind, emptied = 0
+        cdef uint64_t f = 0
+        to_array = np.array([self.label_index.index.get(name, -1) for name in o.label_index.names], np.int64)
+        rows, columns, wholes, parts = o.export()
+        if len(rows) and min(to_array[rows].min(), to_array[columns].min()) < 0:
             raise not_contained()
-        self.remove_cells(to, cells, False)
+        cdef const int64_t[::1] to = to_array, row = rows, column = columns, whole = wholes
+        cdef const uint64_t[::1] part = parts
+        if parts is not None:
+            self.make_fractional()
+        cdef const int64_t[::1] place = self.place_cells(to, to, rows, columns)
+        for r in range(row.shape[0]):
+            f = 0 if parts is None else part[r]
+            emptied += self.is_all(place[r], whole[r], f)
+            if not self.holds(place[r], whole[r], f):
+                raise not_contained()
+        if self.abstained < o.abstained or self.n - o.n < self.live - emptied:
+            raise not_contained()
+        for r in range(row.shape[0]):  # from here on nothing fails
+            self.take_at(place[r], to[row[r]], to[column[r]], whole[r], 0 if part is None else part[r])
         for a in range(to.shape[0]):
             if to[a] >= 0:
                 for kind in range(3):
@@ -796,23 +764,6 @@ cdef class ConfusionCounters(ConfusionAggregates):
         self.abstained -= o.abstained
         self.reclaim()
         return 0
-
-    cdef Py_ssize_t remove_cells(self, const int64_t[::1] to, tuple cells, bint check_only) except -2:
-        """Subtract cells (unless `check_only`); return how many become empty, -1 if a cell has too little weight."""
-        cdef const int64_t[:] row = cells[0], column = cells[1], whole = cells[2]
-        cdef const uint64_t[:] part = cells[3]
-        cdef bint fractional = cells[3] is not None
-        cdef Py_ssize_t r, emptied = 0
-        cdef uint64_t want = 0
-        for r in range(row.shape[0]):
-            if fractional:
-                want = part[r]
-            if to[row[r]] < 0 or to[column[r]] < 0 or not self.holds(to[row[r]], to[column[r]], whole[r], want):
-                return -1
-            emptied += self.is_all(to[row[r]], to[column[r]], whole[r], want)
-            if not check_only:
-                self.remove_weight(to[row[r]], to[column[r]], whole[r], want)
-        return emptied
 
     def copy(self):
         """Return an independent state.
@@ -842,15 +793,16 @@ cdef class ConfusionCounters(ConfusionAggregates):
         twin.n, twin.abstained, twin.weighted, twin.spare = self.n, self.abstained, self.weighted, self.spare
         return twin
 
+    cdef ConfusionCounters emptied(self):
+        """Return a state of the same configuration that has counted nothing."""
+        cdef ConfusionCounters twin = type(self).__new__(type(self), self.label_index.fixed_labels,
+                                                         self.label_index.other)
+        twin.label_index.binary = self.label_index.binary
+        return twin
+
     def reset(self):
         """Forget every sample; the configuration stays."""
-        self.enter()
-        try:
-            Cells.clear(self)
-            self.clear_labels()
-            self.n, self.abstained, self.weighted, self.spare = 0, 0, 0, 0
-        finally:
-            self.leave()
+        commit_steps([self.reset_step()])
 
     def merge_load(self):
         """Bounds of what a merge adds up: the sum of weights, samples or appearances, abstentions."""

@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t, uint64_t
 from stream_metrics._core.numeric.fixed cimport Fixed
-from stream_metrics._core.numeric.kernels cimport Guarded, LabelIndex
+from stream_metrics._core.numeric.kernels cimport Guarded, LabelIndex, Step
 from stream_metrics._core.numeric.openmap cimport CounterMap
 
 cdef struct Totals:
@@ -36,14 +36,14 @@ cdef class Cells(Guarded):
     cdef Py_ssize_t cell_slots(self) noexcept nogil
     cdef Py_ssize_t find(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil
     cdef int add(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1 nogil
-    cdef int add_cell(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1 nogil
-    cdef bint holds(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
-    cdef bint is_all(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
-    cdef bint remove_weight(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
+    cdef void add_at(self, Py_ssize_t at, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) noexcept nogil
+    cdef void take_at(self, Py_ssize_t at, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) noexcept nogil
+    cdef bint holds(self, Py_ssize_t at, int64_t whole, uint64_t part) noexcept
+    cdef bint is_all(self, Py_ssize_t at, int64_t whole, uint64_t part) noexcept
     cdef int check_weight(self, int64_t whole) except -1 nogil
     cdef void copy_cells(self, Cells other) except *
     cdef void clear(self) noexcept
-    cdef tuple export(self)
+    cdef tuple export(self, bint in_slots=*)
 
 
 cdef inline Py_ssize_t cell_index(Cells cells, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
@@ -95,6 +95,13 @@ cdef class ConfusionAggregates(Cells):
 cdef int read_cells(Cells table, bytes stream, Py_ssize_t classes) except -1
 
 
+cdef struct LabelSample:
+    Py_ssize_t i, j, at  # the classes and the position of the cell; not set for a sample that is in no cell
+    int kind_i, kind_j
+    int64_t whole
+    uint64_t part
+    bint abstains, reverts
+
 cdef class ConfusionCounters(ConfusionAggregates):
     cdef LabelIndex label_index
     cdef int64_t ordered_at   # `label_index.changes` when `order` was updated
@@ -107,7 +114,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
     cdef int clear_labels(self) except -1
     cdef Py_ssize_t intern(self, object label) except -1
     cdef void remove_types(self, Py_ssize_t i, int kind, int64_t times) noexcept
-    cdef int reclaim(self) except -1
+    cdef void reclaim(self) noexcept
     cdef object map_indices(self, ConfusionCounters other, dict renamed)
     cdef int64_t largest_type_count(self) noexcept
     cdef object shown(self, Py_ssize_t i)
@@ -118,21 +125,19 @@ cdef class ConfusionCounters(ConfusionAggregates):
     cdef bint count_objects(self, object y_true, object y_pred, int64_t whole, uint64_t part) except -1
     cdef int count_slowly(self, object y_true, object y_pred, object w) except -1
     cdef int uncount(self, object y_true, object y_pred, object w) except -1
-    cdef int revert_sample(self, object y_true, object y_pred, object w, bint check_only) except -1
-    cdef int add_batch(self, list truth, list predicted, cells, label_counts, int64_t n, int64_t abstained,
-                       int64_t weighted) except -1
-    cdef int add_state(self, ConfusionCounters other, dict renamed) except -1
+    cdef int read_sample(self, object y_true, object y_pred, object w, bint reverts, LabelSample *s) except -1
+    cdef int find_place(self, LabelSample *s) except -1
+    cdef bint can_revert(self, const LabelSample *s) except -1
+    cdef void apply_sample(self, const LabelSample *s) noexcept
     cdef int subtract_state(self, ConfusionCounters other) except -1
     cdef ConfusionCounters twin(self)
+    cdef ConfusionCounters emptied(self)
     cdef object place_labels(self, list labels, used)
-    cdef int add_types(self, const int64_t[:] at, const int64_t[:] kinds, const int64_t[:] counts) except -1
-    cdef int add_all(self, const int64_t[:] to_row, const int64_t[:] to_column, rows, columns, wholes, parts) except -1
+    cdef object place_cells(self, const int64_t[:] to_row, const int64_t[:] to_column, rows, columns)
+    cdef int make_room(self, const int64_t[:] to_row, const int64_t[:] to_column, const int64_t[:] row,
+                       const int64_t[:] column) except -1
     cdef int check_same(self, other, str verb) except -1
-    cdef int add_each_cell(self, ConfusionCounters o, const int64_t[::1] to) except -1
-    cdef int add_square(self, ConfusionCounters o, const int64_t[::1] to) except -1
-    cdef int add_reordered(self, ConfusionCounters o, const int64_t[::1] to) except -1
     cdef void add_totals(self, ConfusionCounters o, const int64_t[::1] to) noexcept
-    cdef Py_ssize_t remove_cells(self, const int64_t[::1] to, tuple cells, bint check_only) except -2
 
 cdef class UpdateBase(Guarded):
     cdef readonly object state

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
-from stream_metrics._core.numeric.kernels import Guarded
+from stream_metrics._core.numeric.kernels import Guarded, Step
 from stream_metrics.formulas.protocol import Counts, Form
 from stream_metrics.labels import Label
 from stream_metrics.labels.class_names import ClassNames
@@ -94,9 +94,7 @@ class GroupRows:
 def count_integers(
     t: NDArray[np.signedinteger], p: NDArray[np.signedinteger]
 ) -> tuple[int, NDArray[np.int64]] | None: ...
-def encode_near(
-    numbers: NDArray[np.int64], low: int, span: int
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
+def encode_near(numbers: NDArray[np.int64], low: int, span: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
 def encode_bytes(rows: NDArray[np.uint8]) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
 def encode_objects(
     values: list[object],
@@ -161,7 +159,6 @@ class ConfusionCounters(ConfusionAggregates):
         scores: object = ...,
         classes: Iterable[Label] | None = None,
     ) -> None: ...
-    def check_revert(self, y_true: object, y_pred: object, w: object = 1) -> None: ...
     def count_coded(
         self,
         truth: tuple[NDArray[np.int32], list[Label], NDArray[np.int64]],
@@ -171,9 +168,12 @@ class ConfusionCounters(ConfusionAggregates):
         wholes: NDArray[np.int64] | None = None,
         parts: NDArray[np.uint64] | None = None,
     ) -> None: ...
-    def check_merge(self, other: Self) -> None: ...
     def merge_load(self) -> tuple[int, int, int]: ...
-    def add_cells(
+    def update_step(self, y_true: object, y_pred: object, w: object) -> Step: ...
+    def revert_step(self, y_true: object, y_pred: object, w: object) -> Step: ...
+    def merge_step(self, other: object) -> Step: ...
+    def reset_step(self) -> Step: ...
+    def cells_step(
         self,
         truth: list[Label],
         predicted: list[Label],
@@ -182,7 +182,7 @@ class ConfusionCounters(ConfusionAggregates):
         n: int,
         abstained: int,
         weighted: int,
-    ) -> None: ...
+    ) -> Step: ...
     def _refill(
         self,
         labels: list[Label],
@@ -265,3 +265,7 @@ class SetUpdateBase(UpdateBase):
         classes: object = None,
         unit: object = None,
     ) -> None: ...
+
+@final
+class FoldsStep(Step):
+    def __init__(self, owner: UpdateBase, folds: dict[int, Any], scored: object = ...) -> None: ...

@@ -37,7 +37,6 @@ from stream_metrics.labels.label import canonical, most_likely
 
 cdef dict KINDS = {"accuracy": 0, "recall": 1, "precision": 2, "specificity": 3, "npv": 4}
 cdef object ONE = 1
-cdef Py_ssize_t MOST_TIMES = 100
 cdef Py_ssize_t SIMULATED = 500  # runs
 cdef double RAREST = 1e-3        # the rate below which runs would take too long
 cdef uint64_t simulated_key[256]
@@ -119,7 +118,7 @@ cdef class Detector(Guarded):
         """Forget every sample."""
         self.n, self.abstained, self.alarms, self.learned, self.total, self.first = 0, 0, 0, 0, 0.0, 0.0
         self.filled, self.part = 0, 0.0
-        self.alarm, self.stopped, self.learning, self.times = False, False, self.reference > 0, []
+        self.alarm, self.stopped, self.learning = False, False, self.reference > 0
         self._set((), [0.0] * (2 * self.bets))
 
     def _set(self, levels, evidence):
@@ -273,6 +272,7 @@ cdef class Detector(Guarded):
 
     cdef int watch_one(self, int judged, double loss) except -1:
         """Watch a loss, or count a pair that the rate excludes; a stretch, unless this completes the reference."""
+        cdef double low, high
         if self.holder != 0:
             self.wait()
         check_samples(1, max(self.n, self.abstained))
@@ -285,9 +285,13 @@ cdef class Detector(Guarded):
         elif self.learning and not self.running and self.learned + 1 >= self.reference:
             self.enter()
             try:
+                levels = self._levels((self.total + loss) / (self.learned + 1), self.learned + 1)
+                low, high = levels
                 self.n += 1
                 self.alarm = False
-                self.watch(loss)
+                self.total += loss
+                self.learned += 1
+                self.begin(low, high)
             finally:
                 self.leave()
         else:
@@ -306,7 +310,7 @@ cdef class Detector(Guarded):
             self.total += x
             self.learned += 1
             if self.learned >= self.reference:
-                self._learned()
+                self.find_level()
             return 0
         return self.close(self.weigh(x))
 
@@ -360,19 +364,29 @@ cdef class Detector(Guarded):
         place = place * share if x else share + place * (1 - share)
         return self.weigh(place <= self.level[0])
 
-    def _learned(self):
-        """Set the level to the mean of the losses learned from."""
-        self._set(self._levels(self.total / self.learned, self.learned), [0.0] * (2 * self.bets))
+    cdef int find_level(self) except -1:
+        """Set the level to the mean of the losses learned from; after an error the detector must be discarded."""
+        low, high = self._levels(self.total / self.learned, self.learned)
+        self.begin(low, high)
+        return 0
 
-    cdef int close(self, double total) except -1:
+    cdef void begin(self, double low, double high) noexcept:
+        """Bet against these levels from now on."""
+        cdef Py_ssize_t at
+        for at in range(2 * self.bets):
+            self.mass[at] = 0
+        self.level[0], self.level[1] = low, high
+        self.learning = False
+        self.place_bets()
+
+    cdef int close(self, double total) noexcept:
         """Raise the alarm if the evidence is enough, and begin again as the configuration says."""
+        cdef Py_ssize_t at
         if total < self.bar * self.bets * (self.up + self.down):
             return 0
         self.alarm = True
+        self.times[self.alarms % MOST_TIMES] = self.n
         self.alarms += 1
-        self.times.append(self.n)
-        if len(self.times) > MOST_TIMES:
-            del self.times[0]
         for at in range(2 * self.bets):
             self.mass[at] = 0
         self.filled, self.part = 0, 0
@@ -404,7 +418,7 @@ cdef class Detector(Guarded):
             self.total += total
             self.learned += n
             if self.learned >= self.reference:
-                self._learned()
+                self.find_level()
             return
         if self.block > 1:
             self.close(self.multiply(total / n, n))
@@ -458,7 +472,8 @@ cdef class Detector(Guarded):
     @property
     def changes(self):
         """The numbers of samples after which an alarm was raised, at most the last hundred."""
-        return tuple(self.times)
+        cdef int64_t at
+        return tuple([self.times[at % MOST_TIMES] for at in range(max(self.alarms - MOST_TIMES, 0), self.alarms)])
 
     @property
     def changed(self):
@@ -476,7 +491,7 @@ cdef class Detector(Guarded):
         """Return the numbers of the state as plain data."""
         known = self.learned >= self.apart if self.running else not self.learning
         bets = [] if self.learning else [self.mass[at] for at in range(2 * self.bets)]
-        numbers = [self.n, self.abstained, self.alarms, self.alarm, self.stopped, list(self.times), self.learned,
+        numbers = [self.n, self.abstained, self.alarms, self.alarm, self.stopped, list(self.changes), self.learned,
                    self.total,
                    [self.level[0], self.level[1]] if known else [], bets]
         return [*numbers, *([self.first] if self.running else []),
@@ -511,7 +526,9 @@ cdef class Detector(Guarded):
         elif len(levels) != (2 if bets else 0) or (not levels and self.reference == 0):
             raise ValueError("a level")
         self.n, self.abstained, self.alarms, self.learned, self.total = n, abstained, alarms, learned, total
-        self.alarm, self.stopped, self.times, self.learning = alarm, stopped, list(times), not bets
+        self.alarm, self.stopped, self.learning = alarm, stopped, not bets
+        for at, time in enumerate(times, alarms - len(times)):
+            self.times[<int64_t> at % MOST_TIMES] = time
         self.filled, self.part = filled
         self._set(levels, bets or [0.0] * (2 * self.bets))
 

@@ -4,6 +4,7 @@ from stream_metrics._core.numeric.kernels cimport Guarded
 cdef enum:
     MOST_BETS = 8
     ABSTAINED = -2
+    MOST_TIMES = 100
 
 cdef class Outcome:
     cdef readonly str key
@@ -29,7 +30,7 @@ cdef class Detector(Guarded):
     cdef double level[2]               # the rate before the change, for bets on a rise and on a fall
     cdef double share[2 * MOST_BETS]   # what a bet stakes
     cdef double mass[2 * MOST_BETS]    # the evidence of each bet
-    cdef list times
+    cdef int64_t times[MOST_TIMES]   # the last alarms, number k at the place k % MOST_TIMES
 
     cdef int watch_one(self, int judged, double loss) except -1
     cdef int watch(self, double x) except -1
@@ -41,4 +42,6 @@ cdef class Detector(Guarded):
     cdef double compare_sum(self, int64_t errors, int64_t n) noexcept
     cdef int check_running(self, int64_t learned, double total, levels, bets, double first) except -1
     cdef int place_bets(self) noexcept
-    cdef int close(self, double total) except -1
+    cdef int find_level(self) except -1
+    cdef void begin(self, double low, double high) noexcept
+    cdef int close(self, double total) noexcept

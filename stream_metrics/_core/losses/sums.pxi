@@ -24,7 +24,7 @@ from libc.string cimport memset
 
 from stream_metrics._core.numeric.kernels cimport (
     by_class, chosen_scores, classes_beside, may_be_named,
-    MOST_SAMPLES, Guarded, check_samples, not_contained, not_counted, plain, row_values, split, sum_overflow,
+    MOST_SAMPLES, Guarded, Step, check_samples, not_contained, not_counted, plain, row_values, split, sum_overflow,
 )
 from stream_metrics._core.losses.terms cimport (
     BLOCK, RANKS, Sample, Squares, Sums, all_binary, count, count_block, finish, forget_squares, in_range, minus_sums,
@@ -33,7 +33,7 @@ from stream_metrics._core.numeric.wide cimport fixed_units, read_fixed, read_wid
 cdef object MISSING
 from numpy import floating
 
-from stream_metrics._core.numeric.kernels import MISSING
+from stream_metrics._core.numeric.kernels import MISSING, Swap
 from stream_metrics.errors import ScoreError, options_differ, other_kind
 from stream_metrics.labels.class_names import OPEN
 from stream_metrics.labels.label import canonical, is_missing, unique
@@ -150,24 +150,74 @@ cdef class LossSums(Guarded):
         return self.count_sample(y_true, y_pred, w, self.classes)
 
     cdef int count_sample(self, object y_true, object scores, object w, object classes) except -1:
-        cdef Sample s
-        cdef int64_t whole = 1
-        cdef uint64_t part = 0
-        if w is not ONE:
-            split(w, &whole, &part)
-        if not self.measure(y_true, scores, classes, None, &s):
-            if self.holder != 0:
-                self.wait()
-            check_samples(1, self.sums.abstained)
-            self.sums.abstained += 1
-            return 0
+        cdef LossSample s
+        self.read_sample(y_true, scores, w, classes, &s)
         if self.holder != 0:
             self.wait()
-        check_samples(1, self.sums.n)
-        if whole >= LARGEST - self.sums.weight.whole:
-            raise sum_overflow(whole, self.sums.weight.whole, "2**63 - 1", None)
-        count(&self.sums, &s, whole, part)
+        self.check_sample(&s)
+        self.apply_sample(&s)
         return 0
+
+    @cython.final
+    cdef int read_sample(self, object y_true, object scores, object w, object classes, LossSample *s) except -1:
+        """Rate a sample that is to be counted or reverted."""
+        s.whole, s.part = 1, 0
+        if w is not ONE:
+            split(w, &s.whole, &s.part)
+        s.abstains = not self.measure(y_true, scores, classes, None, &s.rated)
+        return 0
+
+    @cython.final
+    cdef int check_sample(self, const LossSample *s) except -1:
+        """Raise WeightError if a sample cannot be counted."""
+        if s.abstains:
+            return check_samples(1, self.sums.abstained)
+        check_samples(1, self.sums.n)
+        if s.whole >= LARGEST - self.sums.weight.whole:
+            raise sum_overflow(s.whole, self.sums.weight.whole, "2**63 - 1", None)
+        return 0
+
+    @cython.final
+    cdef void apply_sample(self, LossSample *s) noexcept:
+        """Count a sample that was checked."""
+        if s.abstains:
+            self.sums.abstained += 1
+        else:
+            count(&self.sums, &s.rated, s.whole, s.part)
+
+    @cython.final
+    cdef bint without_sample(self, LossSample *s, Sums *rest) noexcept:
+        """Set what is left without a sample; return whether the sums allow that there was one."""
+        cdef Sums one
+        memset(&one, 0, sizeof(Sums))
+        if s.abstains:
+            one.abstained = 1
+        else:
+            count(&one, &s.rated, s.whole, s.part)
+        rest[0] = self.sums
+        minus_sums(rest, &one)
+        return possible(rest)
+
+    def update_step(self, y_true, y_pred, w):
+        """Return the step that counts a sample."""
+        return loss_step(self, y_true, y_pred, w, False)
+
+    def revert_step(self, y_true, y_pred, w):
+        """Return the step that takes back a sample."""
+        return loss_step(self, y_true, y_pred, w, True)
+
+    def merge_step(self, other):
+        """Return the step that adds the sums of another state."""
+        self.check_same(other, "merge")
+        cdef LossesStep step = LossesStep.__new__(LossesStep)
+        step.target, step.source = self, other
+        return step
+
+    def reset_step(self):
+        """Return the step that forgets every sample."""
+        cdef LossSums twin = self.copy()
+        memset(&twin.sums, 0, sizeof(Sums))
+        return Swap(self, twin)
 
     def revert(self, y_true, y_pred=MISSING, w=1, *, scores=MISSING, classes=None):
         """Undo one `update` with the same arguments.
@@ -195,32 +245,15 @@ cdef class LossSums(Guarded):
         The sums show a missing update if one would fall below 0, or if fewer samples than ranks with a weight would be
         left.
         """
-        self.revert_sample(y_true, chosen_scores(self, y_pred, scores), w, classes_of(self, classes), False)
-
-    def check_revert(self, y_true, scores, w=1):
-        """Raise what `revert` would."""
-        self.revert_sample(y_true, scores, w, self.classes, True)
-
-    cdef int revert_sample(self, object y_true, object scores, object w, object classes, bint check_only) except -1:
-        cdef Sample s
-        cdef Sums one, rest
-        cdef int64_t whole = 1
-        cdef uint64_t part = 0
-        memset(&one, 0, sizeof(Sums))
-        split(w, &whole, &part)
-        if self.measure(y_true, scores, classes, None, &s):
-            count(&one, &s, whole, part)
-        else:
-            one.abstained = 1
+        cdef LossSample s
+        cdef Sums rest
+        scores = chosen_scores(self, y_pred, scores)
+        self.read_sample(y_true, scores, w, classes_of(self, classes), &s)
         if self.holder != 0:
             self.wait()
-        rest = self.sums
-        minus_sums(&rest, &one)
-        if not possible(&rest):
-            raise not_counted((y_true, scores, w), f"y_true={y_true!r:.60}, scores={scores!r:.60}, w={w!r}")
-        if not check_only:
-            self.sums = rest
-        return 0
+        if not self.without_sample(&s, &rest):
+            raise loss_not_counted(y_true, scores, w)
+        self.sums = rest
 
     def count_rows(self, const real[:, ::1] rows, const int32_t[::1] truth, const int32_t[::1] order,
                    const int64_t[::1] whole, const uint64_t[::1] part, bint binary):
@@ -321,12 +354,6 @@ cdef class LossSums(Guarded):
         if self.pos_label != o.pos_label or repr(self.pos_label) != repr(o.pos_label):
             raise options_differ({"pos_label": self.pos_label}, {"pos_label": o.pos_label})
         return 0
-
-    def check_merge(self, other):
-        """Raise what `merge` would, MergeError or WeightError."""
-        self.check_same(other, "merge")
-        cdef Sums theirs = (<LossSums> other).sums
-        self.check_counts(&theirs)
 
     def merge(self, other):
         """Add the sums of another state.
@@ -526,3 +553,50 @@ cdef class LossSums(Guarded):
     def spherical_units(self):
         """The sum of w times the share of the true class in the length of the row, in units of 2^-104."""
         return wide_units(self.sums.spherical)
+
+
+cdef object loss_not_counted(object y_true, object scores, object w):
+    return not_counted((y_true, scores, w), f"y_true={y_true!r:.60}, scores={scores!r:.60}, w={w!r}")
+
+
+@cython.final
+cdef class LossStep(Step):
+    """One sample to be counted or reverted."""
+
+    cdef object y_true, scores, w
+    cdef bint reverts
+    cdef LossSample sample
+    cdef Sums rest
+
+    cdef int prepare(self) except -1:
+        cdef LossSums losses = self.target
+        losses.read_sample(self.y_true, self.scores, self.w, losses.classes, &self.sample)
+        if not self.reverts:
+            return losses.check_sample(&self.sample)
+        if not losses.without_sample(&self.sample, &self.rest):
+            raise loss_not_counted(self.y_true, self.scores, self.w)
+        return 0
+
+    cdef void apply(self) noexcept:
+        if self.reverts:
+            (<LossSums> self.target).sums = self.rest
+        else:
+            (<LossSums> self.target).apply_sample(&self.sample)
+
+
+cdef LossStep loss_step(LossSums losses, object y_true, object scores, object w, bint reverts):
+    cdef LossStep step = LossStep.__new__(LossStep)
+    step.target, step.y_true, step.scores, step.w, step.reverts = losses, y_true, scores, w, reverts
+    return step
+
+
+@cython.final
+cdef class LossesStep(Step):
+    """The sums of another state."""
+
+    cdef int prepare(self) except -1:
+        return (<LossSums> self.target).check_counts(&(<LossSums> self.source).sums)
+
+    cdef void apply(self) noexcept:
+        cdef Sums more = (<LossSums> self.source).sums
+        plus_sums(&(<LossSums> self.target).sums, &more)

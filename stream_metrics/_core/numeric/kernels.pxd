@@ -34,13 +34,16 @@ cdef class Guarded:
 
 
 cdef class Step:
-    cdef Guarded target  # what is changed, locked until that is done; None if the caller has locked it
-    cdef Guarded source  # what is read, locked too; None if there is none
+    cdef Guarded target       # what is changed
+    cdef Guarded source       # what is read, or None
+    cdef public bint inside   # whether the caller has opened their section; otherwise `commit` does
 
     cdef int prepare(self) except -1
     cdef void apply(self) noexcept
+    cdef void abandon(self) noexcept
 
 cdef int commit_steps(list steps) except -1
+cdef void exchange(Guarded target, Guarded twin) noexcept
 
 
 cdef object no_prediction(object owner, bint scored)
@@ -115,7 +118,9 @@ cdef class LabelIndex:
     cdef Py_ssize_t used    # indices ever assigned, from 0; some may be free again
     cdef Py_ssize_t fixed   # number of fixed labels, which have the first indices
     cdef dict index
-    cdef list names, free
+    cdef list names             # by index, None where one is free again
+    cdef Py_ssize_t vacant      # how many are free again
+    cdef Py_ssize_t lowest      # none below this one is
     cdef int64_t changes, sorted_at  # changes of the set of labels; their number when it was last sorted
     cdef int64_t *ranking  # the indices of all labels, sorted
     cdef Py_ssize_t ranked
@@ -134,7 +139,7 @@ cdef class LabelIndex:
     cdef Py_ssize_t find(self, object label) except -2
     cdef Py_ssize_t next_index(self) except -1
     cdef Py_ssize_t add(self, object label) except -1
-    cdef int remove(self, Py_ssize_t i) except -1
+    cdef void remove(self, Py_ssize_t i) noexcept
     cdef object admitted(self, object label, str argument, object position)
     cdef object class_names(self)
     cdef object admit_prediction(self, object y_pred, object y_true)

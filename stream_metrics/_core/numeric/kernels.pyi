@@ -18,7 +18,8 @@ class Guarded:
     def merging(self, other: Guarded) -> AbstractContextManager[None]: ...
 
 @disjoint_base
-class Step: ...
+class Step:
+    inside: bool
 
 @final
 class Swap(Step):

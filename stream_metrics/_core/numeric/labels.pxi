@@ -150,8 +150,8 @@ cdef class LabelIndex:
     cdef int clear(self) except -1:
         """Remove all labels but the fixed ones."""
         self.cache_drop()
-        self.index, self.names, self.free = {}, [], []
-        self.used, self.fixed = 0, 0
+        self.index, self.names = {}, []
+        self.used, self.fixed, self.vacant, self.lowest = 0, 0, 0, 0
         self.changes += 1
         if self.fixed_labels is not None:
             for label in self.fixed_labels:
@@ -247,15 +247,19 @@ cdef class LabelIndex:
 
     cdef Py_ssize_t next_index(self) except -1:
         """The index that `add` would give to a new label."""
-        return self.free[len(self.free) - 1] if self.free else self.used
+        if self.vacant == 0:
+            return self.used
+        while self.names[self.lowest] is not None:
+            self.lowest += 1
+        return self.lowest
 
     cdef Py_ssize_t add(self, object label) except -1:
         """Assign an index to a new canonical label; the owner has reserved memory."""
         cdef Py_ssize_t i = self.next_index()
         self.index[label] = i
-        if self.free:
-            self.free.pop()
+        if self.vacant:
             self.names[i] = label
+            self.vacant -= 1
         else:
             try:
                 self.names.append(label)
@@ -266,14 +270,14 @@ cdef class LabelIndex:
         self.changes += 1
         return i
 
-    cdef int remove(self, Py_ssize_t i) except -1:
-        """Release the index of a class."""
+    cdef void remove(self, Py_ssize_t i) noexcept:
+        """Release the index of a class; needs no memory."""
         self.cache_clear()
         del self.index[self.names[i]]
         self.names[i] = None
-        self.free.append(i)
+        self.vacant += 1
+        self.lowest = min(self.lowest, i)
         self.changes += 1
-        return 0
 
     cdef object admitted(self, object label, str argument, object position):
         """The canonical label to count for `label`: itself, or `other` if it is outside the fixed set.
@@ -325,8 +329,9 @@ cdef class LabelIndex:
 
     cdef int copy_from(self, LabelIndex other) except -1:
         """Copy the labels of an index of the same configuration, and their order if it is up to date."""
-        self.index, self.names, self.free = other.index.copy(), other.names.copy(), other.free.copy()
+        self.index, self.names = other.index.copy(), other.names.copy()
         self.used, self.fixed, self.binary = other.used, other.fixed, other.binary
+        self.vacant, self.lowest = other.vacant, other.lowest
         self.changes += 1
         if other.sorted_at == other.changes:
             self.set_ranking(other.ranking, other.ranked)

@@ -84,6 +84,33 @@ cdef inline bint map_is_full(const CounterMap *map, int quarters) noexcept nogil
     return (map.occupied + 1) * 4 > map.slots * quarters
 
 
+cdef inline bint map_has_room(const CounterMap *map, Py_ssize_t more, int quarters) noexcept nogil:
+    """Whether so many more keys occupy at most `quarters` quarters of the slots."""
+    return (map.occupied + more) * 4 <= map.slots * quarters
+
+
+cdef inline bint map_has(const CounterMap *map, uint64_t key) noexcept nogil:
+    return map.key[probe(map.key, key, home_slot(key, map.seed, map.slots), map.slots)] == key
+
+
+cdef inline Py_ssize_t map_put(CounterMap *map, uint64_t key) noexcept nogil:
+    """Return the position of the value of a key, which is added without value if it is new; there is room for it."""
+    cdef Py_ssize_t at = probe(map.key, key, home_slot(key, map.seed, map.slots), map.slots)
+    map.occupied += map.key[at] == 0
+    map.key[at] = key
+    return at + 1
+
+
+cdef inline int map_reserve(CounterMap *map, Py_ssize_t more, int quarters) noexcept nogil:
+    """Have room for so many more keys, without the counters that are zero; -1 if there is no memory."""
+    cdef Py_ssize_t at, live = 0, slots = map.slots
+    for at in range(1, 2 * map.slots, 2):
+        live += not map_is_zero(map, at)
+    while (live + more + 1) * 4 > slots * quarters:
+        slots *= 2
+    return map_move(map, slots)
+
+
 cdef inline Py_ssize_t map_find(CounterMap *map, uint64_t key, int quarters) noexcept nogil:
     """Return the position of the value of a key, which is added if it is new; -1 if there is no memory.
 

@@ -38,7 +38,7 @@ cdef extern from *:
 
 
 cdef class Step:
-    """A change of one object: `target` is written and `source`, if there is one, is read under their locks."""
+    """A change of one object."""
 
     cdef int prepare(self) except -1:
         """Do what may fail; nothing that is counted changes."""
@@ -47,25 +47,31 @@ cdef class Step:
     cdef void apply(self) noexcept:
         """Change what is counted."""
 
+    cdef void abandon(self) noexcept:
+        """Remove what `prepare` has left, which need not have come to its end; `apply` is not called."""
+
 
 @cython.final
 cdef class Swap(Step):
     """Exchange everything that two objects of one compiled class hold, but not their locks and Python attributes.
 
-    `target` is to become what `twin` is; `inside` says that the caller has opened a section of `target`.
+    `target` is to become what `twin` is.
     """
 
-    cdef Guarded one, twin
+    cdef Guarded twin
 
     def __init__(self, Guarded target not None, Guarded twin not None, bint inside=False):
         if compiled_type(target) != compiled_type(twin):
             raise TypeError(f"Expected two of one class, but got {type(target).__name__} and {type(twin).__name__}")
-        self.one, self.twin = target, twin
-        self.target = None if inside else target
+        self.target, self.twin, self.inside = target, twin, inside
 
     cdef void apply(self) noexcept:
-        exchange_fields(<PyObject *> self.one, <PyObject *> self.twin,
-                        <size_t> (<PyTypeObject *> Guarded).tp_basicsize)
+        exchange(self.target, self.twin)
+
+
+cdef void exchange(Guarded target, Guarded twin) noexcept:
+    """Exchange everything but the locks of two objects of one compiled class."""
+    exchange_fields(<PyObject *> target, <PyObject *> twin, <size_t> (<PyTypeObject *> Guarded).tp_basicsize)
 
 
 cdef struct Held:
@@ -75,15 +81,16 @@ cdef struct Held:
 
 cdef int commit_steps(list steps) except -1:
     """Lock what the steps write and read, prepare all of them, and apply all of them."""
-    cdef Py_ssize_t n = 0, locked = 0, at
+    cdef Py_ssize_t n = 0, locked = 0, prepared = 0, at
     cdef Step step
     cdef Held *order = <Held *> PyMem_RawCalloc(2 * len(steps) + 1, sizeof(Held))
     if order == NULL:
         raise MemoryError("no memory for an operation")
     try:
         for step in steps:
-            n = insert_lock(order, n, step.target, True)
-            n = insert_lock(order, n, step.source, False)
+            if not step.inside:
+                n = insert_lock(order, n, step.target, True)
+                n = insert_lock(order, n, step.source, False)
         while locked < n:
             if order[locked].written:
                 (<Guarded> order[locked].guarded).enter()
@@ -91,9 +98,14 @@ cdef int commit_steps(list steps) except -1:
                 (<Guarded> order[locked].guarded).enter_reading()
             locked += 1
         for step in steps:
+            prepared += 1
             step.prepare()
         for step in steps:
             step.apply()
+    except BaseException:
+        for at in range(prepared):
+            (<Step> steps[at]).abandon()
+        raise
     finally:
         for at in range(locked):
             (<Guarded> order[at].guarded).leave()

@@ -8,6 +8,7 @@ cells are in a hash; a key has the fold in its 10 highest bits and three label i
 The caller assigns folds; the last one, number `folds`, has the samples that belong to none.
 """
 
+cimport cython
 from collections.abc import Mapping
 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
@@ -19,10 +20,12 @@ import numpy as np
 
 from stream_metrics._core.numeric.kernels cimport (
     by_class,
-    HASH_SEED, MOST_SAMPLES, Guarded, IdentityCacheEntry, LabelIndex, cache_entry, check_samples, most_type_count,
-    numeric_kind, plain, refuse_samples, samples_left, split, sum_overflow,
+    HASH_SEED, MOST_SAMPLES, Guarded, IdentityCacheEntry, LabelIndex, Step, cache_entry, check_samples, commit_steps,
+    most_type_count, numeric_kind, plain, refuse_samples, samples_left, split, sum_overflow,
 )
-from stream_metrics._core.numeric.openmap cimport map_create, map_find, map_free
+from stream_metrics._core.numeric.openmap cimport (
+    map_create, map_find, map_free, map_has, map_has_room, map_is_zero, map_put, map_reserve,
+)
 from stream_metrics.errors import LabelError
 from stream_metrics.labels.label import canonical, is_missing, most_likely
 
@@ -52,7 +55,7 @@ cdef class PairedCounts(Guarded):
     """Exact counts of (fold, true label, prediction of one model, prediction of the other)."""
 
     def __cinit__(self, *args, **kwargs):
-        self.label_index = LabelIndex.__new__(LabelIndex)
+        self.label_index, self._scored = LabelIndex.__new__(LabelIndex), {}
 
     def _configure(self, labels, folds, aside):
         """Become empty, with these fixed labels (None if there are none) and that many folds; `aside`: see `update`."""
@@ -95,7 +98,7 @@ cdef class PairedCounts(Guarded):
         self.check_weight(whole)
         if part != 0:
             self.make_fractional()
-        self.add(key_of(fold, t.index, a.index, b.index), whole, part)
+        self.add_at(self.place(key_of(fold, t.index, a.index, b.index)), whole, part)
         self.classes[t.index].type_counts[t.kind] += 1
         self.classes[a.index].type_counts[a.kind] += 1
         self.classes[b.index].type_counts[b.kind] += 1
@@ -118,16 +121,19 @@ cdef class PairedCounts(Guarded):
                 raise MemoryError(f"no memory for {self.table.slots} cells")
         return 0
 
-    cdef int add(self, uint64_t key, int64_t whole, uint64_t part) except -1:
-        """Count a checked weight; the fractions exist if `part` is not 0."""
+    cdef Py_ssize_t place(self, uint64_t key) except -1:
+        """Return the position of a cell, which is added without weight if it is new."""
         cdef Py_ssize_t at = map_find(&self.table, key, 2)
         if at < 0:
             raise MemoryError(f"no memory for more than {self.table.occupied} cells")
+        return at
+
+    cdef void add_at(self, Py_ssize_t at, int64_t whole, uint64_t part) noexcept:
+        """Count a checked weight; the fractions exist if `part` is not 0."""
         if self.table.fraction != NULL:
             self.table.fraction[at] += part
             whole += self.table.fraction[at] < part
         self.table.value[at] += whole
-        return 0
 
     cdef int reserve(self, Py_ssize_t classes) except -1:
         """Reserve memory for `classes` classes; on failure nothing has changed."""
@@ -199,40 +205,54 @@ cdef class PairedCounts(Guarded):
     cdef int count_new(self, object y_true, object pred_a, object pred_b, int64_t whole, uint64_t part,
                        Py_ssize_t fold) except -1:
         """Count a sample with a label that is not cached, or of weight 0."""
-        cdef list checked = self._checked(y_true, pred_a, pred_b)
+        cdef PairedSample s
+        cdef list labels = self._checked(y_true, pred_a, pred_b)
         if self.holder != 0:
             self.wait()
-        return self.count_checked(y_true, pred_a, pred_b, checked, whole, part, fold)
+        self.read_sample(y_true, pred_a, pred_b, labels, whole, part, fold, &s)
+        self.apply_sample(&s)
+        return 0
 
-    cdef int count_checked(self, object y_true, object pred_a, object pred_b, list checked, int64_t whole,
-                           uint64_t part,
-                           Py_ssize_t fold) except -1:
-        """Count a sample whose labels were admitted, None for an abstention; runs no Python code."""
+    cdef int read_sample(self, object y_true, object pred_a, object pred_b, list labels, int64_t whole, uint64_t part,
+                         Py_ssize_t fold, PairedSample *s) except -1:
+        """Check a sample of admitted labels, None for an abstention, and reserve memory; runs no Python code."""
         cdef Py_ssize_t at
-        if checked[1] is None or checked[2] is None:
-            self.alone[2 if checked[1] is None and checked[2] is None else checked[1] is not None] += 1
-            self.spare -= 1
+        s.whole, s.part, s.keyed, s.alone = whole, part, fold != self.folds, -1
+        if self.spare <= 0:
+            self.find_spare(1)
+        if labels[1] is None or labels[2] is None:
+            s.alone = 2 if labels[1] is None and labels[2] is None else labels[1] is not None
             return 0
         self.check_weight(whole)
-        cdef int64_t index[3]
-        if (whole | <int64_t> part) != 0:
-            if len(self.label_index.names) + 3 > MOST_LABELS:
-                self.check_labels(list({*checked}))
-            if part != 0:
-                self.make_fractional()
-            index[0] = self.locate(y_true, checked[0])
-            index[1] = self.locate(pred_a, checked[1])
-            index[2] = self.locate(pred_b, checked[2])
-            self.add(key_of(fold, index[0], index[1], index[2]), whole, part)
-            for at in range(3):
-                self.classes[index[at]].counted = True
-                self.classes[index[at]].type_counts[numeric_kind(checked[at])] += 1
-            self.mass += whole + (part != 0)
-        self.weighted += whole != 1 or part != 0
-        self.keyed += fold != self.folds
-        self.n += 1
-        self.spare -= 1
+        if (whole | <int64_t> part) == 0:
+            return 0
+        if len(self.label_index.names) + 3 > MOST_LABELS:
+            self.check_labels(list({*labels}))
+        if part != 0:
+            self.make_fractional()
+        s.index[0] = self.locate(y_true, labels[0])
+        s.index[1] = self.locate(pred_a, labels[1])
+        s.index[2] = self.locate(pred_b, labels[2])
+        for at in range(3):
+            s.kind[at] = numeric_kind(labels[at])
+        s.at = self.place(key_of(fold, s.index[0], s.index[1], s.index[2]))
         return 0
+
+    cdef void apply_sample(self, const PairedSample *s) noexcept:
+        """Count a sample for which memory was reserved."""
+        cdef int at
+        self.spare -= 1
+        if s.alone >= 0:
+            self.alone[s.alone] += 1
+            return
+        if (s.whole | <int64_t> s.part) != 0:
+            self.add_at(s.at, s.whole, s.part)
+            for at in range(3):
+                self.add_types(s.index[at], s.kind[at], 1)
+            self.mass += s.whole + (s.part != 0)
+        self.weighted += s.whole != 1 or s.part != 0
+        self.keyed += s.keyed
+        self.n += 1
 
     cdef int locate(self, object given, object label) except -1:
         """Return the index of an admitted label, a new one if it has none, and cache the object given for it."""
@@ -289,23 +309,13 @@ cdef class PairedCounts(Guarded):
         else:
             self._update(y_true, pred_a, pred_b, w, unit, classes)
 
-    def _count(self, y_true, pred_a, pred_b, w, Py_ssize_t fold):
-        """Count one sample in a fold, `folds` for none; in a section that writes."""
-        cdef int64_t whole = 1
-        cdef uint64_t part = 0
-        split(w, &whole, &part)
-        self.count_checked(y_true, pred_a, pred_b, self._checked(y_true, pred_a, pred_b), whole, part, fold)
-
-    def _capacity(self, w, labels):
-        """Raise WeightError or LabelError if a sample of this weight and of these admitted labels cannot be counted."""
-        if self.spare <= 0:
-            self.find_spare(1)
-        cdef int64_t whole = 1
-        cdef uint64_t part = 0
-        split(w, &whole, &part)
-        self.check_weight(whole)
-        if (whole | <int64_t> part) != 0:
-            self.check_labels(list(labels))
+    def sample_step(self, y_true, pred_a, pred_b, w, Py_ssize_t fold, bint inside=False):
+        """Return the step that counts one sample in a fold, `folds` for none."""
+        cdef PairedStep step = PairedStep.__new__(PairedStep)
+        split(w, &step.whole, &step.part)
+        step.labels = self._checked(y_true, pred_a, pred_b)
+        step.target, step.fold, step.inside = self, fold, inside
+        return step
 
     def admit(self, label, str argument, position=None):
         """The canonical label to count for `label`; LabelError if it is none, or outside the fixed labels."""
@@ -317,11 +327,10 @@ cdef class PairedCounts(Guarded):
         labels: three lists of admitted labels; codes: three arrays that index them, -1 for an abstention; fold: the
         fold of each row; wholes, parts: the weights, None for 1 and for no fractions.
         """
-        self.enter()
-        try:
-            self.add_batch(labels, codes, fold, wholes, parts)
-        finally:
-            self.leave()
+        cdef PairedCounts batch = PairedCounts()
+        batch._configure(self.label_index.fixed_labels, self.folds, self.aside)
+        batch.add_batch(labels, codes, fold, wholes, parts)
+        commit_steps([self.merge_step(batch)])
 
     cdef int add_batch(self, list labels, codes, fold, wholes, parts) except -1:
         cdef const int64_t[::1] t = codes[0], a = codes[1], b = codes[2], folds = fold, whole = wholes
@@ -364,7 +373,7 @@ cdef class PairedCounts(Guarded):
                 to_a[a[r]] = self.intern(labels[1][a[r]])
             if to_b[b[r]] < 0:
                 to_b[b[r]] = self.intern(labels[2][b[r]])
-            self.add(key_of(folds[r], to_t[t[r]], to_a[a[r]], to_b[b[r]]), w, f)
+            self.add_at(self.place(key_of(folds[r], to_t[t[r]], to_a[a[r]], to_b[b[r]])), w, f)
             self.add_types(to_t[t[r]], kind_t[t[r]], 1)
             self.add_types(to_a[a[r]], kind_a[a[r]], 1)
             self.add_types(to_b[b[r]], kind_b[b[r]], 1)
@@ -376,7 +385,7 @@ cdef class PairedCounts(Guarded):
         self.classes[i].counted = True
         self.classes[i].type_counts[kind] += times
 
-    def _check_capacity(self, PairedCounts o):
+    cdef int check_sums(self, PairedCounts o) except -1:
         """Raise WeightError or LabelError if the counts of another state of the same configuration cannot be added."""
         if o.mass:
             self.check_weight(o.mass)
@@ -385,41 +394,19 @@ cdef class PairedCounts(Guarded):
         if o.largest_type_count() > LARGEST - self.largest_type_count():
             refuse_samples(o.largest_type_count(), self.largest_type_count())
         self.check_labels([name for b, name in enumerate(o.label_index.names) if o.classes[b].counted])
+        return 0
 
-    def _merge(self, PairedCounts other):
-        """Add the counts of another state of the same configuration, in a section that locks both."""
-        self._check_capacity(other)
-        cdef PairedCounts o = other._twin() if other is self else other
-        cdef Py_ssize_t i, at, kind
-        cdef uint64_t key
-        cdef const int64_t[::1] to
-        if o.table.fraction != NULL:
-            self.make_fractional()
-        to = np.array([self.intern(name) if o.classes[b].counted else -1 for b,
-                       name in enumerate(o.label_index.names)], np.int64)
-        for at in range(0, 2 * o.table.slots, 2):
-            key = o.table.key[at]
-            if key != 0:
-                self.add(key_of(<Py_ssize_t> (key >> 54) - 1, to[(key >> 36) & 0x3FFFF], to[(key >> 18) & 0x3FFFF],
-                                to[key & 0x3FFFF]),
-                         o.table.value[at + 1], 0 if o.table.fraction == NULL else o.table.fraction[at + 1])
-        for i in range(to.shape[0]):
-            if to[i] >= 0:
-                for kind in range(4):
-                    self.add_types(to[i], kind, o.classes[i].type_counts[kind])
-        self.mass += o.mass
-        self.n += o.n
-        self.keyed += o.keyed
-        self.weighted += o.weighted
-        for at in range(3):
-            self.alone[at] += o.alone[at]
-        self.spare = 0
+    def merge_step(self, PairedCounts other, bint inside=False):
+        """Return the step that adds the counts of another state of the same configuration."""
+        cdef PairedMergeStep step = PairedMergeStep.__new__(PairedMergeStep)
+        step.target, step.source, step.inside = self, other, inside
+        return step
 
     def _twin(self):
-        """An independent table with the same configuration and counts."""
+        """An independent table with the same configuration and counts; called in a section."""
         cdef PairedCounts twin = PairedCounts()
         twin._configure(self.label_index.fixed_labels, self.folds, self.aside)
-        twin._merge(self)
+        commit_steps([twin.merge_step(self, True)])
         return twin
 
     @property
@@ -489,7 +476,7 @@ cdef class PairedCounts(Guarded):
         cdef uint64_t[::1] part = parts
         for at in range(0, 2 * self.table.slots, 2):
             key = self.table.key[at]
-            if key == 0:
+            if key == 0 or map_is_zero(&self.table, at + 1):
                 continue
             out[0, r] = <int64_t> (key >> 54) - 1
             out[1, r], out[2, r], out[3, r] = to[(key >> 36) & 0x3FFFF], to[(key >> 18) & 0x3FFFF], to[key & 0x3FFFF]
@@ -497,6 +484,7 @@ cdef class PairedCounts(Guarded):
             if parts is not None:
                 part[r] = self.table.fraction[at + 1]
             r += 1
+        columns = columns[:, :r]
         by = np.lexsort(columns[3::-1])
         columns = columns[:, by]
         if parts is not None:
@@ -529,7 +517,7 @@ cdef class PairedCounts(Guarded):
         for fold, i_t, i_a, i_b, whole, part in zip(folds, t, a, b, wholes, parts):
             if not (0 <= fold <= self.folds and 0 <= part < 1 << 64 and max(i_t, i_a, i_b) < self.label_index.used):
                 raise ValueError("cells of the labels and folds there are")
-            self.add(key_of(fold, i_t, i_a, i_b), whole, part)
+            self.add_at(self.place(key_of(fold, i_t, i_a, i_b)), whole, part)
             for i in (i_t, i_a, i_b):
                 self.classes[i].counted = True
         for i in range(fixed, self.label_index.used):
@@ -550,6 +538,94 @@ cdef class PairedCounts(Guarded):
     def _mass(self):
         """An upper bound of the sum of all weights: whole parts, and 1 for each sample whose weight has a fraction."""
         return self.mass
+
+
+@cython.final
+cdef class PairedStep(Step):
+    """One sample, whose labels were admitted."""
+
+    cdef list labels
+    cdef int64_t whole
+    cdef uint64_t part
+    cdef Py_ssize_t fold
+    cdef PairedSample sample
+
+    cdef int prepare(self) except -1:
+        return (<PairedCounts> self.target).read_sample(self.labels[0], self.labels[1], self.labels[2], self.labels,
+                                                        self.whole, self.part, self.fold, &self.sample)
+
+    cdef void apply(self) noexcept:
+        (<PairedCounts> self.target).apply_sample(&self.sample)
+
+
+@cython.final
+cdef class PairedMergeStep(Step):
+    """The counts of another state of the same configuration."""
+
+    cdef PairedCounts other
+    cdef const int64_t[::1] to     # the index here of each label there, or -1
+    cdef int64_t[::1] place        # the position here of each slot there
+
+    cdef int prepare(self) except -1:
+        cdef PairedCounts counts = self.target, o = self.source
+        cdef Py_ssize_t b, new = 0
+        o = self.other = o._twin() if o is counts else o
+        counts.check_sums(o)
+        if o.table.fraction != NULL:
+            counts.make_fractional()
+        self.to = np.array([counts.intern(name) if o.classes[b].counted else -1
+                            for b, name in enumerate(o.label_index.names)], np.int64)
+        for b in range(o.table.slots):
+            new += self.has_cell(b) and not map_has(&counts.table, self.key(b))
+        if not map_has_room(&counts.table, new, 2) and map_reserve(&counts.table, new, 2) < 0:
+            raise MemoryError(f"no memory for {new} more cells")
+        self.place = np.empty(o.table.slots, np.int64)
+        for b in range(o.table.slots):
+            if self.has_cell(b):
+                self.place[b] = map_put(&counts.table, self.key(b))
+        return 0
+
+    cdef bint has_cell(self, Py_ssize_t slot) noexcept:
+        return self.other.table.key[2 * slot] != 0 and not map_is_zero(&self.other.table, 2 * slot + 1)
+
+    cdef uint64_t key(self, Py_ssize_t slot) noexcept:
+        """Return the key here of a cell there."""
+        cdef uint64_t key = self.other.table.key[2 * slot]
+        return key_of(<Py_ssize_t> (key >> 54) - 1, self.to[(key >> 36) & 0x3FFFF], self.to[(key >> 18) & 0x3FFFF],
+                      self.to[key & 0x3FFFF])
+
+    cdef void apply(self) noexcept:
+        cdef PairedCounts counts = self.target, o = self.other
+        cdef Py_ssize_t b, kind
+        for b in range(o.table.slots):
+            if self.has_cell(b):
+                counts.add_at(self.place[b], o.table.value[2 * b + 1],
+                              0 if o.table.fraction == NULL else o.table.fraction[2 * b + 1])
+        for b in range(self.to.shape[0]):
+            if self.to[b] >= 0:
+                for kind in range(4):
+                    counts.add_types(self.to[b], kind, o.classes[b].type_counts[kind])
+        counts.mass += o.mass
+        counts.n += o.n
+        counts.keyed += o.keyed
+        counts.weighted += o.weighted
+        for b in range(3):
+            counts.alone[b] += o.alone[b]
+        counts.spare = 0
+
+
+@cython.final
+cdef class ScoredStep(Step):
+    """Other states of scores of a comparison, by fold, which the caller has locked."""
+
+    cdef PairedCounts owner
+    cdef dict scored
+
+    def __init__(self, PairedCounts owner not None, dict scored not None):
+        self.owner, self.scored = owner, scored
+
+    cdef void apply(self) noexcept:
+        self.owner._scored, self.scored = self.scored, self.owner._scored
 
 
 cdef object numeric_kinds(list labels):

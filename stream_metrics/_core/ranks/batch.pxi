@@ -129,12 +129,14 @@ cdef class Batch:
 
     cdef int start(self, RankCounters into, list columns) except -1:
         """Create empty columns for a state; `columns` are the labels that have a score other than 0."""
-        into.enter_reading()
+        if not self.inside:
+            into.enter_reading()
         try:
             self.set_pairs(into.paired and not loses_pairs(into, self.occurring(columns)))
             return self.take_levels(into)
         finally:
-            into.leave()
+            if not self.inside:
+                into.leave()
 
     cdef int set_pairs(self, bint pairs) except -1:
         """Count every class apart, or only the own class of a column and the rest."""
@@ -289,6 +291,12 @@ cdef class Batch:
                         and resample(self.histograms[k], &code[a], &rows, b - a) < 0):
                     raise MemoryError("no memory for a batch of scores")
         self.finish()
+
+    def step(self, RankCounters into, tuple scores, int64_t abstained, int64_t rounded):
+        """Return the step that adds the batch to the state for which `scores` were counted."""
+        cdef BatchStep step = BatchStep.__new__(BatchStep)
+        step.target, step.batch, step.scores, step.abstained, step.rounded = into, self, scores, abstained, rounded
+        return step
 
     def finish(self):
         """Drop the samples of exact columns."""

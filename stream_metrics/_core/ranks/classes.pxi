@@ -25,20 +25,6 @@ cdef object MOST_UNITS = <object> MOST << 64
 cdef object MOST_BUCKETS = 1 << 24  # numbers of buckets and of sampled scores
 
 
-cdef int forget_all(RankCounters self) except -1:
-    cdef Py_ssize_t i
-    self.label_index.clear()
-    for i in range(self.used):
-        histogram_free(self.classes[i].histogram)
-        self.classes[i].histogram = NULL
-    self.used, self.mass, self.mass_part, self.n, self.abstained, self.rounded = 0, 0, 0, 0, 0, 0
-    self.pos_at = -1
-    self.paired = self.pairs
-    self.epoch += 1
-    self.spare = 0
-    return 0
-
-
 cdef Py_ssize_t find_class(RankCounters self, object label) except -2:
     """The index of a canonical label, or -1."""
     return self.label_index.find(label)
@@ -109,22 +95,20 @@ cdef bint is_empty_class(RankCounters self, Py_ssize_t i) noexcept:
     return c.whole == 0 and c.part == 0 and (c.histogram == NULL or c.histogram.used == 0)
 
 
-cdef int release_class(RankCounters self, Py_ssize_t i) except -1:
+cdef void release_class(RankCounters self, Py_ssize_t i) noexcept:
     """Release the index of an empty class."""
     self.label_index.remove(i)
     self.pos_at = -1
     memset(self.classes[i].type_counts, 0, sizeof(self.classes[i].type_counts))
     self.classes[i].single = False
-    return 0
 
 
-cdef int drop_empty_classes(RankCounters self) except -1:
-    """Undo `intern` after a failure, the only case in which a class with a label is empty."""
+cdef void drop_empty_classes(RankCounters self) noexcept:
+    """Undo `intern_class` after a failure, the only case in which a class with a label is empty."""
     cdef Py_ssize_t i
     for i in range(self.used):
         if self.label_index.names[i] is not None and is_empty_class(self, i):
             release_class(self, i)
-    return 0
 
 
 cdef int check_mass(RankCounters self, int64_t whole, fraction_t part) except -1:

@@ -3,9 +3,12 @@
 from stream_metrics._core.numeric.fixed cimport unsigned_double
 from stream_metrics._core.numeric.kernels cimport Guarded, LabelIndex, check_samples, chosen_scores, refuse_samples
 cdef object MISSING
-from stream_metrics._core.numeric.kernels import MISSING
+from stream_metrics._core.numeric.kernels import MISSING, Swap
 from stream_metrics._core.numeric.kernels import whole as whole_option
 from stream_metrics.labels.label import canonical
+
+
+cdef int64_t epochs = 0  # states that were created
 
 
 cdef class RankCounters(Guarded):
@@ -17,7 +20,10 @@ cdef class RankCounters(Guarded):
         self.pairs, self.reads_names = pairs, True
         self.pos_label = canonical(pos_label, "pos_label")
         self.label_index = LabelIndex.__new__(LabelIndex)
-        forget_all(self)
+        self.pos_at, self.paired = -1, self.pairs
+        global epochs
+        epochs += 1
+        self.epoch = epochs
 
     def __dealloc__(self):
         cdef Py_ssize_t i
@@ -88,11 +94,31 @@ cdef class RankCounters(Guarded):
         """
         if y_pred is MISSING or scores is not MISSING:
             y_pred = chosen_scores(self, y_pred, scores)
-        revert_sample(self, y_true, y_pred, w, classes, False)
+        cdef RankSample s
+        if classes is not None or not read_plain(self, y_true, y_pred, w, False, &s):
+            commit_sample(self, y_true, y_pred, w, classes, True)
+        else:
+            check_sample(self, &s, y_true, y_pred, w)
+            remove_sample(self, &s)
 
-    def check_revert(self, y_true, scores, w=1, classes=None):
-        """Raise what `revert` would."""
-        revert_sample(self, y_true, scores, w, classes, True)
+    def update_step(self, y_true, y_pred, w):
+        """Return the step that counts a sample."""
+        return score_step(self, y_true, y_pred, w, False)
+
+    def revert_step(self, y_true, y_pred, w):
+        """Return the step that takes back a sample."""
+        return score_step(self, y_true, y_pred, w, True)
+
+    def merge_step(self, other):
+        """Return the step that adds the counts of another state."""
+        check_same(self, other)
+        return state_step(self, other)
+
+    def reset_step(self):
+        """Return the step that forgets every sample."""
+        cdef RankCounters twin = type(self)(self.buckets, self.sample, self.pos_label, self.pairs)
+        twin.reads_names, twin.binary_only, twin.needs_pairs = self.reads_names, self.binary_only, self.needs_pairs
+        return Swap(self, twin)
 
     def take_names_as_given(self):
         """Count scores under their keys as they are: the caller has read what they name."""
@@ -114,28 +140,6 @@ cdef class RankCounters(Guarded):
                              expected="for a metric that compares pairs of classes", got=len(self.label_index.index))
         self.needs_pairs = self.pairs
 
-    def commit(self, Batch batch, int64_t abstained, int64_t rounded):
-        """Add a counted batch; return False, and change nothing, if it must be counted again.
-
-        So it is if the state was reset since the batch was started, or counts pairs where the batch does not.
-        """
-        self.enter()
-        try:
-            return add_batch(self, batch, abstained, rounded)
-        finally:
-            self.leave()
-
-    def check_merge(self, other):
-        """Raise what `merge` would: MergeError, WeightError, or ScoreError for too many classes."""
-        check_same(self, other)
-        cdef RankCounters o = other
-        check_units(self, <object> o.mass * UNITS + o.mass_part)
-        check_samples(o.n, self.n)
-        check_samples(o.abstained, self.abstained)
-        if largest_type_count(o) > INT64_MAX - largest_type_count(self):
-            refuse_samples(largest_type_count(o), largest_type_count(self))
-        loses_pairs(self, o.label_index.index)  # raises ScoreError if it must not
-
     def merge(self, other):
         """Add the counts of another state.
 
@@ -154,22 +158,12 @@ cdef class RankCounters(Guarded):
         MergeError
             If the two count differently. The message names the options that differ.
         """
-        check_same(self, other)
-        self.enter_merging(other)
-        try:
-            self.check_merge(other)
-            add_state(self, other)
-        finally:
-            self.leave_merging(other)
+        commit_steps([self.merge_step(other)])
         return self
 
     def add_resized(self, RankCounters other):
         """Add the counts of another state to an empty one of other sizes, which the counts allow."""
-        self.enter_merging(other)
-        try:
-            add_state(self, other)
-        finally:
-            self.leave_merging(other)
+        commit_steps([state_step(self, other)])
 
     def copy(self):
         """Return an independent state.
@@ -187,11 +181,7 @@ cdef class RankCounters(Guarded):
 
     def reset(self):
         """Forget every sample; the configuration stays."""
-        self.enter()
-        try:
-            forget_all(self)
-        finally:
-            self.leave()
+        commit_steps([self.reset_step()])
 
     def pack(self, columns=True):
         """Return the counts in the order of report: labels, type counts, weights, and the columns as bytes.

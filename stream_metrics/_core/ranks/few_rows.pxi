@@ -70,7 +70,6 @@ cdef class CodedScores:
         if self.rounded is not None:
             for r in range(start, start + n):
                 rounded += self.rounded[r]
-        into.dropped = None
         into.n += n
         into.rounded += rounded
         into.spare -= n

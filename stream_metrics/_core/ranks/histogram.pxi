@@ -54,12 +54,6 @@ cdef inline void add_to_cell(ScoreHistogram *c, Py_ssize_t cell, Py_ssize_t grou
         add_fixed(c.sum + 2 * group, c.sum + 2 * group + 1, <uint64_t> whole, part)
 
 
-cdef void histogram_put(ScoreHistogram *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment,
-                        fraction_t part,
-                        fraction_t low) noexcept nogil:
-    add_to_cell(c, cell, group, whole, moment, part, low)
-
-
 cdef Py_ssize_t histogram_cell(ScoreHistogram *c, uint64_t key, uint64_t single_code) noexcept nogil:
     """Return the cell of a key, a new one if there is none; memory is reserved."""
     cdef Py_ssize_t at = find(c, key), cell = <Py_ssize_t> c.slot[at] - 1

@@ -103,9 +103,6 @@ cdef void histogram_add(ScoreHistogram *c, uint64_t code, Py_ssize_t group, int6
 cdef void histogram_absorb(ScoreHistogram *c, const ScoreHistogram *o, const int64_t *to) noexcept nogil
 cdef bint above_one(const ScoreHistogram *c) noexcept nogil
 cdef Py_ssize_t histogram_cell(ScoreHistogram *c, uint64_t key, uint64_t single_code) noexcept nogil
-cdef void histogram_put(ScoreHistogram *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment,
-                        fraction_t part,
-                        fraction_t low) noexcept nogil
 
 
 cdef inline uint64_t *record_of(const ScoreHistogram *c, Py_ssize_t cell) noexcept nogil:
@@ -186,8 +183,7 @@ cdef class RankCounters(Guarded):
     cdef Py_ssize_t used, capacity
     cdef int64_t mass      # the whole parts of all weights; never above 2^63 - 3
     cdef fraction_t mass_part
-    cdef object dropped    # the columns that an update which is not yet complete has replaced, or None
-    cdef int64_t epoch     # the number of resets
+    cdef int64_t epoch     # another number in each state, so that a batch is not added to one with other levels
     cdef int64_t spare     # a lower bound of the samples that can be counted before a counter is full
 
 
@@ -217,6 +213,8 @@ cdef class Batch:
     cdef Py_ssize_t size             # number of columns
     cdef bint pairs                  # whether every class is counted apart
     cdef int64_t n, samples, epoch   # rows, and the samples that they stand for
+    cdef bint inside                 # whether a section of the state is open
+    cdef int64_t[:, ::1] truth_type, label_type
     cdef bint repeated               # whether a row may stand for several samples
     cdef object codes, wholes, fractions, owns, estimates
     cdef const code_t[::1] code

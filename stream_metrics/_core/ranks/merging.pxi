@@ -1,7 +1,7 @@
-"""Merging: a counted batch or another state into a state, and copies.
+"""The steps that change a rank sketch: a sample, a counted batch, another state; and copies.
 
-Steps that can fail come first: labels get indices and memory is reserved, which is invisible to readers. The steps
-after them cannot fail.
+Labels get indices and memory is reserved before, which is invisible to readers. A state that loses its pairs is copied
+without them, and the copy takes its place.
 """
 
 from cpython.mem cimport PyMem_RawCalloc
@@ -9,9 +9,88 @@ from libc.stdint cimport int64_t, uint64_t
 
 import numpy as np
 
+from stream_metrics._core.numeric.kernels cimport Step, exchange
 from stream_metrics.errors import options_differ, other_kind
 
 cdef object UNITS = 1 << 64  # a Python integer, so that products cannot overflow
+
+
+cdef class RankStep(Step):
+    """A change of a rank sketch, or of the copy without pairs that takes its place."""
+
+    cdef RankCounters into
+
+    cdef int choose(self, bint loses) except -1:
+        """Change the state, or a copy without pairs if it `loses` them."""
+        self.into = unpaired(self.target) if loses else self.target
+        return 0
+
+    cdef void finish(self) noexcept:
+        if self.into is not self.target:
+            exchange(self.target, self.into)
+
+    cdef void abandon(self) noexcept:
+        drop_empty_classes(self.target)
+
+
+@cython.final
+cdef class ScoreStep(RankStep):
+    """One sample to be counted or reverted."""
+
+    cdef object y_true, scores, w, truth
+    cdef tuple read     # what `read_scores` returns, None until it is read
+    cdef bint reverts
+    cdef RankSample sample
+
+    cdef int read_arguments(self, object classes) except -1:
+        start_sample(&self.sample, self.w)
+        self.truth = canonical(self.y_true, "y_true")
+        self.read = read_named(self.target, self.truth, self.scores, classes)
+        return 0
+
+    cdef int prepare(self) except -1:
+        cdef RankCounters ranks = self.target
+        cdef RankSample *s = &self.sample
+        cdef list labels
+        if self.read is None:
+            if not self.reverts and read_known(ranks, self.y_true, self.scores, self.w, True, s):
+                return self.choose(False)
+            self.read_arguments(None)
+        labels, values = self.read
+        if self.reverts:
+            self.choose(False)
+            find_sample(ranks, self.truth, labels, values, s)
+            return check_sample(ranks, s, self.y_true, self.scores, self.w)
+        self.choose(labels is not None and (s.whole | s.part) != 0 and may_lose_pairs(ranks, 1 + len(labels))
+                    and loses_pairs(ranks, [self.truth] + [ranks.pos_label if label is None else label
+                                                           for label, x in zip(labels, values) if x != 0]))
+        return place_sample(self.into, self.truth, labels, values, s)
+
+    cdef void apply(self) noexcept:
+        if self.reverts:
+            remove_sample(self.into, &self.sample)
+        else:
+            apply_sample(self.into, &self.sample)
+        self.finish()
+
+    def __dealloc__(self):
+        if self.sample.entry != NULL and self.sample.entry != self.sample.near:
+            PyMem_RawFree(self.sample.entry)
+
+
+cdef ScoreStep score_step(RankCounters self, object y_true, object scores, object w, bint reverts):
+    """Return the step of a sample whose scores are still to be read."""
+    cdef ScoreStep step = ScoreStep.__new__(ScoreStep)
+    step.target, step.y_true, step.scores, step.w, step.reverts = self, y_true, scores, w, reverts
+    return step
+
+
+cdef int commit_sample(RankCounters self, object y_true, object scores, object w, object classes,
+                       bint reverts) except -1:
+    """Count or revert a sample, which is read before the section."""
+    cdef ScoreStep step = score_step(self, y_true, scores, w, reverts)
+    step.read_arguments(classes)
+    return commit_steps([step])
 
 
 cdef int reserve_for(RankCounters self, Py_ssize_t j, const ScoreHistogram *o, const int64_t *to) except -1:
@@ -20,58 +99,72 @@ cdef int reserve_for(RankCounters self, Py_ssize_t j, const ScoreHistogram *o, c
     return 0
 
 
-cdef bint add_batch(RankCounters self, Batch batch, int64_t abstained, int64_t rounded) except -1:
-    cdef Py_ssize_t k, g, i
-    cdef int64_t[::1] to, at
-    cdef ScoreHistogram *c
-    if batch.epoch != self.epoch:
-        return False
-    with_scores = [label for k, label in enumerate(batch.labels) if batch.histograms[k].used]
-    cdef bint loses = loses_pairs(self, batch.occurring(with_scores))
-    if batch.pairs != (self.paired and not loses):
-        return False
-    whole, part = sum(batch.weight), sum(batch.parts)
-    check_units(self, whole * UNITS + part)
-    if batch.samples + abstained > self.spare:
-        find_spare(self, batch.samples + abstained)
-    occurs = batch.occurs.tolist()
-    try:
-        if loses:
-            drop_pairs(self)
-        truth = [intern_class(self, label) if n else -1 for label, n in zip(batch.truths, occurs)]
-        column = [intern_class(self, label) if batch.histograms[k].used else -1 for k, label in enumerate(batch.labels)]
-        to_array = np.array((truth if self.paired else [0, 1]) + [0], np.int64)
-        at_array = np.array(column + [0], np.int64)
-        to, at = to_array, at_array
+@cython.final
+cdef class BatchStep(RankStep):
+    """A batch that was counted apart; it is counted once more if what it relied on has changed since."""
+
+    cdef Batch batch
+    cdef tuple scores  # as `Batch.count_matrix` or `Batch.count_entries` takes them
+    cdef int64_t abstained, rounded
+    cdef int64_t[::1] truth, column, to, whole
+    cdef fraction_t[::1] part
+
+    cdef int prepare(self) except -1:
+        cdef Batch batch = self.batch
+        cdef RankCounters into = self.target
+        cdef Py_ssize_t k
+        with_scores = [label for k, label in enumerate(batch.labels) if batch.histograms[k].used]
+        if batch.epoch != into.epoch or batch.pairs != (into.paired
+                                                        and not loses_pairs(into, batch.occurring(with_scores))):
+            batch.inside = True
+            if len(self.scores) == 1:
+                batch.count_matrix(into, *self.scores)
+            else:
+                batch.count_entries(into, *self.scores)
+        check_units(into, sum(batch.weight) * UNITS + sum(batch.parts))
+        if batch.samples + self.abstained > into.spare:
+            find_spare(into, batch.samples + self.abstained)
+        self.choose(into.paired and not batch.pairs)
+        return self.reserve(batch, self.into)
+
+    cdef int reserve(self, Batch batch, RankCounters into) except -1:
+        cdef Py_ssize_t k
+        truth = [intern_class(into, label) if n else -1 for label, n in zip(batch.truths, batch.occurs.tolist())]
+        column = [intern_class(into, label) if batch.histograms[k].used else -1 for k, label in enumerate(batch.labels)]
+        self.truth, self.column = np.array(truth, np.int64), np.array(column, np.int64)
+        self.to = np.array((truth if into.paired else [0, 1]) + [0], np.int64)
+        self.whole = np.array([whole + (part >> 64) for whole, part in zip(batch.weight, batch.parts)], np.int64)
+        self.part = np.array([part & (UNITS - 1) for part in batch.parts], np.uint64)
+        batch.truth_type = batch.truth_types
+        batch.label_type = batch.label_types
         for k in range(batch.size):
-            if at[k] >= 0 and not adoptable(self, at[k], batch.histograms[k], &to[0]):
-                reserve_for(self, at[k], batch.histograms[k], &to[0])
-    except BaseException:
-        take_back_pairs(self)
-        drop_empty_classes(self)
-        raise
-    self.dropped = None
-    for k in range(batch.size):
-        if at[k] < 0:
-            continue
-        if adoptable(self, at[k], batch.histograms[k], &to[0]):
-            c = self.classes[at[k]].histogram
-            self.classes[at[k]].histogram, batch.histograms[k] = batch.histograms[k], c
-        else:
-            histogram_absorb(self.classes[at[k]].histogram, batch.histograms[k], &to[0])
-        if batch.label_types is not None:
-            add_types(self, at[k], batch.label_types[k])
-    for g in range(len(truth)):
-        i = truth[g]
-        if i >= 0:
-            part = batch.parts[g]
-            weigh_class(self, i, batch.weight[g] + (part >> 64), part & (UNITS - 1))
-            add_types(self, i, batch.truth_types[g])
-    self.n += batch.samples
-    self.abstained += abstained
-    self.rounded += rounded
-    self.spare -= batch.samples + abstained
-    return True
+            if column[k] >= 0 and not adoptable(into, column[k], batch.histograms[k], &self.to[0]):
+                reserve_for(into, column[k], batch.histograms[k], &self.to[0])
+        return 0
+
+    cdef void apply(self) noexcept:
+        cdef Batch batch = self.batch
+        cdef RankCounters into = self.into
+        cdef Py_ssize_t k, j
+        for k in range(batch.size):
+            j = self.column[k]
+            if j < 0:
+                continue
+            if adoptable(into, j, batch.histograms[k], &self.to[0]):
+                into.classes[j].histogram, batch.histograms[k] = batch.histograms[k], into.classes[j].histogram
+            else:
+                histogram_absorb(into.classes[j].histogram, batch.histograms[k], &self.to[0])
+            if batch.label_type is not None:
+                add_types(into, j, &batch.label_type[k, 0])
+        for k in range(self.truth.shape[0]):
+            if self.truth[k] >= 0:
+                weigh_class(into, self.truth[k], self.whole[k], self.part[k])
+                add_types(into, self.truth[k], &batch.truth_type[k, 0])
+        into.n += batch.samples
+        into.abstained += self.abstained
+        into.rounded += self.rounded
+        into.spare -= batch.samples + self.abstained
+        self.finish()
 
 
 cdef bint adoptable(RankCounters self, Py_ssize_t j, const ScoreHistogram *o, const int64_t *to) noexcept:
@@ -85,10 +178,10 @@ cdef bint adoptable(RankCounters self, Py_ssize_t j, const ScoreHistogram *o, co
     return True
 
 
-cdef int add_types(RankCounters self, Py_ssize_t i, seen) except -1:
+cdef void add_types(RankCounters self, Py_ssize_t i, const int64_t *more) noexcept:
+    cdef Py_ssize_t kind
     for kind in range(3):
-        self.classes[i].type_counts[<Py_ssize_t> kind] += seen[kind]
-    return 0
+        self.classes[i].type_counts[kind] += more[kind]
 
 
 cdef int check_same(RankCounters self, other) except -1:
@@ -105,40 +198,61 @@ cdef int check_same(RankCounters self, other) except -1:
     return 0
 
 
-cdef int add_state(RankCounters self, RankCounters other) except -1:
-    cdef RankCounters o
-    cdef Py_ssize_t i, kind
-    cdef int64_t[::1] to, groups
-    o = duplicate(other) if other is self else other
-    try:
-        if self.paired and ((o.n and not o.paired) or loses_pairs(self, o.label_index.index)):
-            drop_pairs(self)
-        to = np.array([-1 if name is None else intern_class(self, name) for name in o.label_index.names] + [0, 0],
-                      np.int64)
-        groups = np.array([0, 1], np.int64) if not o.paired else to if self.paired else np.zeros(o.used + 1, np.int64)
+@cython.final
+cdef class StateStep(RankStep):
+    """The counts of another state."""
+
+    cdef RankCounters other
+    cdef int64_t[::1] to      # the index here of each class there, or -1
+    cdef int64_t[::1] groups  # of a column there, to those here
+
+    cdef int prepare(self) except -1:
+        cdef RankCounters into = self.target, o = self.source
+        check_units(into, <object> o.mass * UNITS + o.mass_part)
+        check_samples(o.n, into.n)
+        check_samples(o.abstained, into.abstained)
+        if largest_type_count(o) > INT64_MAX - largest_type_count(into):
+            refuse_samples(largest_type_count(o), largest_type_count(into))
+        o = self.other = duplicate(o) if o is into else o
+        self.choose(into.paired and ((o.n and not o.paired) or loses_pairs(into, o.label_index.index)))
+        return self.reserve(self.into, o)
+
+    cdef int reserve(self, RankCounters into, RankCounters o) except -1:
+        cdef Py_ssize_t i
+        self.to = np.array([-1 if name is None else intern_class(into, name) for name in o.label_index.names] + [0, 0],
+                           np.int64)
+        if not o.paired:
+            self.groups = np.array([0, 1], np.int64)
+        else:
+            self.groups = self.to if into.paired else np.zeros(o.used + 1, np.int64)
         for i in range(o.used):
-            if to[i] >= 0 and o.classes[i].histogram != NULL and o.classes[i].histogram.used:
-                groups_of_column(self, o, i, groups)
-                reserve_for(self, to[i], o.classes[i].histogram, &groups[0])
-    except BaseException:
-        take_back_pairs(self)
-        drop_empty_classes(self)
-        raise
-    self.dropped = None
-    for i in range(o.used):
-        if to[i] < 0:
-            continue
-        if o.classes[i].histogram != NULL and o.classes[i].histogram.used:
-            groups_of_column(self, o, i, groups)
-            histogram_absorb(self.classes[to[i]].histogram, o.classes[i].histogram, &groups[0])
-        for kind in range(3):
-            self.classes[to[i]].type_counts[kind] += o.classes[i].type_counts[kind]
-        weigh_class(self, to[i], o.classes[i].whole, o.classes[i].part)
-    self.n += o.n
-    self.abstained += o.abstained
-    self.rounded += o.rounded
-    self.spare = 0
-    return 0
+            if self.to[i] >= 0 and o.classes[i].histogram != NULL and o.classes[i].histogram.used:
+                groups_of_column(into, o, i, self.groups)
+                reserve_for(into, self.to[i], o.classes[i].histogram, &self.groups[0])
+        return 0
+
+    cdef void apply(self) noexcept:
+        cdef RankCounters into = self.into, o = self.other
+        cdef Py_ssize_t i
+        for i in range(o.used):
+            if self.to[i] < 0:
+                continue
+            if o.classes[i].histogram != NULL and o.classes[i].histogram.used:
+                groups_of_column(into, o, i, self.groups)
+                histogram_absorb(into.classes[self.to[i]].histogram, o.classes[i].histogram, &self.groups[0])
+            add_types(into, self.to[i], o.classes[i].type_counts)
+            weigh_class(into, self.to[i], o.classes[i].whole, o.classes[i].part)
+        into.n += o.n
+        into.abstained += o.abstained
+        into.rounded += o.rounded
+        into.spare = 0
+        self.finish()
+
+
+cdef StateStep state_step(RankCounters self, RankCounters other):
+    cdef StateStep step = StateStep.__new__(StateStep)
+    step.target, step.source = self, other
+    return step
 
 
 cdef void groups_of_column(RankCounters self, RankCounters o, Py_ssize_t i, int64_t[::1] groups) noexcept:

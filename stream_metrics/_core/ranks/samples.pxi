@@ -5,9 +5,8 @@ less the sum of its cells. So explicit and absent zeros are the same and cost no
 column. With `pairs`, a column counts every true class (for one-vs-one measures); without, its own class and the
 rest.
 
-A sample is read into entries on the stack, without running Python code if its labels are known and its values are
-floats. Then memory is reserved, then the sample is counted, which cannot fail. Everything after the last call into
-Python is a stretch of `Guarded`.
+A sample of known labels and floats is read into entries on the stack, without running Python code; others go through a
+step. Then memory is reserved, then the sample is counted, which cannot fail.
 """
 
 cimport cython
@@ -20,7 +19,8 @@ from libc.stdint cimport int64_t, uint64_t
 from stream_metrics._core.numeric.fixed cimport add_fixed, take_fixed
 from stream_metrics._core.numeric.scores cimport encode, encode_all
 from stream_metrics._core.numeric.kernels cimport (
-    by_class, classes_beside, known_index, not_counted, numeric_kind, remove_type, split_some,
+    by_class, classes_beside, commit_steps, known_index, not_counted, numeric_kind, plain_weight, remove_type,
+    split_some,
 )
 from stream_metrics.errors import ScoreError, WeightError
 from stream_metrics.labels.class_names import OPEN
@@ -35,29 +35,58 @@ cdef inline bint at_least(uint64_t whole, uint64_t part, uint64_t other, uint64_
     return whole > other or (whole == other and part >= other_part)
 
 
+cdef struct RankSample:
+    Entry near[FEW]
+    Entry *entry     # of the scores: `near`, or memory of its own if there are more
+    Py_ssize_t n, i  # the number of scores, and the true class
+    int kind
+    int64_t whole
+    fraction_t part
+    bint rounded, abstains, single
+
+
 cdef int count_one(RankCounters self, object y_true, object scores, object w, object classes) except -1:
     """`update`, for compiled callers."""
-    cdef Entry entry[FEW]
-    cdef int64_t whole = 1
-    cdef fraction_t part = 0
-    cdef bint rounded = False
-    cdef Py_ssize_t i, n = -1
-    if w is not UNIT_WEIGHT:
-        rounded = split_some(w, &whole, &part)
-    if self.holder != 0:
-        self.wait()
+    cdef RankSample s
+    if classes is None and read_known(self, y_true, scores, w, False, &s):
+        apply_sample(self, &s)
+        return 0
+    return commit_sample(self, y_true, scores, w, classes, False)
+
+
+cdef inline bint read_known(RankCounters self, object y_true, object scores, object w, bint inside,
+                            RankSample *s) except -1:
+    """Read a sample of plain scores of known classes, check it and reserve memory; False for any other sample.
+
+    Unless it is `inside` a section, what follows is a stretch.
+    """
+    if not read_plain(self, y_true, scores, w, inside, s) or (type(scores) is float and not self.classes[s.i].single):
+        return False
     if self.spare <= 0:
         find_spare(self, 1)
-    i = known_class(self, y_true)
-    if i >= 0 and classes is None and (type(scores) is not float or self.classes[i].single):
-        n = read_plain_scores(self, y_true, scores, entry)
-    if n < 0:
-        return count_slowly(self, y_true, scores, whole, part, rounded, classes)
-    if whole | part:
-        count_sample(self, i, numeric_kind(y_true), entry, n, whole, part)
-    self.n += 1
-    self.rounded += rounded
-    self.spare -= 1
+    if s.whole | s.part:
+        reserve_sample(self, s)
+    return True
+
+
+cdef inline bint read_plain(RankCounters self, object y_true, object scores, object w, bint inside,
+                            RankSample *s) except -1:
+    """Read a sample of plain scores of known classes; False for any other sample."""
+    start_sample(s, w)
+    if not inside and self.holder != 0:
+        self.wait()
+    s.i, s.kind = known_class(self, y_true), numeric_kind(y_true)
+    if s.i < 0:
+        return False
+    s.n = read_plain_scores(self, y_true, scores, s.near)
+    return s.n >= 0
+
+
+cdef inline int start_sample(RankSample *s, object w) except -1:
+    """Read the weight of a sample."""
+    s.entry, s.n, s.whole, s.part, s.rounded, s.abstains, s.single = s.near, 0, 1, 0, False, False, False
+    if w is not UNIT_WEIGHT:
+        s.rounded = split_some(w, &s.whole, &s.part)
     return 0
 
 
@@ -132,44 +161,32 @@ cdef tuple read_named(RankCounters self, object truth, object scores, object cla
     return read_scores(scores, self.pos_label, classes, None)
 
 
-cdef int count_slowly(RankCounters self, object y_true, object scores, int64_t whole, fraction_t part, bint rounded,
-                      object classes) except -1:
-    """Count a sample with a new label or a value of another type."""
-    cdef Entry near[FEW]
-    cdef Entry *entry = near
-    cdef Py_ssize_t i, n, at
-    truth = canonical(y_true, "y_true")
-    labels, values = read_named(self, truth, scores, classes)
-    if self.holder != 0:
-        self.wait()
+cdef int place_sample(RankCounters self, object truth, list labels, list values, RankSample *s) except -1:
+    """Check a sample to be counted, and reserve memory for it; in a section. After an error drop empty classes."""
+    cdef Py_ssize_t at
+    if self.spare <= 0:
+        find_spare(self, 1)
     if labels is None:
-        self.abstained += 1
-        self.spare -= 1
+        s.abstains = True
         return 0
     check_allowed(self, truth, labels)
-    n = len(labels)
-    if whole | part:
-        if n > FEW:
-            entry = <Entry *> PyMem_RawCalloc(n, sizeof(Entry))
-            if entry == NULL:
-                raise MemoryError("no memory for the scores of a sample")
-        try:
-            i = intern_class(self, truth)
-            for at in range(n):
-                set_entry(self, entry + at, labels[at], values[at], True)
-            count_sample(self, i, numeric_kind(truth), entry, n, whole, part)
-            self.classes[i].single |= labels[0] is None
-        except BaseException:
-            take_back_pairs(self)
-            drop_empty_classes(self)
-            raise
-        finally:
-            if entry != near:
-                PyMem_RawFree(entry)
-        self.dropped = None
-    self.n += 1
-    self.rounded += rounded
-    self.spare -= 1
+    if s.whole | s.part:
+        make_entries(s, len(labels))
+        s.i, s.kind, s.single = intern_class(self, truth), numeric_kind(truth), labels[0] is None
+        for at in range(s.n):
+            set_entry(self, s.entry + at, labels[at], values[at], True)
+        reserve_sample(self, s)
+    return 0
+
+
+cdef int make_entries(RankSample *s, Py_ssize_t n) except -1:
+    """Have memory for so many scores."""
+    if n > FEW:
+        s.entry = <Entry *> PyMem_RawCalloc(n, sizeof(Entry))
+        if s.entry == NULL:
+            s.entry = s.near
+            raise MemoryError("no memory for the scores of a sample")
+    s.n = n
     return 0
 
 
@@ -182,28 +199,49 @@ cdef int set_entry(RankCounters self, Entry *entry, object label, double x, bint
     return 0
 
 
-cdef int count_sample(RankCounters self, Py_ssize_t i, int kind, Entry *entry, Py_ssize_t n, int64_t whole,
-                      fraction_t part) except -1:
-    """Count a sample: first the steps that can fail, then those that cannot."""
+cdef inline Py_ssize_t group_in(RankCounters self, Py_ssize_t i, Py_ssize_t j) noexcept:
+    """The group of class i in column j."""
+    return i if self.paired else i == j
+
+
+cdef inline int reserve_sample(RankCounters self, const RankSample *s) except -1:
+    """Check the weight of a sample, and reserve memory for its scores."""
     cdef Py_ssize_t at
+    cdef const Entry *entry
     cdef ScoreHistogram *c
-    check_mass(self, whole, part)
-    for at in range(n):
-        if entry[at].code != ZERO:
-            c = self.classes[entry[at].class_index].histogram
-            if c == NULL or not histogram_ready(c, entry[at].code, i if self.paired else i == entry[at].class_index,
-                                                part != 0):
-                reserve_score(self, entry[at].class_index, i if self.paired else i == entry[at].class_index, part != 0)
-    for at in range(n):
-        if entry[at].code != ZERO:
-            histogram_add(self.classes[entry[at].class_index].histogram, entry[at].code,
-                          i if self.paired else i == entry[at].class_index, whole, part)
-            if entry[at].kind < 3:
-                self.classes[entry[at].class_index].type_counts[entry[at].kind] += 1
-    if kind < 3:
-        self.classes[i].type_counts[kind] += 1
-    weigh_class(self, i, whole, part)
+    check_mass(self, s.whole, s.part)
+    for at in range(s.n):
+        entry = s.entry + at
+        if entry.code != ZERO:
+            c = self.classes[entry.class_index].histogram
+            if c == NULL or not histogram_ready(c, entry.code, group_in(self, s.i, entry.class_index), s.part != 0):
+                reserve_score(self, entry.class_index, group_in(self, s.i, entry.class_index), s.part != 0)
     return 0
+
+
+cdef void apply_sample(RankCounters self, const RankSample *s) noexcept:
+    """Count a sample for which memory was reserved."""
+    cdef Py_ssize_t at
+    cdef const Entry *entry
+    self.spare -= 1
+    if s.abstains:
+        self.abstained += 1
+        return
+    self.n += 1
+    self.rounded += s.rounded
+    if not s.whole | s.part:
+        return
+    for at in range(s.n):
+        entry = s.entry + at
+        if entry.code != ZERO:
+            histogram_add(self.classes[entry.class_index].histogram, entry.code,
+                          group_in(self, s.i, entry.class_index), s.whole, s.part)
+            if entry.kind < 3:
+                self.classes[entry.class_index].type_counts[entry.kind] += 1
+    if s.kind < 3:
+        self.classes[s.i].type_counts[s.kind] += 1
+    self.classes[s.i].single |= s.single
+    weigh_class(self, s.i, s.whole, s.part)
 
 
 cdef void weigh_class(RankCounters self, Py_ssize_t i, int64_t whole, fraction_t part) noexcept:
@@ -232,65 +270,32 @@ cdef Py_ssize_t group_count(RankCounters self) noexcept:
     return self.used if self.paired else 2
 
 
-cdef int revert_sample(RankCounters self, object y_true, object scores, object w, object classes,
-                       bint check_only) except -1:
-    cdef Entry near[FEW]
-    cdef Entry *entry = near
-    cdef int64_t whole = 1
-    cdef fraction_t part = 0
-    cdef Py_ssize_t i, n = -1
-    cdef int kind = numeric_kind(y_true)
-    cdef bint rounded = False, possible
-    if w is not UNIT_WEIGHT:
-        rounded = split_some(w, &whole, &part)
-    if self.holder != 0:
-        self.wait()
-    i = known_class(self, y_true)
-    if i >= 0 and classes is None:
-        n = read_plain_scores(self, y_true, scores, near)
-    if n < 0:
-        truth = canonical(y_true, "y_true")
-        labels, values = read_named(self, truth, scores, classes)
-        if self.holder != 0:
-            self.wait()
-        if labels is None:
-            return revert_abstention(self, y_true, scores, w, check_only)
-        i, kind = find_class(self, truth), numeric_kind(truth)
-        if len(labels) > FEW:
-            entry = <Entry *> PyMem_RawCalloc(len(labels), sizeof(Entry))
-            if entry == NULL:
-                raise MemoryError("no memory for the scores of a sample")
-    try:
-        if n < 0:
-            n = set_entries(self, entry, labels, values)
-        possible = self.rounded >= rounded and self.n > self.rounded - rounded
-        if whole | part:
-            possible = possible and i >= 0 and remove_sample(self, i, kind, entry, n, whole, part, check_only)
+cdef int find_sample(RankCounters self, object truth, list labels, list values, RankSample *s) except -1:
+    """Find the classes of a sample to be reverted."""
+    s.abstains = labels is None
+    if not s.abstains:
+        make_entries(s, len(labels))
+        s.n, s.i, s.kind = set_entries(self, s.entry, labels, values), find_class(self, truth), numeric_kind(truth)
+    return 0
+
+
+cdef int check_sample(RankCounters self, RankSample *s, object y_true, object scores, object w) except -1:
+    """Raise WeightError unless the counts allow that there was a sample; reserve memory to revert it."""
+    cdef bint possible
+    if s.abstains:
+        check_exact(self)
+        possible = self.abstained > 0
+    else:
+        possible = self.rounded >= s.rounded and self.n > self.rounded - s.rounded
+        if s.whole | s.part:
+            possible = possible and s.i >= 0 and holds_sample(self, s)
         else:
             check_exact(self)
             possible = possible and self.n > least_samples(self)
-    finally:
-        if entry != near:
-            PyMem_RawFree(entry)
     if not possible:
         check_exact(self)
-        raise sample_not_counted(y_true, scores, w)
-    if not check_only:
-        self.n -= 1
-        self.rounded -= rounded
+        raise not_counted((y_true, scores, w), f"y_true={y_true!r}, scores={scores!r}, w={w!r}")
     return 0
-
-
-cdef int revert_abstention(RankCounters self, object y_true, object scores, object w, bint check_only) except -1:
-    check_exact(self)
-    if self.abstained == 0:
-        raise sample_not_counted(y_true, scores, w)
-    self.abstained -= not check_only
-    return 0
-
-
-cdef object sample_not_counted(object y_true, object scores, object w):
-    return not_counted((y_true, scores, w), f"y_true={y_true!r}, scores={scores!r}, w={w!r}")
 
 
 cdef int check_exact(RankCounters self) except -1:
@@ -332,41 +337,50 @@ cdef inline Py_ssize_t cells_left(const Class *c, const Entry *entry) noexcept:
     return c.histogram.used - (c.entry != 0 and entry[c.entry - 1].is_all)
 
 
-cdef bint remove_sample(RankCounters self, Py_ssize_t i, int kind, Entry *entry, Py_ssize_t n, int64_t whole,
-                        fraction_t part, bint check_only) except -1:
-    """Remove a sample of class i (unless `check_only`); False, and no change, if a part of it is missing or a column is
-    not exact."""
+cdef bint holds_sample(RankCounters self, RankSample *s) except -1:
+    """Whether a sample may be there; False if a part of it is missing or a column is not exact. Reserves memory."""
     cdef Py_ssize_t at, marked = 0
-    cdef Class *c
     try:
-        while marked < n:
-            if not holds_score(self, i, entry + marked, whole, part):
+        while marked < s.n:
+            if not holds_score(self, s.i, s.entry + marked, s.whole, s.part):
                 return False
-            self.classes[entry[marked].class_index].entry = marked + 1
+            self.classes[s.entry[marked].class_index].entry = marked + 1
             marked += 1
-        if self.n <= least_without(self, i, entry, whole, part):
+        if self.n <= least_without(self, s.i, s.entry, s.whole, s.part):
             return False
         if self.pairs and not self.paired:
-            check_stays_unpaired(self, i, entry, whole, part)
+            check_stays_unpaired(self, s.i, s.entry, s.whole, s.part)
     finally:
         for at in range(marked):
-            self.classes[entry[at].class_index].entry = 0
-    if check_only:
-        return True
-    for at in range(n if part != 0 else 0):
+            self.classes[s.entry[at].class_index].entry = 0
+    for at in range(s.n if s.part != 0 else 0):
         # fractions that add up to whole numbers are read from bytes without arrays for them
-        if histogram_reserve(self.classes[entry[at].class_index].histogram, 0, 0, True) < 0:
+        if histogram_reserve(self.classes[s.entry[at].class_index].histogram, 0, 0, True) < 0:
             raise MemoryError("no memory for a column of scores")
-    for at in range(n):
-        histogram_remove(self.classes[entry[at].class_index].histogram, entry + at,
-                         i if self.paired else i == entry[at].class_index, whole, part)
-    unweigh_class(self, i, whole, part)
-    for at in range(n):
-        c = self.classes + entry[at].class_index
-        if entry[at].kind < 3 or c.whole == 0:
-            remove_type_of(self, entry[at].class_index, entry[at].kind)
-    remove_type_of(self, i, kind)
     return True
+
+
+cdef void remove_sample(RankCounters self, const RankSample *s) noexcept:
+    """Revert a sample that was found."""
+    cdef Py_ssize_t at
+    cdef const Entry *entry
+    if s.abstains:
+        self.abstained -= 1
+        return
+    self.n -= 1
+    self.rounded -= s.rounded
+    if not s.whole | s.part:
+        return
+    for at in range(s.n):
+        entry = s.entry + at
+        histogram_remove(self.classes[entry.class_index].histogram, entry, group_in(self, s.i, entry.class_index),
+                         s.whole, s.part)
+    unweigh_class(self, s.i, s.whole, s.part)
+    for at in range(s.n):
+        entry = s.entry + at
+        if entry.kind < 3 or self.classes[entry.class_index].whole == 0:
+            remove_type_of(self, entry.class_index, entry.kind)
+    remove_type_of(self, s.i, s.kind)
 
 
 cdef int check_stays_unpaired(RankCounters self, Py_ssize_t i, const Entry *entry, int64_t whole,
@@ -435,11 +449,11 @@ cdef void unweigh_class(RankCounters self, Py_ssize_t i, int64_t whole, fraction
     take_fixed(<uint64_t *> &self.mass, &self.mass_part, <uint64_t> whole, part)
 
 
-cdef int remove_type_of(RankCounters self, Py_ssize_t i, int kind) except -1:
+cdef void remove_type_of(RankCounters self, Py_ssize_t i, int kind) noexcept:
     """Remove an appearance, from another kind if `kind` has none; release the class if it is empty."""
     if self.label_index.names[i] is None:
-        return 0
+        return
     if is_empty_class(self, i):
-        return release_class(self, i)
-    remove_type(self.classes[i].type_counts, kind, 1)
-    return 0
+        release_class(self, i)
+    else:
+        remove_type(self.classes[i].type_counts, kind, 1)

@@ -50,10 +50,12 @@ cdef tuple read_scores(object scores, object pos_label, object classes, object p
     if type(scores) is not float and is_missing(scores) and not isinstance(scores, (float, floating)):
         return None, None
     if isinstance(scores, Mapping):
-        labels = [canonical(label, "scores", position) for label in scores]
+        labels, values = [], []
+        for label in scores:  # Cython's comprehensions release an object twice if the list cannot grow
+            labels.append(canonical(label, "scores", position))
+            values.append(number(scores[label], label, position))
         if not labels:
             return None, None
-        values = [number(scores[label], label, position) for label in scores]
         if len(set(labels)) < len(labels):
             raise ScoreError(argument="scores", position=position, subject="one score", expected="for every label",
                              got=labels,

@@ -9,12 +9,9 @@ from cpython.ref cimport PyObject
 from libc.math cimport isfinite
 from libc.stdint cimport int64_t, uint64_t
 
-from stream_metrics._core.confusion.kernels cimport ConfusionCounters, SetUpdateBase
-from stream_metrics._core.losses.kernels cimport LossSums
-from stream_metrics._core.numeric.kernels cimport may_be_named, plain, split
-
-cdef int64_t LARGEST_COST = (<int64_t> 1) << 62
-
+from stream_metrics._core.confusion.kernels cimport ConfusionCounters, LabelSample, SetUpdateBase
+from stream_metrics._core.losses.kernels cimport LossSample, LossSums
+from stream_metrics._core.numeric.kernels cimport may_be_named, plain, plain_weight
 
 cdef inline bint is_plain_label(object label):
     """Whether an object is a canonical label that is no float."""
@@ -26,7 +23,7 @@ cdef class ScoreCounters:
 
     cdef public RankCounters ranks, confidence  # `confidence` may be None
     cdef public LossSums losses                 # or None
-    cdef public int64_t capacity  # weight or samples that each state can still count; a lower bound
+    cdef public object removed    # the states of samples that coarse sketches could not forget, or None
     cdef public object negative   # the class beside `pos_label`, in a tuple, or None if it is not known
     cdef dict fixed               # the labels if they are fixed, else None
     cdef double threshold         # from which a single score predicts `pos_label`
@@ -88,55 +85,68 @@ cdef class ScoreCounters:
                         object scores) except -1:
         """Count a sample in all states or in none; return False for one that must be read the long way."""
         cdef double largest = 0.0
-        cdef int64_t whole = 1
-        cdef uint64_t part = 0
         if scores is None:
             scores, y_pred = y_pred, None
         label = self.decide(y_true, scores, &largest)
         if label is None or not (y_pred is None or is_plain_label(y_pred)):
             return False
         if w is not UNIT_WEIGHT:
-            split(w, &whole, &part)
-            if whole >= LARGEST_COST:
-                return False
+            w = plain_weight(w)
         right = label == y_true
         owner.enter()
         try:
-            self.take_capacity(max(3, whole + (part != 0)))
-            self.count_all(counts, y_true, label if y_pred is None else y_pred, w, scores, right, largest)
+            self.wait_for_states(counts)
+            return self.count_all(counts, y_true, label if y_pred is None else y_pred, w, scores, right, largest)
         finally:
             owner.leave()
+
+    cdef int wait_for_states(self, ConfusionCounters counts) except -1:
+        """Wait until no other thread has a section of a state open; what follows is a stretch."""
+        while (counts.holder != 0 or self.ranks.holder != 0 or (self.losses is not None and self.losses.holder != 0)
+               or (self.confidence is not None and self.confidence.holder != 0)):
+            counts.wait()
+            self.ranks.wait()
+            if self.losses is not None:
+                self.losses.wait()
+            if self.confidence is not None:
+                self.confidence.wait()
+        return 0
+
+    cdef bint count_all(self, ConfusionCounters counts, object y_true, object label, object w, object scores,
+                        object right, double largest) except -1:
+        """Count in every state, first the steps that can fail; return False, and count nothing, if one needs Python."""
+        cdef LabelSample named
+        cdef LossSample lost
+        cdef RankSample ranked, sure
+        if not read_known(self.ranks, y_true, scores, w, True, &ranked):
+            return False
+        if self.confidence is not None and not read_known(self.confidence, right, largest, w, True, &sure):
+            return False
+        if self.losses is not None:
+            self.losses.read_sample(y_true, scores, w, None, &lost)
+            self.losses.check_sample(&lost)
+        counts.read_sample(y_true, label, w, False, &named)
+        counts.apply_sample(&named)
+        if self.losses is not None:
+            self.losses.apply_sample(&lost)
+        apply_sample(self.ranks, &ranked)
+        if self.confidence is not None:
+            apply_sample(self.confidence, &sure)
         return True
 
-    cdef int take_capacity(self, int64_t taken) except -1:
-        if taken > self.capacity:
-            self.find_capacity(taken)
-        self.capacity -= taken
-        return 0
 
-    cdef int count_all(self, ConfusionCounters counts, object y_true, object label, object w, object scores,
-                       object right, double largest) except -1:
-        """Count in every state; if one refuses the sample, those before it take it back."""
-        cdef int counted = 0
-        try:
-            counts.count(y_true, label, w)
-            counted = 1
-            if self.losses is not None:
-                self.losses.count_sample(y_true, scores, w, None)
-            counted = 2
-            count_one(self.ranks, y_true, scores, w, None)
-            counted = 3
-            if self.confidence is not None:
-                count_one(self.confidence, right, largest, w, None)
-        except BaseException:
-            if counted > 2:
-                self.ranks.revert(y_true, scores, w)
-            if counted > 1 and self.losses is not None:
-                self.losses.revert(y_true, scores, w)
-            if counted > 0:
-                counts.revert(y_true, label, w)
-            raise
-        return 0
+@cython.final
+cdef class RemovedStep(Step):
+    """Other states of removed samples."""
+
+    cdef ScoreCounters owner
+    cdef object removed
+
+    def __init__(self, ScoreCounters owner not None, removed):
+        self.owner, self.removed = owner, removed
+
+    cdef void apply(self) noexcept:
+        self.owner.removed, self.removed = self.removed, self.owner.removed
 
 
 cdef class ScoredUpdateBase(SetUpdateBase):

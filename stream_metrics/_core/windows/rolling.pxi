@@ -18,7 +18,7 @@ from stream_metrics._core.numeric.kernels cimport (
     Guarded, IdentityCacheEntry, LabelIndex, by_class, cache_entry, may_be_named, plain, split,
 )
 from stream_metrics.errors import ScoreError
-from stream_metrics.labels.pos_label import counted_before
+from stream_metrics.labels.pos_label import as_counted_before
 
 cdef bint are_clean(dict scores):
     """Whether there are scores, all finite floats by labels that are plain."""
@@ -281,11 +281,13 @@ cdef class RollingUpdateBase(Guarded):
 
     cdef int restore_oldest(self, list dropped) except -1:
         """Count removed samples again and put them back at the front."""
-        with counted_before():
-            for old in reversed(dropped):
-                self.count_in_state(old[0], old[1], old[2])
-                ring_push_front(&self.ring, old[0], old[1], old[2])
+        as_counted_before(self._count_again, dropped)
         return 0
+
+    def _count_again(self, list dropped):
+        for old in reversed(dropped):
+            self.count_in_state(old[0], old[1], old[2])
+            ring_push_front(&self.ring, old[0], old[1], old[2])
 
     cdef int append(self, list samples) except -1:
         """Add samples that the state has counted; the window has space for them."""

@@ -1,0 +1,202 @@
+"""What changes a confusion matrix: a sample, a batch of cells, another state."""
+
+
+@cython.final
+cdef class LabelStep(Step):
+    """One sample to be counted or reverted."""
+
+    cdef object y_true, y_pred, w
+    cdef bint reverts
+    cdef LabelSample sample
+
+    cdef int prepare(self) except -1:
+        return (<ConfusionCounters> self.target).read_sample(self.y_true, self.y_pred, self.w, self.reverts,
+                                                             &self.sample)
+
+    cdef void apply(self) noexcept:
+        (<ConfusionCounters> self.target).apply_sample(&self.sample)
+
+
+cdef LabelStep sample_step(ConfusionCounters counts, object y_true, object y_pred, object w, bint reverts):
+    cdef LabelStep step = LabelStep.__new__(LabelStep)
+    step.target, step.y_true, step.y_pred, step.w, step.reverts = counts, y_true, y_pred, w, reverts
+    return step
+
+
+@cython.final
+cdef class CellsStep(Step):
+    """Cells of a batch; see `ConfusionCounters.cells_step`."""
+
+    cdef list truth, predicted
+    cdef const int64_t[:] row, column, whole, count_row, count_column
+    cdef const uint64_t[:] part
+    cdef const int64_t[::1] to_row, to_column, kind_row, kind_column, place
+    cdef int64_t n, abstained, weighted
+
+    cdef int prepare(self) except -1:
+        cdef ConfusionCounters counts = self.target
+        self.check_sums(counts)
+        self.to_row = counts.place_labels(self.truth, self.row)
+        self.to_column = counts.place_labels(self.predicted, self.column)
+        self.kind_row = np.array([numeric_kind(label) for label in self.truth], np.int64)
+        self.kind_column = np.array([numeric_kind(label) for label in self.predicted], np.int64)
+        if self.part is not None:
+            counts.make_fractional()
+        counts.expect(self.row.shape[0])
+        self.place = counts.place_cells(self.to_row, self.to_column, self.row, self.column)
+        return 0
+
+    cdef int check_sums(self, ConfusionCounters counts) except -1:
+        """Raise WeightError if a sum would overflow."""
+        cdef Py_ssize_t r
+        cdef int64_t left = 0x7FFFFFFFFFFFFFFF - counts.mass, times = 0, predicted = 0
+        for r in range(self.row.shape[0]):
+            left = max(left - self.whole[r], 0)
+            left = max(left - (self.part is not None), 0)
+        if left == 0:
+            total = sum(np.asarray(self.whole).tolist()) + (0 if self.part is None else self.row.shape[0])
+            raise sum_overflow(total, counts.mass, "2**63 - 1", None)
+        if self.n + self.abstained >= counts.spare:
+            for r in range(self.count_row.shape[0]):
+                times = max(times, self.count_row[r])
+            for r in range(self.count_column.shape[0]):
+                predicted = max(predicted, self.count_column[r])
+            counts.check_more(self.n, self.abstained, times + predicted)
+        return 0
+
+    cdef void apply(self) noexcept:
+        cdef ConfusionCounters counts = self.target
+        cdef Py_ssize_t r
+        for r in range(self.row.shape[0]):
+            counts.add_at(self.place[r], self.to_row[self.row[r]], self.to_column[self.column[r]], self.whole[r],
+                          0 if self.part is None else self.part[r])
+        add_types(counts, self.to_row, self.kind_row, self.count_row)
+        add_types(counts, self.to_column, self.kind_column, self.count_column)
+        counts.n += self.n
+        counts.abstained += self.abstained
+        counts.weighted += self.weighted
+        counts.spare = max(counts.spare - self.n - self.abstained, 0)
+
+
+cdef void add_types(ConfusionCounters counts, const int64_t[::1] at, const int64_t[::1] kinds,
+                    const int64_t[:] times) noexcept:
+    """Count the appearances of labels that have an index."""
+    cdef Py_ssize_t a
+    for a in range(at.shape[0]):
+        if at[a] >= 0:
+            counts.totals[at[a]].type_counts[kinds[a]] += times[a]
+
+
+@cython.final
+cdef class MergeStep(Step):
+    """The counts of another state: a square of whole weights row by row, other cells one by one."""
+
+    cdef dict renamed                  # other names of its labels, or None
+    cdef ConfusionCounters other
+    cdef const int64_t[::1] to         # the index here of each class there, or -1
+    cdef bint by_rows, same_order
+    cdef const int64_t[::1] places     # of the classes here in the other state
+    cdef int64_t[::1] padded           # a row, and no weight for the classes that it lacks
+    cdef const int64_t[::1] row, column, whole, place
+    cdef const uint64_t[::1] part
+
+    cdef int prepare(self) except -1:
+        cdef ConfusionCounters counts = self.target, o = self.source
+        o = self.other = o.twin() if o is counts else o
+        cdef Py_ssize_t a
+        if o.mass != 0 or o.mass_part != 0:
+            counts.check_weight(o.mass)
+        counts.check_more(o.n, o.abstained, o.largest_type_count())
+        if o.fractions != NULL:
+            counts.make_fractional()
+        self.to = counts.map_indices(o, self.renamed or {})
+        counts.expect(o.live)
+        self.by_rows = not (counts.table.key != NULL or o.table.key != NULL or counts.fractions != NULL
+                            or self.renamed)
+        if not self.by_rows:
+            self.row, self.column, self.whole, self.part = cells = o.export(True)
+            self.place = counts.place_cells(self.to, self.to, cells[0], cells[1])
+            return 0
+        self.same_order = True
+        for a in range(self.to.shape[0]):
+            self.same_order = self.same_order and self.to[a] == a
+        if not self.same_order:
+            self.gather(counts)
+        return 0
+
+    cdef int gather(self, ConfusionCounters counts) except -1:
+        """Find the places of the classes here in the other state."""
+        cdef Py_ssize_t a, n = self.to.shape[0]
+        cdef int64_t[::1] places = np.full(counts.used + 1, n, np.int64)
+        for a in range(n):
+            if self.to[a] >= 0:
+                places[self.to[a]] = a
+        self.places, self.padded = places, np.zeros(n + 1, np.int64)
+        return 0
+
+    cdef void apply(self) noexcept:
+        cdef ConfusionCounters counts = self.target, o = self.other
+        cdef Py_ssize_t r, a, kind, n = self.to.shape[0]
+        if not self.by_rows:
+            for r in range(self.row.shape[0]):
+                counts.add_at(self.place[r], self.to[self.row[r]], self.to[self.column[r]], self.whole[r],
+                              0 if self.part is None else self.part[r])
+        else:
+            if not self.same_order:
+                self.add_reordered(counts, o)
+            for a in range(n if self.same_order else 0):
+                counts.live += add_row(counts.table.value + a * counts.width, o.table.value + a * o.width, n)
+            counts.add_totals(o, self.to)
+        for a in range(n):
+            if self.to[a] >= 0:
+                for kind in range(3):
+                    counts.totals[self.to[a]].type_counts[kind] += o.totals[a].type_counts[kind]
+        counts.n += o.n
+        counts.abstained += o.abstained
+        counts.weighted += o.weighted
+        counts.spare = 0
+
+    cdef void add_reordered(self, ConfusionCounters counts, ConfusionCounters o) noexcept:
+        """Add the square of another state whose classes are in another order."""
+        cdef Py_ssize_t i, a, n = self.to.shape[0], shared = 0
+        cdef const int64_t *source
+        for a in range(n):
+            shared += self.to[a] >= 0
+        for i in range(counts.used):
+            a = self.places[i]
+            if a == n:
+                continue
+            source = o.table.value + a * o.width
+            if shared < counts.used:
+                memcpy(&self.padded[0], source, n * sizeof(int64_t))
+                source = &self.padded[0]
+            counts.live += add_gathered(counts.table.value + i * counts.width, source, &self.places[0], counts.used,
+                                        o.table.value + self.places[i + 1] * o.width)
+
+
+cdef MergeStep merge_step(ConfusionCounters counts, ConfusionCounters other, dict renamed):
+    cdef MergeStep step = MergeStep.__new__(MergeStep)
+    step.target, step.source, step.renamed = counts, other, renamed
+    return step
+
+
+@cython.final
+cdef class FoldsStep(Step):
+    """Other folds of units for a metric or a set, which the caller has locked, and perhaps other states of scores."""
+
+    cdef UpdateBase owner
+    cdef dict folds
+    cdef object scored, prototype
+    cdef bint with_scored
+
+    def __init__(self, UpdateBase owner not None, dict folds not None, scored=MISSING):
+        self.owner, self.folds, self.with_scored = owner, folds, scored is not MISSING
+        self.scored = scored
+
+    cdef void apply(self) noexcept:
+        cdef SetUpdateBase owner
+        self.owner.unit_folds, self.folds = self.folds, self.owner.unit_folds
+        if self.with_scored:
+            owner = <SetUpdateBase> self.owner
+            owner.scored, self.scored = self.scored, owner.scored
+            owner.prototype, self.prototype = None, owner.prototype

@@ -1,0 +1,244 @@
+"""No operation of a state, metric, set or comparison can be left half done, whatever stops it.
+
+An operation is stopped by an exception at any line of the package, by a handler of a signal at any moment, and by a
+failed allocation at any point. Then the object has the bytes from before or from after the operation, the operation can
+be done again, and other threads are not locked out.
+"""
+
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import stream_metrics as sm
+from stream_metrics._core.numeric.kernels import commit
+
+PACKAGE = str(Path(sm.__file__).parent)
+LABELS = ["cat", "dog", "fox"] * 6
+OTHERS = ["dog", "dog", "eel"] * 6
+WEIGHTS = [1, 2, 0.5] * 6
+SCORES = [{"cat": 0.5, "dog": 0.3, "fox": 0.2}, {"dog": 0.75, "cat": 0.25}, {"eel": 0.5, "fox": 0.3, "dog": 0.2}] * 6
+LOSSES = [round(i * 0.37 % 1, 2) for i in range(18)]
+UNITS = [1, 2, 3] * 6
+
+# how each kind is made, and the arguments of a batch; a unit goes with every other one
+KINDS: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
+    "matrix": (sm.ConfusionMatrix, {"y_pred": OTHERS, "w": WEIGHTS}),
+    "hashed": (lambda: sm.ConfusionMatrix.from_counts(range(40), range(40), [1] * 40), {"y_pred": OTHERS}),
+    "sketch": (lambda: sm.RankSketch(buckets=4, sample=3), {"scores": SCORES, "w": WEIGHTS}),
+    "losses": (sm.ProbabilityLosses, {"scores": SCORES, "w": WEIGHTS}),
+    "metric": (sm.MacroF1, {"y_pred": OTHERS, "unit": UNITS}),
+    "set of labels": (sm.MetricSet, {"y_pred": OTHERS, "unit": UNITS}),
+    "set of scores": (lambda: sm.MetricSet(scores=True), {"scores": SCORES, "w": WEIGHTS}),
+    "coarse set": (lambda: sm.MetricSet(scores=True, buckets=4, sample=3), {"scores": SCORES}),
+    "set of two": (lambda: sm.MetricSet(["roc_auc", "log_loss"]), {"scores": SCORES, "unit": UNITS}),
+    "set of units": (lambda: sm.MetricSet(scores=True), {"scores": SCORES, "unit": UNITS}),
+    "comparison": (sm.Comparison, {"pred_a": OTHERS, "pred_b": LABELS, "unit": UNITS}),
+    "comparison of scores": (lambda: sm.Comparison(scores=True), {"pred_a": SCORES, "pred_b": SCORES[::-1]}),
+    "detector": (lambda: sm.ChangeDetector(0.1, arl=30), {}),
+}
+
+
+def _batch(kind: str, **more: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    arguments = KINDS[kind][1] | more
+    return (LOSSES if kind == "detector" else LABELS,), arguments
+
+
+def _sample(kind: str, at: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    (truth,), columns = _batch(kind)
+    return (truth[at],), {name: values[at] for name, values in columns.items()}
+
+
+def _new(kind: str, *batches: int) -> Any:
+    """Return an object that has counted a batch so many times, from another row on each time."""
+    state = KINDS[kind][0]()
+    for first in batches:
+        (truth,), columns = _batch(kind)
+        state.update_many(truth[first:], **{name: values[first:] for name, values in columns.items()})
+    return state
+
+
+def _operations(kind: str) -> dict[str, Callable[[Any], object]]:
+    """Return what is done to an object of a kind, by name."""
+    (truth,), columns = _batch(kind)
+    single, more = _sample(kind, 2)
+    operations: dict[str, Callable[[Any], object]] = {
+        "update": lambda state: state.update(*single, **more),
+        "update_many": lambda state: state.update_many(truth, **columns),
+        "reset": lambda state: state.reset(),
+    }
+    if kind != "detector":
+        other = _new(kind, 1)
+        operations["merge"] = lambda state: state.merge(other)
+        new = {**more, **{name: {"yak": 0.5, "emu": 0.5} for name in more if isinstance(more[name], dict)}}
+        operations["update with a new label"] = lambda state: state.update("owl", **new)
+    if hasattr(KINDS[kind][0](), "revert") and kind not in ("sketch", "coarse set"):
+        operations["revert"] = lambda state: state.revert(*single, **more)
+    if kind in ("set of scores", "coarse set"):
+        operations["remove"] = lambda state: state.remove(*single, **more)
+    if kind == "set of two":
+        less = sm.MetricSet(["roc_auc"])
+        less.update_many(truth, **columns)
+        operations["merge of less"] = lambda state: state.merge(less)
+    return operations
+
+
+CASES = [(kind, name) for kind in KINDS for name in _operations(kind)]
+
+
+def _check(state: Any, before: bytes, operation: Callable[[Any], object], after: bytes) -> bool:
+    """Check an object after its operation was stopped; return whether the operation was done."""
+    data: list[bytes] = []
+    reader = threading.Thread(target=lambda: data.append(state.to_bytes()), daemon=True)
+    reader.start()
+    reader.join(20)
+    assert data, "another thread is locked out"
+    assert data[0] in (before, after), "half done"
+    if data[0] == before != after:
+        operation(state)
+        assert state.to_bytes() == after
+        return False
+    return True
+
+
+class Stop(BaseException):
+    """What stops an operation."""
+
+
+def _stopped_at(line: int, call: Callable[[], object]) -> bool:
+    """Call a function and raise at the n-th line event inside the package; return whether there were so many."""
+    left = line
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal left
+        if not frame.f_code.co_filename.startswith(PACKAGE):
+            return None
+        if event == "line":
+            left -= 1
+            if left == 0:
+                raise Stop
+        return trace
+
+    outer = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    except Stop:
+        return True
+    finally:
+        sys.settrace(outer)
+    return left <= 0
+
+
+def _before_and_after(kind: str, name: str) -> tuple[Callable[[Any], object], Any, bytes, bytes]:
+    operation, state = _operations(kind)[name], _new(kind, 0)
+    before = state.to_bytes()
+    done = state.copy()
+    operation(done)
+    return operation, state, before, done.to_bytes()
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_an_exception_at_any_line_leaves_an_operation_whole(kind: str, name: str) -> None:
+    """The k-th line that runs inside the package raises, for every k up to a hundred and some beyond."""
+    operation, state, before, after = _before_and_after(kind, name)
+    line, stopped = 1, True
+    while stopped:
+        twin = state.copy()
+        stopped = _stopped_at(line, lambda twin=twin: operation(twin))
+        _check(twin, before, operation, after)
+        line += 1 + line // 100  # most lines of long operations read the columns
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES)
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals of a timer are those of Unix")
+def test_a_signal_at_any_moment_leaves_an_operation_whole(kind: str, name: str) -> None:
+    """The handler of a real signal raises."""
+
+    armed = False
+
+    def handler(signum: int, frame: FrameType | None) -> None:
+        nonlocal armed
+        if armed:
+            armed = False
+            raise Stop
+
+    operation, state, before, after = _before_and_after(kind, name)
+    old = signal.signal(signal.SIGALRM, handler)
+    try:
+        for delay in range(100):
+            twin = state.copy()
+            try:
+                armed = True
+                signal.setitimer(signal.ITIMER_REAL, 1e-6 * (1 + delay * 3))
+                operation(twin)
+                armed = False
+            except Stop:
+                pass
+            _check(twin, before, operation, after)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+
+
+def _failed_allocations(kind: str) -> Iterator[str]:
+    """Let allocations of every operation fail, one each time; yield what is wrong.
+
+    They fail in the commit point, or in an operation without one: before it NumPy and msgspec read the arguments, which
+    may crash themselves.
+    """
+    import _testcapi
+
+    at, failing = None, False
+
+    def without_memory(function: Callable[[Any], object], argument: Any) -> None:
+        nonlocal failing
+        failing = True
+        if at is None:
+            function(argument)
+            return
+        _testcapi.set_nomemory(at, at + 1)
+        try:
+            function(argument)
+        finally:
+            _testcapi.remove_mem_hooks()
+
+    for module in [module for name, module in sys.modules.items() if name.startswith("stream_metrics.")]:
+        if getattr(module, "commit", None) is commit:
+            vars(module)["commit"] = partial(without_memory, commit)
+    for name in _operations(kind):
+        failing = False
+        operation, state, before, after = _before_and_after(kind, name)
+        failing = False
+        operation(state.copy())
+        whole, failed_at, successes = not failing, 0, 0
+        while successes < 20:  # an operation can do without some allocations, so one success is not the end
+            twin, at = state.copy(), failed_at
+            try:
+                without_memory(operation, twin) if whole else operation(twin)
+                successes += 1
+            except BaseException:
+                successes = 0
+            at = None  # what follows has memory
+            try:
+                _check(twin, before, operation, after)
+            except AssertionError as error:
+                yield f"{kind}, {name}, allocation {failed_at}: {error}"
+            failed_at += 1 + failed_at // 50
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_failed_allocation_leaves_an_operation_whole(kind: str) -> None:
+    """So it does at every point; in a process of its own, which a crash would end."""
+    pytest.importorskip("_testcapi", reason="CPython was built without _testcapi")
+    code = f"import tests.test_atomic as t; print(*t._failed_allocations({kind!r}), sep='\\n')"
+    root = Path(__file__).parents[1]
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, cwd=root)
+    assert (run.returncode, run.stdout.strip()) == (0, ""), run.stderr[-2000:]
