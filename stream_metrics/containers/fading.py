@@ -78,6 +78,11 @@ class Fading(FadingUpdateBase, InRiver, Portable):
     clock : callable, default time.time
         Returns the time of a sample that comes without one.
 
+    Attributes
+    ----------
+    dropped : int
+        Number of samples that came too late.
+
     Notes
     -----
     Memory: two states of `inner`.

@@ -87,7 +87,6 @@ class ScoreRows:
     def zeros(self) -> dict[Label, None]: ...
 
 @disjoint_base
-class Columns: ...
 
 @disjoint_base
 class CellScratch:

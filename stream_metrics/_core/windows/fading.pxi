@@ -197,15 +197,16 @@ cdef class FadingUpdateBase(Guarded):
                            object scores, object classes) except -1:
         """Count a sample of the current stretch, in a section."""
         cdef FadingState older = self.older, newer = self.newer
-        y_pred = None if y_pred is MISSING else y_pred
+        cdef bint scored = y_pred is MISSING  # by `scores`, or else the inner state says that there is no prediction
         in_older = self.scaled(weight, place, older)
         if older.counts is None and not hasattr(older.state, "revert"):  # as groups do that are folded
             self._count_slowly(place, y_true, y_pred, weight, given_options(None, group, scores, classes, None))
             return 0
-        deliver(older.state, older.counts, y_true, y_pred, in_older, None, group, scores, classes, None)
+        deliver(older.state, None if scored else older.counts, y_true, y_pred, in_older, None, group, scores, classes,
+                None)
         try:
-            deliver(newer.state, newer.counts, y_true, y_pred, self.scaled(weight, place, newer), None, group, scores,
-                    classes, None)
+            deliver(newer.state, None if scored else newer.counts, y_true, y_pred, self.scaled(weight, place, newer),
+                    None, group, scores, classes, None)
         except BaseException:
             older.state.revert(y_true, y_pred, in_older, **given_options(None, group, scores, classes, None))
             raise

@@ -113,7 +113,7 @@ PROGRAM = """
 import os, sys
 os.umask(int(sys.argv[1]))
 os.chdir(sys.argv[2])
-from stream_metrics.collector.store import Store as CollectorStore
+from stream_metrics.collector.store import CollectorStore
 from support.monitor_runs import config, started
 collected = CollectorStore("c.sqlite")
 monitor = started(config(store={"shared": True, "export": "export"}), "m.sqlite", shared=True)
