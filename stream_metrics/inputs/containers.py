@@ -76,4 +76,6 @@ def _plain_pandas(values: Any) -> Any:
     masked = type(getattr(dtype, "na_value", None)).__name__ == "NAType"
     if masked and getattr(dtype, "kind", "O") in "iufb" and values.isna().any():
         return values.to_numpy(dtype=object)
+    if hasattr(dtype, "storage") and values.isna().any():  # text, whose gaps may be nan
+        return values.to_numpy(dtype=object, na_value=None)
     return values.array if hasattr(values, "iloc") and hasattr(values, "array") else values
