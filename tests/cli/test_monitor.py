@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import os
-import pty
 import re
 import signal
 import socket
@@ -20,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import COMMAND, as_json_lines, refusal, run_json, start_command, until
+from support.command_line import as_json_lines, refusal, run_json, start_command, until
 
 EVENTS = [
     {"id": at, "time": 1_700_000_000 + at, "truth": "ab"[at % 2], "prediction": "a", "group": "xy"[at % 3 == 0]}
@@ -296,32 +294,6 @@ def test_a_file_that_was_not_read_to_its_end_was_interrupted(folder) -> None:
         assert json.loads(out)["records"]["read"] < 1_000_000
 
 
-def in_terminal(folder: Path, order: list[str]) -> tuple[int, bytes, bytes]:
-    """Run a command whose output is a terminal; return its status, what it draws, and what it says on stderr."""
-    ours, theirs = pty.openpty()
-    environment = os.environ | {"TERM": "xterm", "COLUMNS": "100", "LINES": "40"}
-    with subprocess.Popen(order, cwd=folder, stdout=theirs, stderr=subprocess.PIPE, env=environment) as running:
-        os.close(theirs)
-        drawn = b""
-        with contextlib.suppress(OSError):  # the other side has ended
-            while block := os.read(ours, 65536):
-                drawn += block
-        _, err = running.communicate(timeout=60)
-    os.close(ours)
-    return running.returncode, drawn, err
-
-
-def test_the_terminal_view_in_a_terminal(folder) -> None:
-    """With --tui in a terminal the view is drawn in the alternate screen, and the report comes after it."""
-    pytest.importorskip("rich", reason="the terminal view needs rich")
-    status, drawn, _ = in_terminal(folder, [*COMMAND, "monitor", "events.jsonl", "--no-page", "--tui"])
-
-    assert status == 0
-    begins, ends = drawn.index(b"\x1b[?1049h"), drawn.index(b"\x1b[?1049l")
-    assert b"classes (" in drawn[begins:ends]
-    assert b"100 samples, 2 classes" in drawn[ends:]
-
-
 WITHOUT = """
 import json, sys
 for name in ("starlette", "uvicorn", "prometheus_client", "rich", "confluent_kafka"):
@@ -337,17 +309,17 @@ KAFKA = ("--source-kind", "kafka", "--source-predictions", "p")
 
 
 def test_without_the_extras(folder) -> None:
-    """What is counted is printed without the page; one line says what page, terminal, Kafka and collector need."""
+    """What is counted is printed without the page; one line says what page, Kafka and collector need."""
     cases = [
         (("monitor", "events.jsonl"), 0, True, "0"),
         (("monitor", "events.jsonl", "--serve-port", "0"), 0, True, PAGE + "0"),
         (("monitor", "events.jsonl", "--stay"), 2, False, PAGE + "2"),
         (("collect", "--store", "agg.sqlite"), 2, False, PAGE + "2"),
         (("monitor", "--no-page", *KAFKA), 2, False, r'.*pip install "stream-metrics\[kafka\]"\n2'),
-        (("monitor", "events.jsonl", "--no-page", "--tui"), 2, False, r'.*--tui needs rich: .*\[monitor\]"\n2'),
     ]
     order = [sys.executable, "-c", WITHOUT, json.dumps([arguments for arguments, *_ in cases])]
-    printed, said = (each.decode().split("\f")[:-1] for each in in_terminal(folder, order)[1:])
+    done = subprocess.run(order, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    printed, said = (each.split("\f")[:-1] for each in (done.stdout, done.stderr))
     for (arguments, status, counts, message), out, err in zip(cases, printed, said, strict=True):
         assert (out.endswith(f"{status}"), "joined" in out, len(out) > 1) == (True, counts, counts), arguments
         assert re.fullmatch(message, err), arguments

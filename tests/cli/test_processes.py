@@ -9,7 +9,6 @@ import io
 import json
 import os
 import random
-import re
 import select
 import shutil
 import signal
@@ -213,25 +212,6 @@ def test_processes_that_die(tmp_path, large):
         process.kill()
         until(lambda: all(stat(pid)[0] == "Z" for pid in workers))
         assert not process.stdout.read()
-
-
-@linux
-def test_progress_of_all_workers(large):
-    """On a terminal one line shows the share of all rows that is done by all workers."""
-    pty = pytest.importorskip("pty", reason="needs pseudo terminals")
-    ours, theirs = pty.openpty()
-    with start_command("run", large, "--jobs", 2, stderr=theirs, stdout=subprocess.DEVNULL) as process:
-        os.close(theirs)
-        drawn, interrupted = b"", False
-        with contextlib.suppress(OSError):  # the other side has ended
-            while block := os.read(ours, 10_000):
-                drawn += block
-                if b"left" in drawn and not interrupted:
-                    process.send_signal(signal.SIGINT)
-                    interrupted = True
-    os.close(ours)
-
-    assert re.search(rb" *\d+% \[[#.]{24}\]  [\d ]+ records  [\d ]+/s  [\d:]+ left", drawn)
 
 
 # The command in a process of its own: pipes that break, what it imports, what it sets up.

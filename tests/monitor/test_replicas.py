@@ -1,23 +1,19 @@
-"""Workers that share a store: each shows the whole model, one evaluates alerts, and another goes on when it dies."""
+"""Workers that share a store: each shows the whole model, and one evaluates alerts."""
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from typing import Any
 
 import pytest
 from msgspec import structs
-from support.alert_receiver import receiving
 from support.command_line import until
-from support.monitor_events import NOW, events, offline, records
-from support.monitor_worker import Processes, alerting
+from support.monitor_events import CONFIG, NOW, events, offline, records
 from support.stores import execute
 
 from stream_metrics.monitor import Alerts, Config, Monitor, Record, config, open_store
 
+RULES = config.AlertsTable(rules=("n < 100000",), defaults=False, log=False)
 STREAMS = [records(events(300, seed=part), part) for part in range(3)]
 
 
@@ -58,8 +54,8 @@ def worker(store_path: str) -> Iterator[Callable[..., Worker]]:
     """Make a worker, which is closed at the end."""
     workers: list[Worker] = []
 
-    def made(webhook: str = "", **told: Any) -> Worker:
-        workers.append(Worker(store_path, structs.replace(alerting(webhook), **told)))
+    def made(**told: Any) -> Worker:
+        workers.append(Worker(store_path, structs.replace(CONFIG, alerts=RULES, **told)))
         return workers[-1]
 
     yield made
@@ -122,50 +118,6 @@ def test_nothing_is_missing_or_twice_while_a_partition_moves(worker: Callable[..
     two.take(STREAMS[0][200:])
 
     assert counted(third.whole(STREAMS[0])) == counted(one.whole(STREAMS[0])) == counted(offline(STREAMS[0]).view())
-
-
-def test_another_worker_goes_on_for_one_that_is_stopped_or_killed(
-    worker: Callable[..., Worker], store_path: str
-) -> None:
-    """An alert that was not delivered is delivered with its id; one that wakes up evaluates and delivers nothing.
-
-    The partition is shown as of the last checkpoint, with a growing age, until another worker takes it.
-    """
-
-    def waits() -> bool:
-        bodies = execute(store_path, "select body from notes")
-        return any(webhook.got[0][1]["id"].encode() in bytes(body) for (body,) in bodies)
-
-    with closing(Processes()) as processes, receiving() as webhook:
-        webhook.statuses = [503] * 10**5
-        process = processes.start(state=store_path, webhook=webhook.url)
-        try:
-            until(lambda: webhook.got and waits())
-            two = worker(webhook.url)
-            two.whole(STREAMS[0])
-            assert not two.monitor.leads()
-            os.kill(process, signal.SIGSTOP)
-            webhook.statuses = []
-            until(lambda: two.look() and two.monitor.leads() and (two.take([]) or not waits()))
-            first, told = webhook.got[0][1], len(webhook.got)
-            os.kill(process, signal.SIGCONT)
-            until(lambda: [row.state for row in two.look().replicas if not row.this and row.age < 1] == ["live"])
-            two.take([])
-            assert two.monitor.leads()
-            assert [row.alerts for row in two.look().replicas] == [True, False]
-        finally:
-            os.kill(process, signal.SIGKILL)
-            processes.wait(process)
-        age = two.look().partitions[0].age
-        until(lambda: two.look().partitions[0].age > age + 0.1)
-
-    view = two.look()
-    assert (view.records.read, view.alerts[0].state, view.alerts[0].since) == (len(STREAMS[0]), "firing", first["at"])
-    assert len(webhook.got) == told
-    assert {(body["id"], body["state"]) for _, body, _ in webhook.got} == {(first["id"], "firing")}
-    assert two.monitor.assign([0]) == {("t", 0): len(STREAMS[0])}
-    assert two.look().partitions[0].owner is None
-    assert counted(two.look()) == counted(offline(STREAMS[0]).view())
 
 
 def test_counts_that_cannot_be_read_are_reported(worker: Callable[..., Worker], store_path: str) -> None:

@@ -3,8 +3,7 @@
 Of an order, `state` and `file` are paths, or `state` is the address of a database; `cpu` is after how many seconds of
 processor time the process is killed; `statement` the number of the SQL statement before which it dies; `die` the size
 of a file beyond which it dies in the middle of a write; `limit` bounds the size of files by so many more bytes until
-three checkpoints have failed; `shared`; `stop` is the step after which it stops itself. With `webhook`, it is one of
-several workers that share a store, and posts alerts there.
+three checkpoints have failed; `shared`; `stop` is the step after which it stops itself.
 """
 
 from __future__ import annotations
@@ -18,11 +17,9 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from msgspec import structs
-
-from stream_metrics.monitor import Alerts, MemorySource, Monitor, Runner, config, make_source, open_store
+from stream_metrics.monitor import Monitor, config, make_source, open_store
 from support.inner_monitor import StaleOwner, StoreError
-from support.monitor_events import CONFIG, NOW, events, records
+from support.monitor_events import CONFIG, NOW
 from support.orders import Forks, fork_children
 
 with contextlib.suppress(ImportError):
@@ -58,20 +55,6 @@ def dying(statement: int) -> Any:
 def limited(size: int) -> None:
     """Bound the size of files of this process."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
-
-
-def alerting(webhook: str) -> config.Config:
-    """Return the configuration of workers that share a store, with a rule that fires."""
-    rules = config.AlertsTable(rules=("n < 100000",), defaults=False, log=False, webhook=webhook)
-    return structs.replace(CONFIG, alerts=rules)
-
-
-def run_replica(order: dict[str, Any]) -> int:
-    """Count the events of partition 0 in a shared store, and evaluate alerts until the process is killed."""
-    told = alerting(order["webhook"])
-    monitor = Monitor(told, open_store(order["state"], shared=True), lambda: NOW)
-    Runner(told, MemorySource(records(events(300))), monitor, Alerts(told, monitor)).run()
-    return 0
 
 
 def run_monitor(order: dict[str, Any]) -> int:
@@ -111,4 +94,4 @@ def run_monitor(order: dict[str, Any]) -> int:
 
 
 if __name__ == "__main__":
-    fork_children(lambda order: (run_replica if "webhook" in order else run_monitor)(order))
+    fork_children(run_monitor)

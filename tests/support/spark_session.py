@@ -6,12 +6,9 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-KAFKA_JARS = sorted(map(str, (Path(__file__).parents[2] / "build" / "spark-kafka").glob("*.jar")))  # of Spark 4
 
 SETTINGS = {
     "spark.driver.host": "127.0.0.1",
@@ -39,21 +36,16 @@ def skip_without_java() -> None:
 def spark() -> Iterator[Any]:
     """A local Spark, quick to start: two threads, up to four attempts, a file a partition, batches of 200 rows.
 
-    A process has one session, so the tests of all folders share it, with the source of Kafka where its jars are there.
+    A process has one session, so the tests of all folders share it.
     """
     sql = pytest.importorskip("pyspark.sql", reason="needs PySpark")
     pytest.importorskip("pyarrow", reason="needs PyArrow")
     skip_without_java()
-    import pyspark
-
     from stream_metrics.integrations import spark as adapter
 
-    settings = dict(SETTINGS)
-    if KAFKA_JARS and int(pyspark.__version__.split(".")[0]) >= 4:
-        settings["spark.jars"] = ",".join(KAFKA_JARS)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         patch.setattr(adapter, "TASKS", 2)  # tasks that merge: each empty one of 16 takes its time
-        session = sql.SparkSession.builder.master("local[2,4]").config(map=settings).getOrCreate()
+        session = sql.SparkSession.builder.master("local[2,4]").config(map=SETTINGS).getOrCreate()
         yield session
         session.stop()

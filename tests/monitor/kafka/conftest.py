@@ -8,9 +8,6 @@ from typing import Any
 
 import pytest
 from support.kafka_broker import Broker, missing, running
-from support.spark_session import spark
-
-__all__ = ["broker", "cluster", "spark", "topic", "workers"]
 
 
 @pytest.fixture(scope="module")

@@ -142,33 +142,6 @@ def test_intervals_bounds_and_warnings_are_shown_where_there_are_any(visit):
     assert page.locator(elsewhere).all_inner_texts() == []
 
 
-def test_lost_alerts_and_workers_are_shown(visit):
-    """Alerts that did not arrive come first, with the reason; workers with their partitions, and who evaluates."""
-    view = make_view(2, 2)
-    lost = {"sink": "the webhook at hooks", "rule": "lag > 5", "state": "firing", "at": view["now"] - 60}
-    lost |= {"tries": 3, "problem": "status 404", "given_up": None}
-    view["undelivered"] = [lost, lost | {"given_up": view["now"] - 9, "tries": 1}]
-    row = {"state": "live", "this": False, "alerts": False, "age": 0.4, "partitions": [], "lag": 0, "problem": None}
-    view["replicas"] = [
-        row | {"worker": "pod-a", "this": True},
-        row | {"worker": "pod-b", "alerts": True, "partitions": [1]},
-        row | {"worker": "pod-c", "state": "silent", "age": 45.0},
-    ]
-    view["partitions"][1] |= {"owner": "pod-b", "age": 1.2}
-    view["partitions"][2] |= {"owner": "", "age": 90.0}
-    page, _ = visit(view)
-    first, second, *rest = cells(page, "#alerts-list li", ":scope > *")
-    owners = [row[-1] for row in cells(page, "#partitions-table tbody tr")]
-
-    assert page.inner_text("#bar").startswith("2 alerts not delivered the webhook at hooks: status 404")
-    assert first[:2] == second[:2] == ["not delivered", "lag > 5"]
-    assert first[2].endswith("the webhook at hooks: status 404, 3 tries, trying again")
-    assert "1 try, given up (" in second[2]
-    assert len(rest) == len(view["alerts"])
-    assert ["Workers", "3", "pod-b evaluates alerts; silent: pod-c"] in cells(page, "#running > div", "dt, dd")
-    assert owners == ["this one, now", "pod-b, 1.2 s ago", "none, 90 s ago", "this one, now"]
-
-
 def test_matrix_equals_the_api(visit):
     """Cells are the counts, in order, zeros empty; the largest confusions are those of the matrix."""
     view = make_view(6, 0, drift=0.5)

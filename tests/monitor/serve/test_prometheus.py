@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import math
 import re
@@ -205,27 +204,6 @@ def dashboard(folder: Path, title: str = "animals") -> tuple[dict[str, Any], Pat
     ]
     assert str(board.parent) in provisioning.read_text()
     return json.loads(board.read_text()), rules
-
-
-def test_structure_of_the_dashboard(tmp_path: Path) -> None:
-    """Ids are unique, panels do not overlap, variables are defined, no data source is fixed, and models differ."""
-    board, _ = dashboard(tmp_path)
-    panels, variables = board["panels"], [variable["name"] for variable in board["templating"]["list"]]
-    places = [panel["gridPos"] for panel in panels]
-    cells = [
-        cell
-        for at in places
-        for cell in itertools.product(range(at["x"], at["x"] + at["w"]), range(at["y"], at["y"] + at["h"]))
-    ]
-
-    assert len({panel["id"] for panel in panels}) == len({panel["title"] for panel in panels}) == len(panels)
-    assert len(set(cells)) == len(cells)
-    assert max(x for x, _ in cells) < 24
-    assert set(re.findall(r"\$\{?(\w+)", json.dumps(board))) - {"__rate_interval", "__all"} == set(variables)
-    targets = [target for panel in panels for target in panel["targets"]]
-    assert {each["datasource"]["uid"] for each in (*panels, *targets)} == {"${datasource}"}
-    assert [panel["title"] for panel in panels][:2] == ["Accuracy", "Balanced accuracy"]
-    assert dashboard(tmp_path)[0]["uid"] == board["uid"] != dashboard(tmp_path, "plants")[0]["uid"]
 
 
 def test_promtool_takes_the_rules(tmp_path: Path) -> None:
