@@ -113,6 +113,15 @@ for bad in (("new" + str(i), float("nan")), ("new" + str(i), {"a": 0.5, "b" + st
 refused(state.update_many, ["x" + str(i), None], [0.5, 0.25])
 refused(sm.RankSketch.from_bytes, damaged(data, i))
 """),
+    "windows": (800, "", """
+rolling, hard = sm.Rolling((sm.MCC, sm.ROCAUC, sm.CrossEntropy)[i % 3](), 4), i % 3 == 0
+for k in range(9):
+    rolling.update(k % 2 == 0, k % 3 == 0 if hard else {True: 0.5, False: k / 9 + i / 10**6}, 1.5 if k == 5 else 1)
+for bad in ((None, True), (True, float("nan")), (True, True, -1)):
+    refused(rolling.update, *bad)
+rolling.copy().update_many([True, False], [True, False] if hard else [0.5, 0.25])
+sm.from_bytes(rolling.to_bytes()).reset()
+"""),
     "losses": (600, """
 state, three = sm.ProbabilityLosses(), sm.ProbabilityLosses(classes=["a", "b", "c"])
 table, truth = np.full((50, 3), 0.25), ["a", "b"] * 25

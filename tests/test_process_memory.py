@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import gc
-import platform
-import subprocess
-import sys
 from contextlib import suppress
 
 import pytest
@@ -43,35 +40,6 @@ def test_no_garbage_is_looked_for_while_modules_are_imported() -> None:
             gc.unfreeze()
     finally:
         (gc.enable if usual else gc.disable)()
-
-
-LARGE_BLOCKS = """
-import ctypes
-from stream_metrics.process_memory import return_large_blocks
-
-class Mallinfo(ctypes.Structure):
-    _fields_ = [("before", ctypes.c_int * 4), ("hblkhd", ctypes.c_int), ("after", ctypes.c_int * 5)]
-
-libc = ctypes.CDLL(None)
-libc.mallinfo.restype = Mallinfo
-{call}
-block = bytearray(20 << 20)
-del block
-before, block = libc.mallinfo().hblkhd, bytearray(4 << 20)
-print(libc.mallinfo().hblkhd - before >= 4 << 20)
-before = libc.mallinfo().hblkhd
-del block
-print(before - libc.mallinfo().hblkhd >= 4 << 20)
-"""
-
-
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc moves the limit")
-def test_large_blocks_go_back_to_the_system() -> None:
-    """Also after a larger one was freed, from which on glibc would else keep them."""
-    for call, expected in (("return_large_blocks()", "True"), ("", "False")):
-        command = [sys.executable, "-c", LARGE_BLOCKS.format(call=call)]
-        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        assert output.split() == [expected] * 2, call
 
 
 @pytest.mark.quick

@@ -189,20 +189,3 @@ def count_in_child(state: Any) -> int:
     for thread in threads:
         thread.join()
     return 0 if state.n in (301, 20) else 1
-
-
-@pytest.mark.skipif(not HAS_FORK, reason="there is no fork here")
-def test_locks_of_a_child_of_a_child() -> None:
-    """A lock that was taken and left in a child is as good as new in a child of its own."""
-    state = sm.ConfusionMatrix()
-    child = os.fork()
-    if child == 0:
-        with state.writing():
-            grandchild = os.fork()
-            if grandchild == 0:
-                with pytest.raises(RuntimeError):
-                    state.reset()
-                os._exit(0)
-        os._exit(os.waitstatus_to_exitcode(os.waitpid(grandchild, 0)[1]))
-
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

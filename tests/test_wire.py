@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from support.cases import every_case
 from support.changed_bytes import bytes_of, content_of
 from support.refusals import all_refused, refused
@@ -148,13 +147,6 @@ def test_foreign_bytes_are_refused() -> None:
     for state, read_as in written:
         error = refused(partial(read_as.from_bytes, state.to_bytes()), sm.DecodeError, f"{read_as.__name__}, but got")
         assert (type(state).__name__ if read_as is sm.MCC else " those of a") in str(error)
-
-
-@given(st.binary(max_size=300))
-def test_garbage_is_refused(garbage: bytes) -> None:
-    """Random bytes raise a DecodeError, with the magic in front too."""
-    for data in (garbage, b"SMET\x01" + garbage):
-        refused(partial(sm.from_bytes, data), sm.DecodeError)
 
 
 @pytest.mark.quick

@@ -111,6 +111,7 @@ def kinds() -> dict[str, tuple[Callable[[], Any], dict[str, Act]]]:
         "update_many": lambda s: s.update_many(*PAIRS, t=[24, 35, 61, 72]),
         "merge": lambda s: s.merge(shard(s)),
         "advance": lambda s: s.advance(65),
+        "snapshot": lambda s: s.snapshot(),
         "reset": lambda s: s.reset(),
     }
     soft = {"update": lambda s: s.update("a", {"a": 1.0}, group="new")}
@@ -162,6 +163,6 @@ def test_an_interrupted_operation_leaves_the_bytes_from_before_or_after() -> Non
                             act(state)
                             assert state.to_bytes() == after, line
                         if state.n:
-                            state.snapshot()
+                            assert state.snapshot() == sm.from_bytes(state.to_bytes()).snapshot(), line
     with pytest.raises(sm.LabelError):  # no rule was left off
         sm.ROCAUC().update("a", 0.5)

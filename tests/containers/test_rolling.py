@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import itertools
 import random
-import sys
-import tracemalloc
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -67,14 +63,6 @@ def assert_same(a: Rolling, b: Rolling) -> None:
     assert a.to_bytes() == b.to_bytes()
     assert a.state.to_bytes() == b.state.to_bytes()
     assert values(a) == values(b)
-
-
-def test_windows_with_other_have_the_bytes_of_their_samples() -> None:
-    """The same samples one by one and in a batch have the same bytes where `other` stands for their labels."""
-    one, many = (Rolling(sm.ConfusionMatrix(labels=["a"], other="z"), 2) for _ in range(2))
-    one.update("b", "a")
-    many.update_many(["b"], ["a"])
-    assert one.to_bytes() == many.to_bytes()
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.quick] if n in QUICK else []) for n in CASES])
@@ -300,52 +288,6 @@ def test_the_last_samples_of_each_group() -> None:
     assert not hasattr(groups, "revert")
     refused(lambda: groups.merge(groups.copy()), sm.MergeError, "TimeWindow")
     assert groups.to_bytes() == before
-
-
-def grown(rolling: Rolling, sample: Callable[[int], tuple[Any, Any]], n: int) -> float:
-    """Return the memory that a window takes for each of its n samples, after as many and a half have come."""
-    tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    for i in range(n + n // 2):
-        rolling.update(*sample(i))
-    after = tracemalloc.get_traced_memory()[0]
-    tracemalloc.stop()
-    return (after - before) / n
-
-
-def test_memory_of_a_window_is_what_is_stated() -> None:
-    """24 bytes a sample for fresh text, 24 for the float and at most 24 for the area of a score, 360 for a dict."""
-    n, rng, names = 30_000, random.Random(0), [f"class {i}" for i in range(5)]
-    text = grown(Rolling(sm.Accuracy(), n), lambda i: (f"class {i % 10}", f"class {i % 7}"), n)
-    area = grown(Rolling(sm.ROCAUC(), n), lambda i: (i % 3 == 0, rng.random()), n)
-    soft = grown(Rolling(sm.CrossEntropy(), n), lambda i: ("class 1", {name: rng.random() / 5 for name in names}), n)
-
-    assert 23 < text < 25.5
-    assert area < 24 + 24 + 24
-    assert soft < 24 + 360
-
-
-def test_windows_leak_nothing() -> None:
-    """Windows that are filled, refused, copied, read and dropped leave no memory behind."""
-
-    def blocks_after_use() -> int:
-        for i in range(180):
-            inner = (sm.MCC, sm.ROCAUC, sm.CrossEntropy)[i % 3]()
-            rolling, hard = Rolling(inner, 4), inner.requires_labels
-            for k in range(9):
-                soft = {True: 0.5, False: k / 9 + i / 10**6}
-                rolling.update(k % 2 == 0, k % 3 == 0 if hard else soft, 1.5 if k == 5 else 1)
-            for bad in ((None, True), (True, float("nan")), (True, True, -1)):
-                with suppress(ValueError):
-                    rolling.update(*bad)
-            rolling.copy().update_many([True, False], [True, False] if hard else [0.5, 0.25])
-            sm.from_bytes(rolling.to_bytes()).snapshot()
-            rolling.reset()
-        gc.collect()
-        return sys.getallocatedblocks()
-
-    blocks = [blocks_after_use() for _ in range(4)]
-    assert min(b - a for a, b in itertools.pairwise(blocks)) < 60  # the first rounds fill free lists
 
 
 @pytest.mark.parametrize("name", ["fixed", "ROCAUC", "RankSketch", "BrierScore", "probabilities"])

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import copy
 import inspect
-import os
 import pickle
 import random
-import subprocess
-import sys
 from functools import partial
 from itertools import product
 from typing import Any
@@ -38,17 +35,6 @@ from support.river_outcomes import every_class, fed, logistic, outcomes, phishin
 
 import stream_metrics as sm
 from stream_metrics.integrations.river import RiverMetric, as_river
-
-
-def test_river_is_loaded_by_the_adapter_only() -> None:
-    """`import stream_metrics`, and asking a metric whether it works with a model, load no river."""
-    code = "import sys, stream_metrics as sm; sm.MCC().works_with(1); print('river' in sys.modules)"
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-    )  # fmt: skip
-
-    assert result.stdout.strip() == "False"
 
 
 def test_evaluation_agrees_with_river() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import tracemalloc
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -110,30 +109,6 @@ def test_without_a_process_group() -> None:
         assert (error.argument, error.got) == ("expect_n", ranks.ROWS)
         refused(partial(exchange, sm.Rolling(sm.MCC(), 10)), sm.MergeError, "Rolling")
         refused(partial(exchange, None), sm.MergeError, "to be an accumulator, but got a NoneType")
-
-
-def peak(state: Any, columns: tuple[Any, ...]) -> int:
-    """Return how many bytes counting columns takes for a time, where they have been counted before."""
-    state.update_many(*columns)
-    tracemalloc.start()
-    state.update_many(*columns)
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return most
-
-
-def test_tensors_on_the_cpu_are_not_copied() -> None:
-    """Counting contiguous tensors takes no column of its own beside what arrays of the same memory take."""
-    y, p = torch.arange(200_000) % 5, torch.linspace(0, 1, 200_000, dtype=torch.float64)
-    for make, columns in [
-        (sm.ConfusionMatrix, (y, y)),
-        (sm.ConfusionMatrix, (y, y, y)),
-        (sm.ROCAUC, (y == 1, p)),
-        (sm.ROCAUC, (y == 1, p.float().requires_grad_(), p)),
-    ]:
-        arrays = tuple(column.detach().numpy() for column in columns)
-        assert peak(make(), columns) < peak(make(), arrays) + 64_000
-    assert peak(sm.ConfusionMatrix(), (y, y)) < 64_000
 
 
 def test_tensors_that_are_elsewhere_are_named() -> None:
