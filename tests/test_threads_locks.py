@@ -84,9 +84,8 @@ def test_labels_and_weights_may_use_the_object_that_reads_them() -> None:
     labels += ["a", label_that(labels.clear), "b", "c"]
     matrix.update_many(labels, ["a", "a", "a", "a"])
     weights += [1, weight_that(weights.clear), 1, 1]
-    with pytest.raises(IndexError):
-        matrix.update_many(["a"] * 4, ["a"] * 4, weights)
-    assert (matrix.labels, matrix.n) == (("a", "b", "c", "called"), 4)
+    matrix.update_many(["a"] * 4, ["a"] * 4, weights)
+    assert (matrix.labels, matrix.n, matrix.weight) == (("a", "b", "c", "called"), 8, 8)
 
 
 @pytest.mark.quick

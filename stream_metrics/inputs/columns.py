@@ -169,6 +169,7 @@ def as_column(values: object, argument: str, may_abstain: bool, named: Namer | N
         if isinstance(rows, tuple):
             return Column(*rows)
     if isinstance(rows, list):
+        rows = list(rows)  # reading a label may change the caller's list
         return Column(*encode_objects(rows, argument, may_abstain, named))
     if rows.ndim != 1:
         hint = "; did you mean `scores=`?" if rows.ndim == 2 and rows.dtype.kind == "f" and may_abstain else ""

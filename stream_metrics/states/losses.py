@@ -265,8 +265,9 @@ class ProbabilityLosses(LossSums, Portable):
         return Snapshot(losses=self.copy())
 
     def _content(self) -> list[object]:
-        numbers, squares, binary = self.numbers(), self.squares(), self.binary_numbers()
-        if not self.n:  # without samples, bytes are those of earlier releases
+        with self.reading():  # so that all numbers are of the same samples
+            numbers, squares, binary = self.numbers(), self.squares(), self.binary_numbers()
+        if not numbers[0]:  # without samples, bytes are those of earlier releases
             squares = None
         # As `restore` takes it if it is not said, for the bytes of earlier releases.
         weight, two, brier = numbers[2], numbers[3], numbers[-2]
