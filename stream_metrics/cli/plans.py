@@ -124,7 +124,7 @@ def _same_format(source: InputSource, form: str | None, fields: RowKeys) -> str:
 def _tables(files: list[InputFile], form: str | None, fields: RowKeys, counter: Counter) -> tuple[Feed, Progress]:
     tables = _table_module()
     units = tables.merge_units(_units(files, form, fields, counter.skipped), math.inf)
-    reader = tables.Reader(fields, form)
+    reader = tables.TableReader(fields, form)
 
     def feed(tick: Tick) -> None:
         for unit in units:
