@@ -160,7 +160,8 @@ cdef class PaneUpdateBase(Guarded):
 
     def _attach(self, inner, store, int64_t length, int64_t panes, int64_t lateness, clock):
         """Set the configuration; every pane has a copy of the empty state `inner`, stored as `store` does."""
-        self.inner, self._store, self._length, self._panes, self._lateness, self.clock_ = inner, store, length, panes, lateness, clock
+        self.inner, self._store, self.clock_ = inner, store, clock
+        self._length, self._panes, self._lateness = length, panes, lateness
         self.counted, self.spare = counters_of(inner) is not None, None
 
     @property

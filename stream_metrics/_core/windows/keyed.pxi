@@ -352,7 +352,8 @@ cdef class GroupUpdateBase(Guarded):
         if self.measured:
             self._totals()
         slots = self._slots.copy()
-        lent = {key: Slot(self._store.copied(slot.state), slot.forms) for key, slot in slots.items() if (<Slot> slot).lent}
+        lent = {key: Slot(self._store.copied(slot.state), slot.forms)
+                for key, slot in slots.items() if (<Slot> slot).lent}
         rest = self._rest
         slots.update(lent)
         for slot in slots.values():
@@ -379,7 +380,7 @@ cdef class GroupUpdateBase(Guarded):
     def _revert(self, y_true, y_pred=MISSING, w=1, *, group, t=None, scores=MISSING, classes=None, unit=None):
         """Undo one update."""
         cdef Slot slot, own
-        cdef bint empty
+        cdef bint empty, copied
         if scores is None and y_pred is MISSING:
             y_pred = None
         key = canonical(group, "group")
@@ -388,7 +389,8 @@ cdef class GroupUpdateBase(Guarded):
             slot = self._slots.get(key)
             if slot is None:
                 raise not_counted(group, f"one of the group {group!r}, which has none")
-            own = self.changeable(slot, slot) if slot.counts is not None else Slot(self._store.copied(slot.state), slot.forms)
+            copied = slot.counts is None
+            own = Slot(self._store.copied(slot.state), slot.forms) if copied else self.changeable(slot, slot)
             own.state.revert(y_true, y_pred, w, **given_options(t, None, scores, classes, unit))
             own.remove_type_of(numeric_kind(key))
             if own.counts is not None:
