@@ -136,7 +136,7 @@ def _tables(files: list[InputFile], form: str | None, fields: RowKeys, counter: 
 
 def _units(files: list[InputFile], form: str | None, fields: RowKeys, skipped: Skipped) -> list[Unit]:
     """Return the row groups of all files, in order; every file is looked at before anything is counted."""
-    reader = _table_module().Reader(fields, form)
+    reader = _table_module().TableReader(fields, form)
     units: list[Unit] = []
     for file in files:
         try:
