@@ -54,7 +54,7 @@ def __getattr__(name: str) -> object:
         from stream_metrics.catalog.table import CLASS_ROWS
 
         value: object = sorted({*_MODULES, *CLASS_ROWS})
-    elif name in _MODULES or name[:1].isupper():
+    elif name in _MODULES or (name[:1].isupper() and name in __getattr__("__all__")):  # type: ignore[operator]
         module = importlib.import_module(f"{__name__}.{_MODULES.get(name, 'metrics.classes')}")
         value = getattr(module, name)
     else:

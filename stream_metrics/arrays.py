@@ -162,7 +162,7 @@ def evaluate(
         kind = True if _in_unit_interval(table) else "any"
     options: dict[str, Any] = {} if pos_label is None else {"pos_label": pos_label}
     state: Any = MetricSet(None if rows is None else [row.key for row in rows], scores=kind, labels=fixed, **options)
-    if kind is True and fixed is None and getattr(table, "ndim", 1) == 2 and state.scored.losses is not None:
+    if kind is True and fixed is None and state.scored.losses is not None:
         state.scored.declared = own_names(columns["scores"]) or classes
     if group is None:
         del columns["group"]

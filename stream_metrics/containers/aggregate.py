@@ -518,10 +518,11 @@ class Aggregate(Portable):
                 store = self._store_for(twin._store.thaw(some))
             takes_base = self._takes_base(twin)
             newest = {key: newer(key, self._entries.get(key), entry) for key, entry in theirs.items()}
-            if takes_base:
-                self._registered = twin._registered  # the other may have forgotten what registered here
             base = self._base._replace(state=twin._base.state, floor=twin._base.floor) if takes_base else self._base
             self._replace(newest, base, store)
+            if takes_base:  # the other may have forgotten what registered here
+                epochs = {key: entry.epoch for key, entry in self._entries.items()}
+                self._registered = {key: at for key, at in twin._registered.items() if at > epochs.get(key, at - 1)}
         return self
 
     def _takes_base(self, other: Self) -> bool:

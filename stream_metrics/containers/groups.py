@@ -382,15 +382,15 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
             else:
                 whole: Self = self._mapped(inner, lambda state: copied_into(inner, state))
                 whole._add(other, capacity)
+                self._largest = None
                 self._take(*whole._share(), capacity, inner, whole._store)
         return self
 
     def _add(self, other: Self, capacity: int) -> None:
         """Add the groups of another shard, which counts the same or more."""
-        theirs, folded = other._share()
-        if other.inner != self.inner:
-            like = other._mapped(self.inner, lambda state: copied_into(self.inner, state))
-            theirs, folded = like._share()
+        alike = other.inner == self.inner
+        like = other if alike else other._mapped(self.inner, lambda state: copied_into(self.inner, state))
+        theirs, folded = like._share()
         slots, merged = self._slots, self._store.merged
         changes: dict[Label, Slot | None] = {}
         for key, slot in theirs.items():
@@ -524,9 +524,12 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         keys = list(self._slots)
         return [keys[at] for at in ordering(keys)]
 
-    def _time(self) -> np.datetime64 | None:
+    def _time(self, states: Iterable[Any] | None = None) -> np.datetime64 | None:
         """Return the time at which all groups are read, if they depend on it."""
-        times = [state.reading_time() for state in self._states() if hasattr(state, "reading_time")]
+        if not hasattr(self.inner, "reading_time"):
+            return None
+        every: Iterable[Any] = self._states() if states is None else states
+        times = [state.reading_time() for state in every]
         return np.datetime64(max(times), "ns") if times and times[0] is not None else None
 
     def _sums(self) -> tuple[int, int]:
@@ -534,7 +537,8 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         with self.reading():
             if not _ages(self.inner):
                 return self._totals()
-            states, t = self._states(), self._time()
+            states = self._states()
+            t = self._time(states)
             return _sum_at(states, "n", t), _sum_at(states, "abstained", t)
 
     @property
@@ -571,14 +575,14 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
 
     def _freeze(self, t: object) -> GroupSnapshot:
         states = self._states()
-        t = self._time() if t is None else t
+        t = self._time(states) if t is None else t
         overall = self._overall(states)
         if overall is not None:
             states.append(overall)
         views = [state.snapshot() if t is None else state.snapshot(t) for state in states]
         groups = dict(zip(self.groups, views, strict=False))
         rest = None if self._rest is None else views[len(groups)]
-        return GroupSnapshot(groups, views[-1] if len(states) > len(self._states()) else None, rest, self.other)
+        return GroupSnapshot(groups, None if overall is None else views[-1], rest, self.other)
 
     def _overall(self, states: list[Any]) -> Any:
         """Return the state of all groups together; None if their states cannot be merged."""

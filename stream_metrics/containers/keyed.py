@@ -46,7 +46,7 @@ class StatePacker(Generic[State]):
     def read(self, content: Any) -> StoredState:
         """Return the state of a content; ValueError unless it is configured as the empty one and has a sample.
 
-        The state would write the same content, so that what is kept as bytes can be read at any time.
+        The state writes the content that it was read from, so it may stay bytes until it is needed.
         """
         data = encoded(content)
         if self._has_matrix(data):

@@ -94,11 +94,6 @@ class Entry(NamedTuple):
         """The number of samples."""
         return 0 if self.state is None else self.state.n
 
-    @property
-    def load(self) -> Load:
-        """What a merge adds up; see `states.limits`."""
-        return (0, 0, 0) if self.state is None else self.state.merge_load()
-
 
 class RetiredCounts(NamedTuple):
     """What retired workers have counted, and the epoch up to which unknown workers are over.

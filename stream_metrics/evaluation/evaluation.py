@@ -137,7 +137,8 @@ class Evaluation:
     def title(self, key: str) -> str:
         """Return the title of a key, and behind it the options that the metric was made with."""
         row = find(key)
-        options = ", ".join(f"{name}={value}" for name, value in self.options.get(row.key, {}).items())
+        given = self.options.get(row.key, {}).items()
+        options = ", ".join(f"{name}={value}" for name, value in given if isinstance(value, str | int | float))
         return f"{row.title} ({options})" if options else row.title
 
     def view(self, reads: str, key: str) -> State:

@@ -67,6 +67,12 @@ class DetectorSnapshot:
         except KeyError:
             raise AttributeError(f"Expected one of {sorted(self._data)}, but got {name!r}") from None
 
+    def __eq__(self, other: object) -> bool:
+        """Tell whether both have the same numbers."""
+        return self._data == other._data if isinstance(other, DetectorSnapshot) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # equal by value
+
     def to_dict(self) -> dict[str, object]:
         """Return everything as plain Python types."""
         return dict(self._data)

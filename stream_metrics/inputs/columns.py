@@ -118,12 +118,12 @@ class Column:
 
 
 def row_count(column: Any) -> int:
-    """Return the number of rows of what was read, or of what `as_container` returned."""
+    """Return the number of rows of a `Column` or of a container that `as_container` returned."""
     return column.n if isinstance(column, Column) else len(column.codes if is_coded(column) else column)
 
 
 def take_rows(column: Any, rows: Array | slice) -> Any:
-    """Return some rows, by position, of what was read, or of what `as_container` returned."""
+    """Return the rows at some positions of a `Column` or of a container that `as_container` returned."""
     if isinstance(column, list):
         return column[rows] if isinstance(rows, slice) else [column[row] for row in rows.tolist()]
     if is_coded(column):
@@ -169,7 +169,7 @@ def as_column(values: object, argument: str, may_abstain: bool, named: Namer | N
         if isinstance(rows, tuple):
             return Column(*rows)
     if isinstance(rows, list):
-        rows = list(rows)  # reading a label may change the caller's list
+        rows = list(rows) if rows is values else rows  # reading a label may change the caller's list
         return Column(*encode_objects(rows, argument, may_abstain, named))
     if rows.ndim != 1:
         hint = "; did you mean `scores=`?" if rows.ndim == 2 and rows.dtype.kind == "f" and may_abstain else ""
@@ -188,6 +188,9 @@ def _from_codes(column: Any, argument: str, may_abstain: bool, named: Namer | No
     try:
         names = [canonical(name) for name in names]
     except LabelError:  # which no row may have
+        for code in (codes.min(initial=-1), codes.max(initial=-1)):
+            if not -1 <= code < len(names):
+                raise _bad_code(codes, names, int(code), argument) from None
         return Column(*encode_objects(row_objects(column), argument, may_abstain, named))
     if codes.dtype.kind == "i":
         return Column(np.ascontiguousarray(codes, codes.dtype.newbyteorder("=")), names)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from stream_metrics.errors import LabelError
 from stream_metrics.inputs import arrow
 from stream_metrics.inputs.tensors import COLUMNS, LABELS, native, tensor_to_numpy
 
@@ -63,8 +64,11 @@ def is_table(values: object) -> bool:
 def row_objects(column: Any) -> list[Any]:
     """Return the rows of a column that `as_container` returned as objects."""
     if is_coded(column):
-        names = list(column.categories)
-        return [names[code] if 0 <= code < len(names) else None for code in np.asarray(column.codes).tolist()]
+        names, codes = list(column.categories), np.asarray(column.codes)
+        for code in (codes.min(initial=-1), codes.max(initial=-1)):
+            if not -1 <= code < len(names):
+                raise LabelError(argument="codes", expected=f"to be from -1 to {len(names) - 1}", got=int(code))
+        return [None if code == -1 else names[code] for code in codes.tolist()]
     if isinstance(column, np.ndarray) and column.dtype.kind in "mM":
         return list(column)  # some units would be numbers
     return list(column.tolist() if hasattr(column, "tolist") else column)

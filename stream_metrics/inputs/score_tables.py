@@ -149,7 +149,7 @@ def soft_rows(y_pred: object, classes: object) -> tuple[Any, Any, Array | None]:
     if not soft.any():
         return None, given, None
     if soft.all():
-        return list(y_pred), None, None
+        return y_pred, None, None
     rows = np.flatnonzero(soft)
     return [y_pred[i] for i in rows.tolist()], y_pred, rows
 

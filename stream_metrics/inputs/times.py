@@ -92,7 +92,7 @@ def _instant(t: object) -> int | None:
     if isinstance(t, float | np.floating):
         return int(seconds_to_ns(np.float64(t))) if abs(float(t)) < 2 * LIMIT // SECOND - 1 else None
     if isinstance(t, Decimal):
-        return round(t * SECOND) if t.is_finite() and abs(t) < LIMIT else None
+        return round(Fraction(t) * SECOND) if t.is_finite() and abs(t) < LIMIT else None
     if isinstance(t, datetime):
         if hasattr(t, "to_datetime64"):  # of pandas, which has nanoseconds
             return _instant(t.to_datetime64())

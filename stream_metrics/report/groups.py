@@ -55,7 +55,7 @@ def _sections(
     names = dict(zip(groups, map(visible, label_names(list(groups))), strict=True))
     if not isinstance(next(iter(groups.values())), Mapping):  # detectors, which have no metrics
         table = _detectors(groups, names, most, separator)
-        return [(table if width is None else table.fit(width), [])]
+        return [(table if width is None else table.fit(width), _left_out(len(groups) - most, separator))]
     keys = group_keys(groups)
     table, notes = _table(groups, names, keys, most, separator)
     table = table.calm()
@@ -128,8 +128,7 @@ def _table(
         columns.append(ReportColumn(_title(groups, key), short_title(key), cells, drop=position, intervals=bounds))
     table = Table("Group", [name for name, _ in rows], columns, positions=range(len(rows)))
     notes = [f"Groups in order of {_in_sentence(_title(groups, keys[0]))}, worst first"] if keys else []
-    if left := len(ranked) - len(shown):
-        notes.append(f"{quantity(left, 'group', separator)} left out: JSON has all of them")
+    notes += _left_out(len(ranked) - len(shown), separator)
     if any(cell == "-" for column in columns for cell in column.cells):
         notes.append("-: 0/0, left out of comparisons")
         read = [(name, view.evaluation) for name, view in rows]
@@ -138,15 +137,23 @@ def _table(
     return table, notes
 
 
+def _left_out(left: int, separator: str) -> list[str]:
+    return [f"{quantity(left, 'group', separator)} left out: JSON has all of them"] if left > 0 else []
+
+
 def _detectors(groups: GroupSnapshot, names: dict[Label, str], most: int, separator: str) -> Table:
     """Return the groups with the most alarms, and the most evidence of a change now, first."""
     views: list[tuple[Label, Any]] = sorted(groups.items(), key=lambda item: (-item[1].alarms, -item[1].evidence))
     columns = [
         ReportColumn("samples", "n", numbers([view.n for _, view in views[:most]], separator)),
         ReportColumn("alarms", "alarms", numbers([view.alarms for _, view in views[:most]], separator)),
-        ReportColumn("evidence", "evidence", [f"{view.evidence:.4g} of {view.arl:g}" for _, view in views[:most]]),
+        ReportColumn("evidence", "evidence", [_evidence(view) for _, view in views[:most]]),
     ]
     return Table("Group", [names[group] for group, _ in views[:most]], columns)
+
+
+def _evidence(view: Any) -> str:
+    return "learning" if view.learning else f"{view.evidence:.4g} of {view.arl:g}"
 
 
 def _title(groups: GroupSnapshot, key: str) -> str:

@@ -308,7 +308,7 @@ class ScoreStates(ScoreCounters):
     ) -> list[Step]:
         """Return the steps that count a sample in all states, or undo that; the sketches must not have coarsened."""
         labels, steps = self.read_sample(y_true, y_pred, w, scores, classes, lambda: counts.labels)
-        every: list[tuple[BatchState, tuple[object, ...]]] = [(counts, labels), *steps]
+        every: list[tuple[BatchState, tuple[object, ...]]] = [*steps, (counts, labels)]  # scores may be refused
         return [state.revert_step(*args) if reverts else state.update_step(*args) for state, args in every]
 
     def read_sample(

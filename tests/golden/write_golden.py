@@ -239,7 +239,7 @@ OPTIONS: dict[type, tuple[str, ...]] = {  # of those that are not the parameters
 
 
 def contents(state: Any) -> dict[str, Any]:
-    """Return what a state shows of what it holds, as plain data; the reader of the format compares the rest."""
+    """Return the values that a state shows, as plain data; the reader of the wire format compares the rest."""
     options = OPTIONS.get(type(state), tuple(signature(type(state)).parameters) if hasattr(state, "state") else ())
     configuration = {name: repr(getattr(state, name)) for name in options}
     return {"type": type(state).__name__, "configuration": configuration, **shown(state)}

@@ -17,7 +17,7 @@ from libc.math cimport fabs, floor, rint
 from libc.stdint cimport int64_t, uint64_t
 
 from datetime import UTC, datetime
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 
 from stream_metrics._core.confusion.kernels cimport ConfusionCounters, UpdateBase, SetUpdateBase
 from stream_metrics._core.numeric.kernels cimport (
@@ -260,7 +260,8 @@ cdef class PaneUpdateBase(Guarded):
                 state, self.spare = self.spare if state is None else self._store.copied(state), None
                 state = self.inner.copy() if state is None else state
                 due = min(self._due, self._falls_due(pane) if self._watched else self.end_of(pane))
-                heappush(self.numbers, pane)
+                if pane not in self._open:
+                    heappush(self.numbers, pane)
             if self.counted:
                 counts = counters_in(state)
         taken = cost(w)
@@ -296,7 +297,7 @@ cdef class PaneUpdateBase(Guarded):
         while self.numbers and self.numbers[0] <= gone:
             pane = self.numbers[0]
             state = self._open.pop(pane, None)
-            if pane not in self.shared and type(state) is not Packed:
+            if state is not None and pane not in self.shared and type(state) is not Packed:
                 spare = state
             heappop(self.numbers)
         self._due = self.end_of(self.numbers[0]) if self.numbers else NEVER
@@ -331,10 +332,9 @@ cdef class PaneUpdateBase(Guarded):
 
         `shared` are the panes of these whose states others have too; `closes` tells whether windows close by it.
         """
-        cdef list old, numbers = [*self.numbers, *changes]
+        cdef list old, numbers = sorted({*self.numbers, *changes})  # which is a heap
         cdef set still = (self.shared - changes.keys()) | shared
         cdef int64_t moved = self._latest if latest is None else latest
-        heapify(numbers)
         old = replace_many(self._open, changes)  # what was there is freed at the end
         self.numbers, self.shared = numbers, still
         if latest is not None and (moved > self._latest or not self._started):

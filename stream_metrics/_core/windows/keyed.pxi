@@ -354,6 +354,9 @@ cdef class GroupUpdateBase(Guarded):
         slots = self._slots.copy()
         lent = {key: Slot(self._store.copied(slot.state), slot.forms)
                 for key, slot in slots.items() if (<Slot> slot).lent}
+        if self.measured:
+            for slot in lent.values():
+                slot.measure()
         rest = self._rest
         slots.update(lent)
         for slot in slots.values():
