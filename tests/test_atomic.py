@@ -242,3 +242,18 @@ def test_a_failed_allocation_leaves_an_operation_whole(kind: str) -> None:
     root = Path(__file__).parents[1]
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, cwd=root)
     assert (run.returncode, run.stdout.strip()) == (0, ""), run.stderr[-2000:]
+
+
+def test_a_merge_while_a_batch_is_read_loses_nothing() -> None:
+    """A merge that leaves less to be counted replaces states; the batch is counted in those that are left."""
+    state = sm.MetricSet(["roc_auc", "log_loss"])
+
+    class Merging(dict[Any, float]):
+        def items(self) -> Any:
+            state.merge(sm.MetricSet(["roc_auc"]))
+            return super().items()
+
+    state.update(0, scores={1: 0.25, 0: 0.75})
+    state.update_many([1, 0], scores=[Merging({1: 0.7, 0: 0.3}), {1: 0.5, 0: 0.5}])
+    assert state.n == state.scored.ranks.n == 3
+    assert state.score_states == ("ranks",)

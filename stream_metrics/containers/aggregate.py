@@ -521,8 +521,8 @@ class Aggregate(Portable):
             base = self._base._replace(state=twin._base.state, floor=twin._base.floor) if takes_base else self._base
             self._replace(newest, base, store)
             if takes_base:  # the other may have forgotten what registered here
-                epochs = {key: entry.epoch for key, entry in self._entries.items()}
-                self._registered = {key: at for key, at in twin._registered.items() if at > epochs.get(key, at - 1)}
+                left = twin._registered.items()
+                self._registered = {key: at for key, at in left if key not in newest or at > newest[key].epoch}
         return self
 
     def _takes_base(self, other: Self) -> bool:

@@ -184,7 +184,7 @@ class Fading(FadingUpdateBase, InRiver, Portable):
         """Raise if a state refuses a sample because of the labels that it has counted, or has not."""
         if hasattr(state, "inner"):
             state = state.state_for(named["group"]) if "group" in named else state.inner
-        state.scored.steps(state.state, y_true, y_pred, 1, named.get("scores"), named.get("classes"))
+        state._read_sample(y_true, y_pred, 1, named.get("scores"), named.get("classes"))
 
     def _keep(
         self, states: dict[int, Accumulator], latest: int | None, capacity: float, dropped: int, inner: Any = None

@@ -188,9 +188,9 @@ def _from_codes(column: Any, argument: str, may_abstain: bool, named: Namer | No
     try:
         names = [canonical(name) for name in names]
     except LabelError:  # which no row may have
-        for code in (codes.min(initial=-1), codes.max(initial=-1)):
+        for code in {int(codes.min()), int(codes.max())} if len(codes) else ():
             if not -1 <= code < len(names):
-                raise _bad_code(codes, names, int(code), argument) from None
+                raise _bad_code(codes, names, code, argument) from None
         return Column(*encode_objects(row_objects(column), argument, may_abstain, named))
     if codes.dtype.kind == "i":
         return Column(np.ascontiguousarray(codes, codes.dtype.newbyteorder("=")), names)

@@ -65,9 +65,9 @@ def row_objects(column: Any) -> list[Any]:
     """Return the rows of a column that `as_container` returned as objects."""
     if is_coded(column):
         names, codes = list(column.categories), np.asarray(column.codes)
-        for code in (codes.min(initial=-1), codes.max(initial=-1)):
+        for code in {int(codes.min()), int(codes.max())} if len(codes) else ():
             if not -1 <= code < len(names):
-                raise LabelError(argument="codes", expected=f"to be from -1 to {len(names) - 1}", got=int(code))
+                raise LabelError(argument="codes", expected=f"to be from -1 to {len(names) - 1}", got=code)
         return [None if code == -1 else names[code] for code in codes.tolist()]
     if isinstance(column, np.ndarray) and column.dtype.kind in "mM":
         return list(column)  # some units would be numbers

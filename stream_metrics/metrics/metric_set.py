@@ -39,7 +39,7 @@ from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import BatchState
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import not_counted
-from stream_metrics.states.score_states import Classes, ScoreStates, UncountedPairs
+from stream_metrics.states.score_states import Classes, ReadSample, ScoreStates, UncountedPairs
 from stream_metrics.wire import NEWER
 
 __all__ = ["MetricSet", "states_by_name"]
@@ -205,14 +205,17 @@ class MetricSet(ScoredUpdateBase, MetricBase):
     def _update_scored_slowly(
         self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes
     ) -> None:
-        steps = self._with_scores().steps(self.state, y_true, y_pred, w, scores, classes)
-        with self.writing():
-            commit(steps)
+        sample = self._read_sample(y_true, y_pred, w, scores, classes)
+        with self.writing():  # a merge may have replaced `scored` meanwhile
+            commit(self.scored.steps(self.state, sample))
 
     def _revert_scored(self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes) -> None:
-        steps = self._with_scores().steps(self.state, y_true, y_pred, w, scores, classes, True)
+        sample = self._read_sample(y_true, y_pred, w, scores, classes)
         with self.writing():
-            commit(steps)
+            commit(self.scored.steps(self.state, sample, True))
+
+    def _read_sample(self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes) -> ReadSample:
+        return self._with_scores().read_sample(y_true, y_pred, w, scores, classes, lambda: self.state.labels)
 
     def remove(
         self,
@@ -268,8 +271,9 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         if self.scored is None:
             self.revert(y_true, y_pred, w, scores=scores, classes=classes)
             return
+        sample = self._read_sample(y_true, y_pred, w, scores, classes)
         with self.writing():
-            commit(self.scored.remove_steps(self.state, y_true, y_pred, w, scores, classes))
+            commit(self.scored.remove_steps(self.state, sample))
 
     def _with_scores(self) -> ScoreStates:
         if self.scored is None:
@@ -383,8 +387,10 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         """Return the steps that count a plain sample in all states but the folds, or undo that."""
         if self.scored is None:
             return super().sample_steps(sample, reverts)
-        *labels, more = sample
-        steps: list[Step] = self.scored.steps(self.state, *labels, more.get("scores"), more.get("classes"), reverts)
+        y_true, y_pred, w, more = sample
+        classes: Any = more.get("classes")
+        read = self._read_sample(y_true, y_pred, w, more.get("scores"), classes)
+        steps: list[Step] = self.scored.steps(self.state, read, reverts)
         return steps
 
     def _check_same(self, other: object) -> None:

@@ -156,19 +156,22 @@ class Comparison(PairedCounts, Portable):
         place = fold if unit is not None else content_fold(y_true, pred_a, pred_b, self.folds)
         with self.writing():
             pair = self._scored.get(place) or (self._empty(), self._empty())
-            (labels_a, steps_a), (labels_b, steps_b) = (
+            (labels_a, read_a), (labels_b, read_b) = (
                 scored.read_sample(y_true, pred, w, None, None, self._shown_labels)
                 for scored, pred in zip(pair, (pred_a, pred_b), strict=True)
             )
-            of_scores = [state.update_step(*arguments) for state, arguments in steps_a + steps_b]
+            states = pair[0].bound(read_a) + pair[1].bound(read_b)
+            of_scores = [state.update_step(*arguments) for state, arguments in states]
             of_labels = self.sample_step(y_true, labels_a[1], labels_b[1], w, fold, inside=True)
             added = [] if place in self._scored else [ScoredStep(self, {**self._scored, place: pair})]
             try:
                 commit([*of_scores, of_labels, *added])
             except ScoreError as error:
-                of_a = [pred_a] if isinstance(pred_a, float) else pred_a.values()
-                in_range = all(-1e-6 <= p <= 1.000001 for p in of_a)
-                raise error.with_argument("pred_b" if in_range else "pred_a") from None
+                try:
+                    commit([state.update_step(*arguments) for state, arguments in self._empty().bound(read_a)])
+                except ScoreError:
+                    raise error.with_argument("pred_a") from None
+                raise error.with_argument("pred_b") from None
 
     def _scores_of(self, pred: object, argument: str, names: tuple[Label, ...] | None) -> Scores:
         """Return a prediction as a float or as a mapping to floats; a truth value is no score."""

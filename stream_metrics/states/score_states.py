@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics._core.numeric.kernels import Guarded, Step, commit
+from stream_metrics._core.numeric.kernels import Step, commit
 from stream_metrics._core.ranks.kernels import RemovedStep, ScoreCounters
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.inputs.batch import Batch, Weights, mixed_batch
@@ -33,6 +33,8 @@ from stream_metrics.states.score_labels import Decisions, LabelRule, fill_predic
 __all__ = ["ScoreStates", "UncountedPairs"]
 
 SKETCHES = ("ranks", "confidence")
+# truth, label and weight, and by the name of each state of scores what it counts
+ReadSample: TypeAlias = tuple[tuple[object, ...], list[tuple[str, tuple[object, ...]]]]
 Classes: TypeAlias = Iterable[Label] | None
 
 
@@ -201,12 +203,9 @@ class ScoreStates(ScoreCounters):
         losses, ranks, sure = three
         return ScoreStates(ranks, sure, losses, self.labels, self.threshold)
 
-    def remove_steps(
-        self, counts: LabelCounts, y_true: object, y_pred: object, w: object, scores: object, classes: Classes
-    ) -> list[Step]:
+    def remove_steps(self, counts: LabelCounts, sample: ReadSample) -> list[Step]:
         """Return the steps that undo a sample; one that a coarse sketch cannot forget is counted as removed."""
-        labels, steps = self.read_sample(y_true, y_pred, w, scores, classes, lambda: counts.labels)
-        sketches = self.sketches()
+        labels, steps, sketches = sample[0], self.bound(sample[1]), self.sketches()
         if not steps or all(sketch.exact for sketch in sketches):
             return [state.revert_step(*arguments) for state, arguments in [(counts, labels), *steps]]
         exact = [(counts, labels), *steps[: -len(sketches)]]
@@ -224,7 +223,7 @@ class ScoreStates(ScoreCounters):
 
     def update_many(
         self,
-        owner: Guarded,
+        owner: Any,
         counts: LabelCounts,
         y_true: object,
         y_pred: object,
@@ -244,7 +243,9 @@ class ScoreStates(ScoreCounters):
         with owner.writing():
             steps = [counts.batch_step(whole)]
             try:
-                steps += [getattr(self, name).batch_step(part) for name, part in self._batches(scored, decisions)]
+                batches = self._batches(scored, decisions)
+                states = [(getattr(owner.scored, name), part) for name, part in batches]
+                steps += [state.batch_step(part) for state, part in states if state is not None]
             except StreamMetricsError as error:
                 raise scored.with_caller_position(error) from None
             commit(steps)
@@ -296,20 +297,16 @@ class ScoreStates(ScoreCounters):
             batches.append(("confidence", Batch(right, batch.weights, scores=decisions.confidence)))
         return batches
 
-    def steps(
-        self,
-        counts: LabelCounts,
-        y_true: object,
-        y_pred: object,
-        w: object,
-        scores: object,
-        classes: Classes,
-        reverts: bool = False,
-    ) -> list[Step]:
+    def steps(self, counts: LabelCounts, sample: ReadSample, reverts: bool = False) -> list[Step]:
         """Return the steps that count a sample in all states, or undo that; the sketches must not have coarsened."""
-        labels, steps = self.read_sample(y_true, y_pred, w, scores, classes, lambda: counts.labels)
-        every: list[tuple[BatchState, tuple[object, ...]]] = [*steps, (counts, labels)]  # scores may be refused
+        labels, read = sample
+        every = [*self.bound(read), (counts, labels)]  # labels last, as scores may be refused
         return [state.revert_step(*args) if reverts else state.update_step(*args) for state, args in every]
+
+    def bound(self, read: Iterable[tuple[str, tuple[object, ...]]]) -> list[tuple[BatchState, tuple[object, ...]]]:
+        """Return the states of these names with what they count, but those that a merge has dropped since."""
+        states = [(getattr(self, name), arguments) for name, arguments in read]
+        return [(state, arguments) for state, arguments in states if state is not None]
 
     def read_sample(
         self,
@@ -319,8 +316,8 @@ class ScoreStates(ScoreCounters):
         scores: object,
         classes: Classes,
         seen: Callable[[], Iterable[Label]],
-    ) -> tuple[tuple[object, ...], list[tuple[BatchState, tuple[object, ...]]]]:
-        """Return truth, label and weight of a sample, and what each state of scores counts.
+    ) -> ReadSample:
+        """Return truth, label and weight of a sample, and what each state of scores counts, by its name.
 
         `seen` returns the labels that were counted, which are read only if a single score needs them.
         """
@@ -335,13 +332,13 @@ class ScoreStates(ScoreCounters):
             truth = canonical(y_true, "y_true")
             decision = self.rule.of_sample(scores, truth, () if self.negative or is_mapping(scores) else seen())
         label, largest = decision
-        steps: list[tuple[BatchState, tuple[object, ...]]] = []
+        read: list[tuple[str, tuple[object, ...]]] = []
         if self.losses is not None:
-            steps.append((self.losses, (y_true, scores, w)))
-        steps.append((self.ranks, (y_true, scores, w)))
+            read.append(("losses", (y_true, scores, w)))
+        read.append(("ranks", (y_true, scores, w)))
         if self.confidence is not None:
-            steps.append((self.confidence, (label == truth, largest, w)))
-        return (y_true, label if is_abstention(y_pred) or is_missing(y_pred) else y_pred, w), steps
+            read.append(("confidence", (label == truth, largest, w)))
+        return (y_true, label if is_abstention(y_pred) or is_missing(y_pred) else y_pred, w), read
 
 
 def _sum_of(weights: Weights | None) -> float:

@@ -253,3 +253,16 @@ def test_many_new_groups_in_a_batch_count_as_one_by_one(inner: Any, limit: int |
         batch.update_many([*["a"] * 1999, float("nan")], ["a"] * 2000, group=range(2000))
     assert (caught.value.argument, caught.value.position) == ("y_true", 1999)
     assert shards[0] == alone
+
+
+@pytest.mark.quick
+def test_states_that_were_read_are_counted_in_copies() -> None:
+    """The numbers of samples of a copy, a merge and an aggregate hold groups whose state a caller has."""
+    groups = sm.ByGroup(sm.MetricSet())
+    groups.update_many([1] * 6, [1] * 6, group=["x"] * 5 + ["y"])
+    groups.state("x").update(1, None)
+    aggregate = sm.Aggregate()
+    aggregate.put("worker", groups, 1)
+    for state in (groups.copy(), groups.copy().copy(), sm.merge([groups, groups.copy()]), aggregate.total()):
+        assert (state.n, state.abstained) in {(6, 1), (12, 2)}
+    assert aggregate.n == 6

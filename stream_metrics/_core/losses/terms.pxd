@@ -325,8 +325,8 @@ cdef inline bint possible_binary(const Sums *s) noexcept nogil:
     minus_fixed(&rest, s.binary_weight.whole, s.binary_weight.part)
     if rest.whole < 0 or s.binary_weight.whole < 0:
         return False
-    if (s.binary_weight.whole | <int64_t> s.binary_weight.part) == 0 and not is_zero(&s.binary_brier):
-        return False
+    if (s.binary_weight.whole | <int64_t> s.binary_weight.part) == 0:
+        return is_zero(&s.binary_brier) and is_zero(&s.squares.binary)
     return is_part(s.binary_brier, s.brier) and is_part(s.squares.binary, s.squares.brier)
 
 

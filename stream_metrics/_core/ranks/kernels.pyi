@@ -87,8 +87,6 @@ class ScoreRows:
     def zeros(self) -> dict[Label, None]: ...
 
 @disjoint_base
-
-@disjoint_base
 class CellScratch:
     def __new__(cls, most: int) -> Self: ...
 
