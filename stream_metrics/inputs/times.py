@@ -9,6 +9,7 @@ are placeholders or wrong units.
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from datetime import UTC, date, datetime, timedelta
@@ -90,7 +91,11 @@ def _instant(t: object) -> int | None:
     if isinstance(t, str):
         return _from_text(t.strip())
     if isinstance(t, float | np.floating):
-        return int(seconds_to_ns(np.float64(t))) if abs(float(t)) < 2 * LIMIT // SECOND - 1 else None
+        seconds = float(t)
+        if not abs(seconds) < 2 * LIMIT // SECOND - 1:
+            return None
+        whole = math.floor(seconds)  # as `seconds_to_ns` does
+        return whole * SECOND + round((seconds - whole) * 1e9)
     if isinstance(t, Decimal):
         return round(Fraction(t) * SECOND) if t.is_finite() and abs(t) < LIMIT else None
     if isinstance(t, datetime):

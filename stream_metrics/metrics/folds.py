@@ -62,10 +62,11 @@ def revert_unit(
     with owner.writing():
         steps = owner.sample_steps(sample, True)
         if unit is None:
-            rest = _without_folds(owner)
-            commit(rest.sample_steps(sample, True))
-            if not _holds_folds(rest, owner.unit_folds):
-                raise WeightError("Expected the `unit` of the sample, since no such sample has none, but got none")
+            if owner.unit_folds:
+                rest = _without_folds(owner)
+                commit(rest.sample_steps(sample, True))
+                if not _holds_folds(rest, owner.unit_folds):
+                    raise WeightError("Expected the `unit` of the sample, since no such sample has none, but got none")
         elif fold not in owner.unit_folds:
             raise WeightError(
                 f"Expected to revert a sample that was counted, but got one of unit={unit!r}, which has none"

@@ -87,10 +87,6 @@ class Readable(Accumulator, Protocol):
 class BatchState(Accumulator, Protocol):
     """A state that counts a `Batch`, alone or in step with other states."""
 
-    @property
-    def revert(self) -> Callable[..., None]:
-        """Undo one `update` with the same arguments."""
-
     def update_step(self, y_true: Any, y_pred: Any, w: Any) -> Step:
         """Return the step that counts a sample."""
 
