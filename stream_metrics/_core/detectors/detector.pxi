@@ -35,6 +35,11 @@ from stream_metrics.errors import ScoreError, WeightError
 from stream_metrics.labels.class_names import OPEN
 from stream_metrics.labels.label import canonical, most_likely
 
+cdef enum:
+    MOST_BETS = 8
+    ABSTAINED = -2
+    MOST_TIMES = 100
+
 cdef dict KINDS = {"accuracy": 0, "recall": 1, "precision": 2, "specificity": 3, "npv": 4}
 cdef object ONE = 1
 cdef Py_ssize_t SIMULATED = 500  # runs
@@ -45,6 +50,10 @@ cdef double simulated_bar[256]
 
 cdef class Outcome:
     """Whether a (truth, prediction) pair is an error of a rate: 1, 0, or None if the rate excludes the pair."""
+
+    cdef readonly str key
+    cdef readonly object label
+    cdef int kind
 
     def __cinit__(self, str key not None, label=None):
         if key not in KINDS:
@@ -97,6 +106,24 @@ cdef inline bint absent(object y_pred):
 
 cdef class Detector(Guarded):
     """The evidence of up to eight bets in each direction, the level that they are against, and the alarms so far."""
+
+    cdef readonly int64_t n, abstained, alarms
+    cdef readonly bint alarm, stopped, learning
+    cdef readonly Outcome of
+    cdef int64_t reference, learned  # how many losses to learn from, and how many were
+    cdef int64_t apart               # of these, how many the ranks leave out
+    # the sum of the losses learned from; with ranks, of those ranked, and its value at the end of the reference
+    cdef double total, first
+    cdef int64_t block, filled       # how many losses are bet on together, and how many of them have come
+    cdef double part                 # their sum
+    cdef Py_ssize_t bets
+    cdef bint up, down, cusum, learns_again, stops, running, calibrated
+    cdef double bar, stated          # the evidence of an alarm, and `arl`: the same unless the threshold is calibrated
+    cdef double odds[MOST_BETS]
+    cdef double level[2]               # the rate before the change, for bets on a rise and on a fall
+    cdef double share[2 * MOST_BETS]   # what a bet stakes
+    cdef double mass[2 * MOST_BETS]    # the evidence of each bet
+    cdef int64_t times[MOST_TIMES]   # the last alarms, number k at the place k % MOST_TIMES
 
     def _configure(self, of, odds, directions, method, double arl, int64_t reference, restart, bint running,
                    int64_t block):

@@ -24,7 +24,7 @@ from stream_metrics._core.numeric.kernels cimport (
     most_type_count, numeric_kind, plain, refuse_samples, samples_left, split, sum_overflow,
 )
 from stream_metrics._core.numeric.openmap cimport (
-    map_create, map_find, map_free, map_has, map_has_room, map_is_zero, map_put, map_reserve,
+    CounterMap, map_create, map_find, map_free, map_has, map_has_room, map_is_zero, map_put, map_reserve,
 )
 from stream_metrics.errors import LabelError
 from stream_metrics.labels.label import canonical, is_missing, most_likely
@@ -33,6 +33,26 @@ cdef object ONE = 1
 cdef int64_t LARGEST = 0x7FFFFFFFFFFFFFFF
 cdef Py_ssize_t MOST_FOLDS = 1022
 cdef Py_ssize_t FIRST_SLOTS = 256
+
+
+cdef extern from * nogil:
+    """
+    #define MOST_LABELS ((Py_ssize_t) (1 << 18) - 1)
+    """
+    const Py_ssize_t MOST_LABELS  # that the key of a cell can distinguish
+
+cdef struct PairedClass:
+    int64_t type_counts[4]  # appearances as bool, int, float and any other type; the last is never read
+    bint counted     # whether a sample has the label
+
+cdef struct PairedSample:
+    int64_t index[3]  # of the labels; they and `at` are not set for a sample that is in no cell
+    int kind[3]
+    Py_ssize_t at     # the position of the cell
+    int64_t whole
+    uint64_t part
+    bint keyed
+    int alone         # which abstention it is; -1 for none
 
 
 cdef inline uint64_t key_of(Py_ssize_t fold, int64_t i, int64_t j, int64_t k) noexcept nogil:
@@ -53,6 +73,20 @@ cdef inline bint absent(object predicted):
 
 cdef class PairedCounts(Guarded):
     """Exact counts of (fold, true label, prediction of one model, prediction of the other)."""
+
+    cdef CounterMap table
+    cdef LabelIndex label_index
+    cdef PairedClass *classes
+    cdef Py_ssize_t capacity        # of `classes`
+    cdef readonly int64_t n
+    cdef readonly int64_t keyed     # samples that came with a unit
+    cdef readonly int64_t weighted  # samples whose weight is not 1
+    cdef int64_t alone[3]           # abstentions: of the first model only, of the second only, of both
+    cdef readonly Py_ssize_t folds
+    cdef bint aside                 # whether samples go through `_update`, which counts their scores too
+    cdef int64_t mass
+    cdef public dict _scored        # by fold, the states of the scores of both models; see `states.joint`
+    cdef int64_t spare              # a lower bound of the samples that can be counted before a counter is full
 
     def __cinit__(self, *args, **kwargs):
         self.label_index, self._scored = LabelIndex.__new__(LabelIndex), {}

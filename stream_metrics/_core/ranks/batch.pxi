@@ -7,7 +7,7 @@ are then skipped at once. If too few codes pass, as with many equal scores, the 
 """
 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int8_t, int64_t, uint64_t
 
 import numpy as np
 
@@ -67,6 +67,22 @@ cdef class Batch:
 
     A row is one sample, or as many as `samples` says, whose weight is then that number.
     """
+
+    cdef list truths, labels         # of the true classes and of the columns
+    cdef object weight, parts, occurs, truth_types, label_types
+    cdef ScoreHistogram **histograms
+    cdef Py_ssize_t size             # number of columns
+    cdef bint pairs                  # whether every class is counted apart
+    cdef int64_t n, samples, epoch   # rows, and the samples that they stand for
+    cdef bint inside                 # whether a section of the state is open
+    cdef int64_t[:, ::1] truth_type, label_type
+    cdef bint repeated               # whether a row may stand for several samples
+    cdef object codes, wholes, fractions, owns, estimates
+    cdef const code_t[::1] code
+    cdef const int64_t[::1] whole
+    cdef const fraction_t[::1] part
+    cdef int64_t[::1] own
+    cdef int8_t[::1] estimated          # whether the thresholds of the samples are estimates, not those of the state
 
     def __init__(self, truth, list truths, list labels, label_types, weights, object pos_label, samples=None):
         cdef Py_ssize_t k

@@ -1,9 +1,18 @@
 """Rows of codes, counted into a column: the loops of a batch."""
 
 from libc.math cimport sqrt
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from stream_metrics._core.numeric.hashing cimport splitmix64
+
+ctypedef int32_t code_t  # the number of a label in a batch
+
+cdef struct CodeRows:
+    const code_t *group        # the class of each
+    int64_t own                # -1, or the class that is counted apart from the rest
+    const int64_t *whole       # weights, NULL if all are 1
+    const fraction_t *part
+
 
 cdef inline Py_ssize_t group_of(const CodeRows *rows, Py_ssize_t r) noexcept nogil:
     return rows.group[r] if rows.own == -1 else rows.group[r] == rows.own

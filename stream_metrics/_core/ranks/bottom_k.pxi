@@ -7,8 +7,58 @@ low bits are the home slot, and pruning moves entries within the table: it needs
 """
 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
+
+from stream_metrics._core.numeric.fixed cimport add_fixed
+from stream_metrics._core.numeric.openmap cimport probe
+
+
+ctypedef uint64_t fraction_t  # of a weight or moment, in units of 2^-64
+ctypedef uint32_t slot_t      # the slot of a hash, below 2^25
+
+cdef struct SampleEntry:
+    uint64_t hash
+    int64_t whole
+
+cdef struct BottomKSample:
+    Py_ssize_t size   # the largest number of hashes after pruning
+    Py_ssize_t used
+    Py_ssize_t slots  # a power of two, at most `fullest(size)`; 0 while there is no memory
+    uint64_t threshold    # hashes above it are not among the smallest
+    SampleEntry *at
+    fraction_t *part    # fractions of the weights, or NULL while all are whole
+    slot_t *order       # the slots by code, valid while `sorted`; NULL until they are read
+    bint sorted
+
+
+cdef inline Py_ssize_t slot_of(const SampleEntry *entries, uint64_t hash, Py_ssize_t slots) noexcept nogil:
+    """Return the slot of a hash, or the free slot for it."""
+    return probe(<const uint64_t *> entries, hash, <Py_ssize_t> (hash & <uint64_t> (slots - 1)), slots) >> 1
+
+
+cdef inline bint bottom_ready(const BottomKSample *s, bint fractional) noexcept nogil:
+    """Whether one more hash needs no memory."""
+    return (2 * s.used + 2 <= s.slots or s.slots >= 2 * s.size) and not (fractional and s.part == NULL)
+
+
+cdef inline void bottom_add(BottomKSample *s, uint64_t hash, int64_t whole, fraction_t part,
+                            uint64_t *scratch) noexcept nogil:
+    """Add to the weight of a hash; memory is reserved. `scratch` is an array of `fullest(size)` hashes."""
+    cdef Py_ssize_t at
+    if hash > s.threshold:
+        return
+    at = slot_of(s.at, hash, s.slots)
+    if s.at[at].hash == 0:
+        s.at[at].hash = hash
+        s.used += 1
+        s.sorted = False
+    if part:
+        add_fixed(<uint64_t *> &s.at[at].whole, s.part + at, <uint64_t> whole, part)
+    else:
+        s.at[at].whole += whole
+    if 4 * s.used >= 3 * s.slots:
+        bottom_prune(s, scratch)
 
 
 cdef Py_ssize_t fullest(Py_ssize_t size) noexcept nogil:

@@ -1,5 +1,8 @@
 """The rank sketch as an object: its methods. What they do is in the other files of this folder."""
 
+from cpython.mem cimport PyMem_RawFree
+from libc.stdint cimport int64_t
+
 from stream_metrics._core.numeric.fixed cimport unsigned_double
 from stream_metrics._core.numeric.kernels cimport Guarded, LabelIndex, check_samples, chosen_scores, refuse_samples
 cdef object MISSING
@@ -11,8 +14,36 @@ from stream_metrics.labels.label import canonical
 cdef int64_t epochs = 0  # states that were created
 
 
+cdef struct Class:
+    int64_t whole      # weight of the samples that are truly of the class
+    fraction_t part    # its fraction, in units of 2^-64
+    int64_t type_counts[3]    # appearances of its label as bool, as int and as float
+    ScoreHistogram *histogram     # its scores, or NULL while all were 0
+    bint single        # whether a single score was counted beside a sample of the class
+    Py_ssize_t entry   # while a sample is reverted: the place of its score for the class, from 1 on; else 0
+
 cdef class RankCounters(Guarded):
     """Exact, mergeable counts of (score column, score cell, true class)."""
+
+    cdef readonly Py_ssize_t buckets
+    cdef readonly Py_ssize_t sample
+    cdef readonly object pos_label
+    cdef readonly bint pairs
+    cdef readonly bint paired       # whether pairs are kept: `pairs`, and never more than MOST_PAIRED classes
+    cdef readonly bint needs_pairs  # whether more classes are refused instead
+    cdef bint reads_names    # whether keys of scores that are text may name numbers; not if the caller read them
+    cdef readonly bint binary_only  # whether new labels must be 0 or 1, False or True
+    cdef readonly int64_t n
+    cdef readonly int64_t abstained
+    cdef readonly int64_t rounded  # samples whose weight was rounded to a multiple of 2^-64
+    cdef LabelIndex label_index
+    cdef Class *classes
+    cdef Py_ssize_t pos_at  # the index of `pos_label`, or -1
+    cdef Py_ssize_t used, capacity
+    cdef int64_t mass      # the whole parts of all weights; never above 2^63 - 3
+    cdef fraction_t mass_part
+    cdef int64_t epoch     # another number in each state, so that a batch is not added to one with other levels
+    cdef int64_t spare     # a lower bound of the samples that can be counted before a counter is full
 
     def __cinit__(self, buckets=1024, sample=512, pos_label=True, pairs=True):
         self.buckets, self.sample = whole_option(buckets, "buckets", 2, MOST_BUCKETS), whole_option(sample, "sample",

@@ -17,11 +17,91 @@ Counting cannot fail: memory is reserved before it (`histogram_memory.pxi`), and
 that fails has changed nothing.
 """
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from stream_metrics._core.numeric.fixed cimport add_fixed, add_product, take_fixed
 from stream_metrics._core.numeric.hashing cimport splitmix64
+
+
+ctypedef uint32_t cell_t  # the number of a cell, at most 2^24
+
+cdef extern from *:
+    """
+    #define RANK_MIXED UINT64_MAX
+    #define RANK_ZERO ((uint64_t) 1 << 63)
+    #define RANK_ONE (((uint64_t) 1 << 63) + ((uint64_t) 1075 << 52))
+    """
+    const uint64_t MIXED "RANK_MIXED"  # no score has this code
+    const uint64_t ZERO "RANK_ZERO"    # the code of 0
+    const uint64_t ONE "RANK_ONE"      # the code of 1
+
+cdef enum:
+    SHIFT = 20  # moments leave out the lowest bits of a code
+    WIDE = 52   # up to this level 1 is the start of a cell
+
+cdef struct ScoreHistogram:
+    Py_ssize_t buckets, size  # most cells; hashes in a sample
+    Py_ssize_t groups, used, capacity
+    int level
+    int bits              # of the number of slots
+    bint sorted           # whether `order` is up to date
+    # beyond level WIDE, where the cell of 1 holds smaller scores too: whether any score is above 1
+    bint above
+    cell_t *slot          # cell number + 1, by hash of the key
+    uint64_t *record      # per cell: key, single code or MIXED, then per group: whole weight, moment
+    fraction_t *fractions  # per cell and group: the fractions of weight and moment; NULL while all weights are whole
+    cell_t *order         # the cells by key
+    uint64_t *sum         # per group: whole weight, fraction of all cells; kept at level 0 only
+    BottomKSample *sample        # per group, from level 1 on
+    uint64_t *scratch     # for pruning samples
+
+cdef struct Entry:
+    Py_ssize_t class_index
+    uint64_t code
+    int kind
+    bint is_all      # of a sample to be reverted: whether it has all the weight of the score
+    Py_ssize_t slot  # of the score in its column
+
+
+cdef inline uint64_t *record_of(const ScoreHistogram *c, Py_ssize_t cell) noexcept nogil:
+    return c.record + cell * (2 + 2 * c.groups)
+
+
+cdef inline fraction_t *fractions_of(const ScoreHistogram *c, Py_ssize_t cell) noexcept nogil:
+    return c.fractions + cell * 2 * c.groups
+
+
+cdef inline Py_ssize_t place(const ScoreHistogram *c, uint64_t key) noexcept nogil:
+    """Where the search for a key starts."""
+    return <Py_ssize_t> ((key * <uint64_t> 0x9E3779B97F4A7C15) >> (64 - c.bits))
+
+
+cdef inline Py_ssize_t find_above(const ScoreHistogram *c, uint64_t key, int by) noexcept nogil:
+    """Return the slot of a cell with this key `by` levels up, or the free slot for it."""
+    cdef Py_ssize_t at = place(c, key), mask = (<Py_ssize_t> 1 << c.bits) - 1, width = 2 + 2 * c.groups
+    while c.slot[at] != 0 and c.record[(<Py_ssize_t> c.slot[at] - 1) * width] >> by != key:
+        at = (at + 1) & mask
+    return at
+
+
+cdef inline Py_ssize_t find(const ScoreHistogram *c, uint64_t key) noexcept nogil:
+    """Return the slot of a cell, or the free slot for it."""
+    return find_above(c, key, 0)
+
+
+cdef inline bint occupied(const ScoreHistogram *c, Py_ssize_t cell, Py_ssize_t group) noexcept nogil:
+    return record_of(c, cell)[2 + 2 * group] != 0 or (c.fractions != NULL and fractions_of(c, cell)[2 * group] != 0)
+
+
+cdef inline bint histogram_ready(const ScoreHistogram *c, uint64_t code, Py_ssize_t group,
+                                 bint fractional) noexcept nogil:
+    """Whether one more score needs no memory."""
+    if group >= c.groups or c.used >= c.capacity or (fractional and c.fractions == NULL):
+        return False
+    if c.level == 0:
+        return c.used < c.buckets or c.slot[find(c, code)] != 0
+    return bottom_ready(c.sample + group, fractional)
 
 
 cdef inline Py_ssize_t append_cell(ScoreHistogram *c, Py_ssize_t at, uint64_t key, uint64_t single_code) noexcept nogil:

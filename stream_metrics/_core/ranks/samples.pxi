@@ -100,6 +100,12 @@ cdef Py_ssize_t known_class(RankCounters self, object label) except -2:
     return class_of(self, label, &kind)
 
 
+cdef inline bint is_plain_type(object label):
+    """Whether a label of that type can be looked up without running Python code."""
+    kind = type(label)
+    return kind is str or kind is bool or kind is int or kind is bytes or kind is float
+
+
 cdef inline Py_ssize_t class_of(RankCounters self, object label, int *kind) except -2:
     """Return the index of a plain label, -1 if it is not known, and set its kind; -1 and kind -1 for other objects."""
     cdef Py_ssize_t i = known_index(self.label_index, label, kind)
