@@ -8,7 +8,7 @@ from typing import Any
 
 import streams
 from river import metrics, utils
-from timing import Line, empty_loop, net_updates, per_sample, reading_loop
+from timing import Line, net_updates
 
 import stream_metrics as sm
 from stream_metrics.containers.rolling import Rolling
@@ -17,8 +17,7 @@ WINDOW = 1000
 TEN = ("Accuracy", "BalancedAccuracy", "CohenKappa", "GeometricMean", "MacroF1", "MacroPrecision", "MacroRecall",
        "MicroF1", "WeightedF1", "MacroJaccard")  # fmt: skip
 LABELS = ("Accuracy", "MacroF1", "MCC", "CohenKappa")
-AREAS = ((1000, 5.0, 8_000), (10_000, 5.0, 25_000))  # window, target, samples
-SCORES = ("CrossEntropy", "BrierScore", "HandTillAUC", "AveragePrecision")
+SCORES = ("ROCAUC", "CrossEntropy", "BrierScore", "HandTillAUC", "AveragePrecision")
 
 
 class TenOfRiver:
@@ -32,8 +31,6 @@ class TenOfRiver:
 def lines() -> Iterator[Line]:
     """Yield what is measured."""
     yield from labels()
-    for window, target, samples in AREAS:
-        yield from areas(window, target, samples)
     yield from scores()
 
 
@@ -61,21 +58,6 @@ def labels() -> Iterator[Line]:
     yield Line(what, ns["river"] / one, target=4, at_least=True, figures=figures)
     what = f"river `Rolling` of ten, {WINDOW} / ours of every metric"
     yield Line(what, ten / all_, target=20, at_least=True, figures=f"{ten:.0f} / {all_:.0f} ns")
-
-
-def areas(window: int, target: float, n: int) -> Iterator[Line]:
-    """Yield what the ROC area costs, read after every sample."""
-    draw = random.Random(1)
-    single = [(draw.random() < 0.3, draw.random()) for _ in range(n)]
-    soft = [(y_true, {True: p, False: 1 - p}) for y_true, p in single]
-    for what, stream in (("single scores", single), ("mappings", soft)):
-        theirs, ours = metrics.RollingROCAUC(window_size=window), Rolling(sm.ROCAUC(), window)
-        runs = {"river": theirs, "ours": ours}
-        ns = per_sample({name: (reading_loop, one, lambda some=stream: some) for name, one in runs.items()}, 3)
-        nothing = per_sample({"": (empty_loop, None, lambda some=stream: some)}, 3)[""]
-        river, mine = ns["river"] - nothing, ns["ours"] - nothing
-        asked = f"river `RollingROCAUC` / ours, read at every sample, window {window}, {what}"
-        yield Line(asked, river / mine, target=target, at_least=True, figures=f"{river:.0f} / {mine:.0f} ns")
 
 
 def scores() -> Iterator[Line]:

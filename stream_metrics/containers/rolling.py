@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Never, Self
 
 import numpy as np
 
-from stream_metrics._core.confusion.kernels import UpdateBase
-from stream_metrics._core.windows.kernels import RollingAucBase
+from stream_metrics._core.windows.kernels import RollingUpdateBase
 from stream_metrics.containers.inner import InRiver, empty_prototype, reconfigured_inner, walk_inner
 from stream_metrics.errors import MergeError, OptionError, quantity, with_article
 from stream_metrics.inputs.arguments import named_arguments
@@ -19,7 +18,6 @@ from stream_metrics.inputs.score_tables import materialize
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.labels import Label, unique
 from stream_metrics.metrics.base import MetricBase
-from stream_metrics.metrics.metric import Metric
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.limits import Load
@@ -34,16 +32,14 @@ __all__ = ["Rolling"]
 
 MOST = 2**40  # samples
 LONGEST = 2**24  # samples whose scores a sketch can tell apart
-AREAS = {"roc_auc": (1, 0), "gini": (2, -1)}  # what is a multiple of the ROC area, and a constant
 
 
-class Rolling(RollingAucBase, InRiver, Portable):
+class Rolling(RollingUpdateBase, InRiver, Portable):
     """A state, a metric or a set of metrics over the last `window` samples.
 
     Every value is that of a fresh `inner` that has counted these samples, to the bit: a sample that leaves the window
     is taken back exactly. Abstentions and samples of weight 0 take a place in the window. Sketches get as many
-    `buckets` as the window has samples, so that they stay exact. `get` of a `ROCAUC` or `Gini` takes constant time
-    while no sample has a weight.
+    `buckets` as the window has samples, so that they stay exact.
 
     Parameters
     ----------
@@ -71,8 +67,9 @@ class Rolling(RollingAucBase, InRiver, Portable):
     A mapping of scores is copied, so the caller may change it afterwards.
 
     Memory: that of `inner`, and for labels 24 bytes for each sample in the window. A weight with a fraction adds its
-    float (24 bytes), scores add theirs or a dict (at most 360 bytes up to five classes), and the area of a `ROCAUC` or
-    `Gini` takes at most 24 bytes a sample.
+    float (24 bytes), and scores add theirs or a dict (at most 360 bytes up to five classes).
+
+    Time: `update` does not depend on `window`. Reading an area under a curve takes a sort of the samples in the window.
 
     Guarantee: the same samples in the window give the same bytes, whatever came before and however they came. Threads
     may share it: a sample enters and the oldest one leaves in one step.
@@ -96,7 +93,7 @@ class Rolling(RollingAucBase, InRiver, Portable):
         self._describe()
 
     def _describe(self) -> None:
-        """Note what follows from `inner`: what it reads, the classes of its rows, and whether an area is its answer."""
+        """Note what follows from `inner`: what it reads, and the classes of its rows."""
         *_, leaf = walk_inner(self.inner)
         self._reads: Reads = _reads(leaf)
         self._keys = names_of_state(leaf)
@@ -105,9 +102,6 @@ class Rolling(RollingAucBase, InRiver, Portable):
         self._classes = state.classes if isinstance(state, ProbabilityLosses) else None
         if isinstance(leaf, MetricSet) and leaf.scored is not None:
             self._classes = leaf.labels
-        metric = self.inner
-        if isinstance(metric, Metric) and metric.key in AREAS and _is_plain(metric):
-            self._set_auc(metric.pos_label, *AREAS[metric.key], metric.zero_division)
 
     def _plainly(self, given: tuple[object, ...], w: object, more: dict[str, object]) -> Sample:
         return plain_sample(self._reads, given, w, more, self._classes, self._keys)
@@ -172,7 +166,7 @@ class Rolling(RollingAucBase, InRiver, Portable):
 
     def _replace(self, live: Accumulator | None, rows: list[Sample]) -> None:
         """Replace the content of the window by these samples, which fill it."""
-        if live is None and not self._is_auc():
+        if live is None:
             live = self.inner.copy()
             feed(live, rows)
         self._refill(live, rows)
@@ -314,12 +308,6 @@ def _reads(leaf: object) -> Reads:
     if isinstance(leaf, MetricBase):
         return leaf.reads
     return "scores" if isinstance(leaf, RankSketch | ProbabilityLosses) else "labels"
-
-
-def _is_plain(metric: Metric) -> bool:
-    """Tell whether a metric does what its row of the catalog says, and no more."""
-    kind = type(metric)
-    return kind.get is Metric.get and kind.update is UpdateBase.update and kind.revert is UpdateBase.revert
 
 
 def _sized(inner: Any, window: int) -> Any:

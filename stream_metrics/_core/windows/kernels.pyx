@@ -8,9 +8,7 @@ from stream_metrics._core.numeric.kernels import MISSING
 cdef object UNIT_WEIGHT = 1
 
 include "ring.pxi"
-include "exact_auc.pxi"
 include "rolling.pxi"
-include "rolling_auc.pxi"
 include "dispatch.pxi"
 include "keyed.pxi"
 include "fading.pxi"

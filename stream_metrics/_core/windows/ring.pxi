@@ -6,14 +6,43 @@ A sample takes three references, 24 bytes, which the ring owns. Samples were con
 
 cimport cython
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from cpython.ref cimport PyObject, Py_DECREF, Py_INCREF
 
 
 @cython.final
 cdef class ExtendedPrediction:
     """A prediction with further arguments of `update`: scores, classes, the group or the unit of the sample."""
 
+    cdef readonly object predicted
+    cdef readonly dict more
+
     def __cinit__(self, predicted, dict more):
         self.predicted, self.more = predicted, more
+
+
+cdef struct Sample:
+    PyObject *truth
+    PyObject *predicted
+    PyObject *weight
+
+cdef struct Ring:
+    Py_ssize_t window, held, capacity, head
+    Sample *sample
+
+
+cdef inline void fill_place(Sample *s, object truth, object predicted, object weight) noexcept:
+    """Write a sample into the ring, which owns the references."""
+    Py_INCREF(truth)
+    Py_INCREF(predicted)
+    Py_INCREF(weight)
+    s.truth, s.predicted, s.weight = <PyObject *> truth, <PyObject *> predicted, <PyObject *> weight
+
+
+cdef inline void release(Sample s) noexcept:
+    """Release the references of a sample."""
+    Py_DECREF(<object> s.truth)
+    Py_DECREF(<object> s.predicted)
+    Py_DECREF(<object> s.weight)
 
 
 cdef int ring_reserve(Ring *ring) except -1:

@@ -20,6 +20,12 @@ from stream_metrics._core.numeric.kernels cimport (
 from stream_metrics.errors import ScoreError
 from stream_metrics.labels.pos_label import as_counted_before
 
+cdef inline bint is_bit(object label):
+    if label is True or label is False:
+        return True
+    return (type(label) is int or type(label) is float) and (label == 0 or label == 1)
+
+
 cdef bint are_clean(dict scores):
     """Whether there are scores, all finite floats by labels that are plain."""
     cdef PyObject *key
@@ -34,6 +40,15 @@ cdef bint are_clean(dict scores):
 
 cdef class RollingUpdateBase(Guarded):
     """Base class of rolling windows: counts samples in the inner state and reverts them when they leave the window."""
+
+    cdef Ring ring
+    cdef readonly object inner
+    cdef object live                # the state of the samples in the window; None if it must be built when it is read
+    cdef ConfusionCounters counts   # the counters of `live` if it counts labels only
+    cdef bint soft, hard            # whether a prediction may be scores, and then also a label
+    cdef object keys                # what keys of scores name
+    cdef bint fixed                 # whether these are fixed labels
+    cdef bint slow                  # whether looking up a label of the ring may run Python code, as tuples do
 
     def __cinit__(self, *args, **kwargs):
         self.ring.window = 1
@@ -133,8 +148,7 @@ cdef class RollingUpdateBase(Guarded):
                         stored = by_class(stored, y_true, self.keys)
                 if (stored is None or type(stored) is float or (self.hard and plain(stored))
                         or (type(stored) is dict and are_clean(<dict> stored))):
-                    if self.holder != 0 or not self.count_in_auc(y_true, stored, w):
-                        self._pass(y_true, stored, w)
+                    self._pass(y_true, stored, w)
                     return
         beside = (("scores", scores), ("classes", classes), ("group", group), ("unit", unit))
         more = {name: value for name, value in beside if value is not None and value is not MISSING}
@@ -145,15 +159,9 @@ cdef class RollingUpdateBase(Guarded):
         """Count one sample of plain values."""
         self.enter()
         try:
-            self.count_sample(truth, predicted, weight)
+            self.count_and_evict(truth, predicted, weight)
         finally:
             self.leave()
-
-    cdef int count_sample(self, object truth, object predicted, object weight) except -1:
-        """Count one sample, in a section."""
-        if not self.count_in_auc(truth, predicted, weight):
-            self.count_and_evict(truth, predicted, weight)
-        return 0
 
     cdef int count_in_state(self, object truth, object predicted, object weight) except -1:
         """Count a sample in the inner state."""
@@ -197,15 +205,6 @@ cdef class RollingUpdateBase(Guarded):
         if self.counts is not None:
             truth, predicted = self.interned_sample(truth, predicted)
         ring_push(&self.ring, truth, predicted, weight)
-        self.after_count(old, truth, predicted, weight)
-        return 0
-
-    cdef int count_in_auc(self, object truth, object predicted, object weight) except -1:
-        """Count a sample without the state; False, and no change, if that cannot be done."""
-        return False
-
-    cdef int after_count(self, tuple old, object truth, object predicted, object weight) except -1:
-        """Hook: the state has counted a sample, and reverted the oldest one (None if there was none)."""
         return 0
 
     cdef int count_plain_labels(self, object truth, object predicted, object weight) except -1:
@@ -302,10 +301,6 @@ cdef class RollingUpdateBase(Guarded):
         cdef list dropped = []
         self.enter()
         try:
-            if self.one_by_one():
-                for truth, predicted, weight in samples:
-                    self.count_sample(truth, predicted, weight)
-                return
             self.current()
             try:
                 while self.ring.held + len(samples) > self.ring.window:
@@ -318,24 +313,16 @@ cdef class RollingUpdateBase(Guarded):
         finally:
             self.leave()
 
-    cdef bint one_by_one(self):
-        """Whether samples must be counted one by one."""
-        return False
-
     def _refill(self, live, list samples):
         """Replace all samples; `live` has counted them, or is None to be built when it is read."""
         self.enter()
         try:
-            self.refill(live, samples)
+            ring_clear(&self.ring)
+            self.slow = False
+            self._attach(live)
+            self.append(samples)
         finally:
             self.leave()
-
-    cdef int refill(self, live, list samples) except -1:
-        ring_clear(&self.ring)
-        self.slow = False
-        self._attach(live)
-        self.append(samples)
-        return 0
 
     cdef object current(self):
         """Return the state of the samples in the window, built from them if there is none; in a section."""
@@ -347,25 +334,18 @@ cdef class RollingUpdateBase(Guarded):
 
     def _copy_to(self, RollingUpdateBase twin):
         """Copy the samples and the state to an empty window."""
-        self.enter_reading()
-        try:
-            self.copy_to(twin)
-        finally:
-            self.leave()
-
-    cdef int copy_to(self, RollingUpdateBase twin) except -1:
         twin.ring.window, twin.inner, twin.soft, twin.hard = self.ring.window, self.inner, self.soft, self.hard
         twin.keys, twin.fixed = self.keys, self.fixed
-        twin.refill(None if self.live is None else self.live.copy(), ring_listed(&self.ring))
-        return 0
+        self.enter_reading()
+        try:
+            live, samples = None if self.live is None else self.live.copy(), ring_listed(&self.ring)
+        finally:
+            self.leave()
+        twin._refill(live, samples)
 
     def reset(self):
         """Forget every sample; the configuration stays."""
-        self.enter()
-        try:
-            self.refill(self.inner.copy(), [])
-        finally:
-            self.leave()
+        self._refill(self.inner.copy(), [])
 
     def _snapshot(self, dict options):
         """Return a snapshot of the state, taken while no other thread can change it."""

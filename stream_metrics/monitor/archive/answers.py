@@ -15,7 +15,6 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from stream_metrics.catalog.table import find
-from stream_metrics.containers.group_tables import GroupTable
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.monitor.archive.moments import moment
@@ -128,19 +127,12 @@ class RangeAnswers:
 
 def _read(panes: PaneSource, name: str, piece: RangePiece, group: str | None) -> tuple[Snapshot | None, bool]:
     """Return the counts of a piece, or of one of its groups, and whether those without counts may be among others."""
-    if group is None:
-        state = merged(panes, name, piece.start, piece.end)
+    state = merged(panes, name, piece.start, piece.end)
+    if state is None or group is None:
         return None if state is None else cast(Snapshot, state.snapshot()), False
-    table = GroupTable.of(panes.bodies(name, piece.start, piece.end))
-    sums = None if table is None else table.groups()
-    groups = cast(ByGroup, merged(panes, name, piece.start, piece.end)) if sums is None else None
-    labels = sums.keys if sums is not None else groups.groups if groups is not None else ()
-    place = {label_name: at for at, label_name in enumerate(names_of(labels))}.get(group)
-    if place is None:
-        return None, bool(sums.folded) if sums is not None else groups is not None and groups.folded > 0
-    if sums is not None:
-        return Snapshot(sums.state(place)), False
-    return Snapshot(cast(ByGroup, groups).state(labels[place])), False
+    groups = cast(ByGroup, state)
+    label = dict(zip(names_of(groups.groups), groups.groups, strict=True)).get(group)
+    return (None, groups.folded > 0) if label is None else (Snapshot(groups.state(label)), False)
 
 
 def values_of(state: State | None, keys: Sequence[str]) -> dict[str, Any]:

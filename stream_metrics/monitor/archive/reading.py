@@ -12,9 +12,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from stream_metrics.containers.group_tables import GroupTable
 from stream_metrics.monitor.archive.states import State, state_of
-from stream_metrics.monitor.archive.writing import COUNTS, complete_from
+from stream_metrics.monitor.archive.writing import complete_from
 from stream_metrics.monitor.store.rows import Extent
 
 __all__ = ["PaneSource", "RangePiece", "complete", "cut_every", "cuts", "merged", "pieces", "steps"]
@@ -109,10 +108,6 @@ def pieces(panes: PaneSource, name: str, wanted: Sequence[int]) -> list[RangePie
 
 def merged(panes: PaneSource, name: str, start: int, end: int) -> State | None:
     """Return the merged state of a piece; None if it has no panes."""
-    table = None if name == COUNTS else GroupTable.of(panes.bodies(name, start, end))
-    data = None if table is None else table.to_bytes()
-    if data is not None:
-        return state_of(data)
     total: State | None = None
     for body in panes.bodies(name, start, end):
         state = state_of(body)

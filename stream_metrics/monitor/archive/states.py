@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias, cast
 
-from stream_metrics.containers.group_tables import GroupTable
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.wire import from_bytes
@@ -24,10 +23,6 @@ def merged_bytes(parts: Sequence[bytes]) -> bytes:
     """Return the bytes of the merged states of some panes."""
     if len(parts) == 1:
         return parts[0]
-    table = GroupTable.of(parts)
-    data = None if table is None else table.to_bytes()
-    if data is not None:
-        return data
     first, *rest = map(state_of, parts)
     for state in rest:
         first.merge(state)  # type: ignore[arg-type]

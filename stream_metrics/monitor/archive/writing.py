@@ -10,10 +10,8 @@ exactly the samples before the stored offsets.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import repeat
 from typing import NamedTuple, Protocol, cast
 
-from stream_metrics.containers.group_tables import GroupWriter, Sample
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.inputs.times import LIMIT
 from stream_metrics.monitor.archive.retention import PaneKey, Retention
@@ -92,9 +90,7 @@ class Archive:
         self._stale = about.levels != retention.levels  # whether every stored pane must be checked for its age
         self._open: dict[tuple[str, PaneKey], State] = {}
         self._changed: dict[tuple[str, PaneKey], bytes | None] = {}  # None: as the open state is
-        self._samples: dict[PaneKey, list[Sample]] = {}  # of groups, which are in no state yet
         self._only: dict[tuple[str, PaneKey], int] = {}  # panes with the only batch that they have, until `settle`
-        self._writer = GroupWriter(cast(ByGroup, empty[self.groups])) if self.groups != COUNTS else None
 
     @property
     def length(self) -> int:
@@ -112,7 +108,7 @@ class Archive:
     @property
     def full(self) -> bool:
         """Whether so many panes have changed that a checkpoint is due."""
-        return len(self._changed) + len(self._samples) >= MANY
+        return len(self._changed) >= MANY
 
     def add(self, name: str, t: int, state: State, batch: int) -> None:
         """Merge the state of a batch, which has a number, into the pane of a time, unless that is before the first.
@@ -129,47 +125,17 @@ class Archive:
             earlier.merge(state)  # type: ignore[arg-type]
         self._changed[name, key] = None
 
-    def add_samples(self, t: int, samples: list[Sample], batch: int) -> None:
-        """Count samples of groups, a batch with a number, in the pane of a time, unless that is before the first."""
+    def groups_at(self, t: int, batch: int) -> ByGroup | None:
+        """Return the groups of the pane of a time, to count a batch in at once; None if that is before the first."""
         key = self._key(self.groups, t)
         if key is None:
-            return
-        if (self.groups, key) in self._open:
-            self._count(key, samples)
-        elif key in self._samples:
-            self._only.pop((self.groups, key), None)
-            self._samples[key] += samples
-        else:
-            self._only[self.groups, key] = batch
-            self._samples[key] = [*samples]
-
-    def _count(self, key: PaneKey, samples: Iterable[Sample]) -> None:
-        """Count samples of groups in the state of a pane."""
+            return None
         place = self.groups, key
         self._only.pop(place, None)
         if self._opened(*place) is None:
-            self._open[place] = self.empty[self.groups].copy()
-        groups = cast(ByGroup, self._open[place])
-        for truth, label, w, group in samples:
-            groups.update(truth, label, w, group=group)
+            self._open[place], self._only[place] = self.empty[self.groups].copy(), batch
         self._changed[place] = None
-
-    def _write_samples(self) -> None:
-        """Count the samples of groups that are in no state: those of the newest pane in one, all others as bytes."""
-        waiting, self._samples = sorted(self._samples.items()), {}
-        if waiting and self._writer is not None:
-            written = self._writer.written([samples for _, samples in waiting[:-1]])
-            for (key, samples), data in zip(waiting, written or repeat(None), strict=False):
-                if data is None:
-                    self._count(key, samples)
-                else:
-                    place = self.groups, key
-                    earlier = self._changed.get(place) or self._stored(*place)
-                    self._changed[place] = data if earlier is None else merged_bytes([earlier, data])
-                    if earlier is not None:
-                        self._only.pop(place, None)
-            if written is not None:
-                self._count(*waiting[-1])
+        return cast(ByGroup, self._open[place])
 
     def _key(self, name: str, t: int) -> PaneKey | None:
         since = self.since[name]
@@ -178,9 +144,6 @@ class Archive:
     def _opened(self, name: str, key: PaneKey) -> State | None:
         """Return the state of a pane, read from the store if need be; None if nothing was counted in it."""
         state = self._open.get((name, key))
-        if state is None and name == self.groups and key in self._samples:
-            self._count(key, self._samples.pop(key))
-            state = self._open[name, key]
         if state is None:
             data = self._changed.get((name, key)) or self._stored(name, key)
             if data is not None:
@@ -223,7 +186,6 @@ class Archive:
         Returns the bytes of panes that have counted one batch only, since the last call, by the number of the batch:
         those of all samples, and those of groups.
         """
-        self._write_samples()
         for place in sorted(self._open, key=lambda place: place[1].start)[:-OPEN]:
             state = self._open.pop(place)
             if place in self._changed:
@@ -237,7 +199,6 @@ class Archive:
 
     def change(self, seen: int | None) -> PaneChange:
         """Return what a checkpoint writes if the latest time is `seen`."""
-        self._write_samples()
         floors = self.retention.floors(seen, self._about.floors)
         panes = {place: self._open[place].to_bytes() if data is None else data for place, data in self._changed.items()}
         moved, deleted = self._aged(floors, panes)

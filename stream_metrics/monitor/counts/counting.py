@@ -239,9 +239,9 @@ class PartCounts:
             if self.archive is not None:
                 self.archive.add(self.archive.groups, t, together, self._batches)
             return
-        if self.archive is not None:
-            self.archive.add_samples(t, samples, self._batches)
         states = [self.total_groups, *(panes.at(t, self._batches) for panes in self.groups.values())]
+        if self.archive is not None:
+            states.append(self.archive.groups_at(t, self._batches))
         for state in states:
             if state is not None:
                 _feed(state, samples)

@@ -15,7 +15,6 @@ from typing import Generic, Protocol, Self, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics.containers.group_tables import GroupTable, holds_samples_like
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.containers.timed import TimeWindow
 from stream_metrics.containers.two_stack import Parts, TwoStackAggregator, running_merges
@@ -69,7 +68,7 @@ class _AsBytes(Generic[State]):
 
     def merges(self, stored: Sequence[bytes]) -> list[bytes]:
         """Return the bytes of the running merge."""
-        return GroupTable.running(stored) or running_merges(self, stored)
+        return running_merges(self, stored)
 
 
 class Panes(Generic[State]):
@@ -254,17 +253,15 @@ class Panes(Generic[State]):
         newest, inner = None if seen is None else seen // self.length, self.inner.to_bytes()
         for number, data in panes.items():
             older = newest is not None and number < newest
-            state = None
-            if not (older and isinstance(self.inner, ByGroup) and holds_samples_like(data, self.inner)):
-                state = self._decoded(data)
-                twin = state.copy()
-                twin.reset()
-                if twin.to_bytes() != inner or data == inner:
-                    raise DecodeError(f"Expected panes with samples, configured as {self.inner!r}, but got {state!r}")
+            state = self._decoded(data)
+            twin = state.copy()
+            twin.reset()
+            if twin.to_bytes() != inner or data == inner:
+                raise DecodeError(f"Expected panes with samples, configured as {self.inner!r}, but got {state!r}")
             gone = newest is not None and number <= newest - self.panes
             if gone or number > LIMIT // self.length:
                 raise DecodeError(f"Expected panes that are not gone at the latest, {newest}, but got {number}")
-            if state is not None and not older:
+            if not older:
                 self._open[number], self._written[number] = state, data
             else:
                 self._merges.frozen[number] = data
