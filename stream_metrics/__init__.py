@@ -58,9 +58,21 @@ def __getattr__(name: str) -> object:
         module = importlib.import_module(f"{__name__}.{_MODULES.get(name, 'metrics.classes')}")
         value = getattr(module, name)
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_hint(name)}")
     globals()[name] = value
     return value
+
+
+def _hint(name: str) -> str:
+    """Return what to use instead of a function of another library, if there is such a thing."""
+    if name.startswith("_"):
+        return ""
+    from stream_metrics.catalog.table import ALIASES, CATALOG
+
+    if name in ("load", "loads", "from_file"):
+        return "; use `stream_metrics.from_bytes(data)`"
+    key = next((key for key in (name, name.removesuffix("_score")) if key in CATALOG or key in ALIASES), None)
+    return f"; use `evaluate(y_true, y_pred)[{key!r}]`" if key else ""
 
 
 def __dir__() -> list[str]:

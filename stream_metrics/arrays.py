@@ -5,6 +5,7 @@ Belongs here: functions from columns to a result. What may be a column is `input
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple, overload
 
@@ -14,6 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from stream_metrics._core.numeric.kernels import real_number
 from stream_metrics.catalog.table import find
 from stream_metrics.containers.groups import ByGroup
+from stream_metrics.evaluation.warnings import matrix_mismatch
+from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.score_tables import is_mapping, materialize, own_names, score_table
 from stream_metrics.labels import Label, unique
 from stream_metrics.metrics.metric import Metric
@@ -28,6 +31,7 @@ from stream_metrics.tables.places import Place
 __all__ = ["classification_report", "evaluate"]
 
 Floats = NDArray[np.float64]
+FEW_GROUPS = 1000  # that are added up to look at their classes
 
 
 @overload
@@ -62,6 +66,7 @@ def evaluate(
 ) -> GroupSnapshot: ...
 
 
+@named_arguments
 def evaluate(
     y_true: Any,
     y_pred: Any = None,
@@ -117,6 +122,12 @@ def evaluate(
     ValueError
         If columns differ in length, or an option has no effect on these data.
 
+    Warns
+    -----
+    UserWarning
+        If true labels and predictions seem to be written differently: they have no class in common, or a class occurs
+        as a number and as its text. `warnings` of the result has this and other doubts as sentences.
+
     See Also
     --------
     MetricSet : The same for samples that come one by one, in batches or in shards.
@@ -171,8 +182,18 @@ def evaluate(
     bad = new_record(on_bad)
     count_columns(state, {**columns, "classes": classes}, Place(), None if bad is None else bad.add)
     snapshot: Snapshot | GroupSnapshot = state.snapshot()
+    whole = snapshot if isinstance(snapshot, Snapshot) else snapshot.overall if len(snapshot) <= FEW_GROUPS else None
+    if whole is not None:
+        _warn_of_mismatch(whole)
     sentence = None if bad is None else bad.sentence(state.n + state.abstained)
     return snapshot if sentence is None else snapshot.with_warning(sentence)
+
+
+def _warn_of_mismatch(snapshot: Snapshot) -> None:
+    """Warn a caller of this module where truth and predictions are written differently, so that no number counts."""
+    mismatch = matrix_mismatch(snapshot.evaluation)
+    if mismatch is not None:
+        warnings.warn(mismatch, stacklevel=4)
 
 
 def _in_unit_interval(table: Any) -> bool:
@@ -226,6 +247,7 @@ def classification_report(
 ) -> dict[str, Any]: ...
 
 
+@named_arguments
 def classification_report(
     y_true: Any,
     y_pred: Any,
@@ -299,6 +321,7 @@ def classification_report(
     if state.n == 0:
         raise ValueError("Expected at least one sample with a prediction, but got none")
     snapshot = Snapshot(state, zero_division=zero_division)
+    _warn_of_mismatch(snapshot)
     per_class = snapshot.per_class
     chosen = list(snapshot.labels) if labels is None else list(unique(labels, "labels"))
     names = [str(label) for label in chosen] if target_names is None else [str(name) for name in target_names]

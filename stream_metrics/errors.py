@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Collection, Mapping
-from typing import Self
+from typing import NoReturn, Self
 
 __all__ = [
     "DecodeError",
@@ -22,6 +22,7 @@ __all__ = [
     "UnknownKeyError",
     "WeightError",
     "options_differ",
+    "no_attribute",
     "other_kind",
     "quantity",
     "unexpected_label",
@@ -32,6 +33,17 @@ SHORT = reprlib.Repr()
 SHORT.maxother = SHORT.maxstring = SHORT.maxlong = 60  # characters
 PLAIN = (type(None), bool, int, float, str, bytes)
 VOWELS = ("A", "E", "I", "O")
+_FRAME = (("to_frame", "`to_frame()`"), ("snapshot", "`snapshot().to_frame()`"))
+_READ = (("snapshot", "`get()` or `snapshot()`"), ("keys", "a key, such as `s['accuracy']`"))
+_BYTES = (("to_bytes", "`to_bytes()`"), ("to_json", "`to_json()`"))
+PEER_NAMES = {  # what other libraries call a method: what to use instead, of an object that has the attribute before it
+    **dict.fromkeys(("compute", "result"), _READ),
+    **dict.fromkeys(("save", "dump", "dumps", "state_dict"), _BYTES),
+    **dict.fromkeys(("load", "loads", "load_state_dict"), (("to_bytes", "`stream_metrics.from_bytes(data)`"),)),
+    **dict.fromkeys(("to_pandas", "to_dataframe", "to_polars"), _FRAME),
+    **dict.fromkeys(("add", "append", "add_batch", "partial_fit"), (("update_many", "`update()` or `update_many()`"),)),
+    **dict.fromkeys(("as_dict", "todict"), (("to_dict", "`to_dict()`"),)),
+}
 SPELLED = ("F", "H", "L", "M", "N", "R", "S", "X")  # letters whose names begin with a vowel: "an MCC"
 
 
@@ -267,6 +279,31 @@ class UnknownKeyError(StreamMetricsError, KeyError):
 
     def __str__(self) -> str:
         return str(self.args[0])  # a KeyError would show it in quotes
+
+
+def no_attribute(self: object, name: str) -> NoReturn:
+    """Raise what reading an attribute raises that does not exist; names of other libraries get a hint.
+
+    It is the `__getattr__` of results and states.
+
+    Parameters
+    ----------
+    self : object
+        The object.
+    name : str
+        The name that was read.
+
+    Raises
+    ------
+    AttributeError
+        With the hint in its text.
+    """
+    if hasattr(type(self), name):  # a property that raised by itself
+        object.__getattribute__(self, name)
+    hints = [text for attribute, text in PEER_NAMES.get(name, ()) if hasattr(type(self), attribute)]
+    hint = f"; use {hints[0]}" if hints else ""
+    text = f"{type(self).__name__!r} object has no attribute {name!r}{hint}"
+    raise AttributeError(text, name=name, obj=self)
 
 
 def other_kind(mine: str | type, theirs: object, verb: str = "merge") -> MergeError:

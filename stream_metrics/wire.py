@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import msgspec
 
-from stream_metrics.errors import DecodeError, StreamMetricsError, UnknownKeyError, with_article
+from stream_metrics.errors import DecodeError, StreamMetricsError, UnknownKeyError, no_attribute, with_article
 
 if TYPE_CHECKING:
     from stream_metrics.states.protocols import Accumulator
@@ -80,6 +80,9 @@ class Portable:
         super().__init_subclass__(**options)
         if "KIND" in cls.__dict__:
             _kinds[cls.KIND] = cls
+
+    if not TYPE_CHECKING:  # for type checkers an unknown attribute is an error
+        __getattr__ = no_attribute
 
     def to_bytes(self) -> bytes:
         """Return the state and its configuration as bytes; equal states give equal bytes.

@@ -27,6 +27,7 @@ from stream_metrics.evaluation.evaluate import (
 from stream_metrics.formulas.memoized import MemoizedCounts
 from stream_metrics.formulas.protocol import Numbers
 from stream_metrics.labels import canonical
+from stream_metrics.ranking.calibration import has_margins
 from stream_metrics.ranking.classes import classes, columns
 from stream_metrics.ranking.protocol import Certified, RankColumn
 
@@ -145,7 +146,10 @@ class Evaluation:
         """Return the view of the state that a key reads; KeyError if there is none."""
         view = self.views.get(reads)
         if view is None:
-            raise UnknownKeyError(f"Expected a key that can be read here, but {key!r} needs {MISSING[reads]}")
+            needs = MISSING[reads]
+            if reads != "counts" and "ranks" in self.views and any(map(has_margins, columns(self.views["ranks"]))):
+                needs = "probabilities, and a score lies outside [0, 1]: apply softmax or sigmoid to logits first"
+            raise UnknownKeyError(f"Expected a key that can be read here, but {key!r} needs {needs}")
         return view
 
     def obstacle(self, key: str) -> Obstacle | None:

@@ -1,15 +1,14 @@
-"""Names of arguments: what a method says of a keyword that it does not have."""
+"""Names of arguments: what a call says about a keyword that it does not have."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
-S = TypeVar("S")
 
 OTHER_NAMES = {  # what other libraries call an argument
     **dict.fromkeys(("sample_weight", "sample_weights", "weights", "weight"), "w"),
@@ -24,6 +23,13 @@ OTHER_NAMES = {  # what other libraries call an argument
     **dict.fromkeys(("units", "block"), "unit"),
     **dict.fromkeys(("count", "counts", "samples"), "n"),
 }
+NO_NAMES = {  # what other libraries have as an argument and this package has in another form
+    "average": "averages are metrics of their own, such as `MacroF1` and 'weighted_recall'",
+    **dict.fromkeys(
+        ("num_classes", "n_classes", "task", "multiclass", "multi_class"),
+        "classes are counted as they come, and `labels` of a `MetricSet` or of `evaluate` fixes them",
+    ),
+}
 
 
 def unknown_argument(call: str, name: str, allowed: Iterable[str]) -> TypeError:
@@ -34,19 +40,23 @@ def unknown_argument(call: str, name: str, allowed: Iterable[str]) -> TypeError:
     meant = OTHER_NAMES.get(name, "")
     close = [meant] if meant in names else difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean `{close[0]}`?" if close else f"it has {', '.join(f'`{each}`' for each in names)}"
-    return TypeError(f"{call}() got an unexpected keyword argument {name!r}; {hint}")
+    return TypeError(f"{call}() got an unexpected keyword argument {name!r}; {NO_NAMES.get(name, hint)}")
 
 
-def named_arguments(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """Let a method refuse an unknown keyword in the name of the class of its object, and say which one is meant."""
-    names = inspect.signature(method).parameters
+def named_arguments(function: Callable[P, T]) -> Callable[P, T]:
+    """Let a function refuse an unknown keyword and say which one is meant; a method names the class of its object."""
+    names = inspect.signature(function).parameters
+    is_method = next(iter(names)) == "self"
 
-    @functools.wraps(method)
-    def checked(self: S, /, *arguments: P.args, **keywords: P.kwargs) -> T:
+    @functools.wraps(function)
+    def checked(*arguments: P.args, **keywords: P.kwargs) -> T:
         for name in keywords:
             if name not in names:
-                owner, called = type(self).__name__, method.__name__
-                raise unknown_argument(owner if called == "__init__" else f"{owner}.{called}", name, names)
-        return method(self, *arguments, **keywords)
+                call = function.__name__
+                if is_method:
+                    owner = type(arguments[0]).__name__
+                    call = owner if call == "__init__" else f"{owner}.{call}"
+                raise unknown_argument(call, name, names)
+        return function(*arguments, **keywords)
 
     return checked

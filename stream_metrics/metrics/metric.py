@@ -26,6 +26,7 @@ from stream_metrics.errors import MergeError
 from stream_metrics.evaluation.evaluate import checked_options, checked_zero_division, compute, point_value
 from stream_metrics.formulas.linear import linear_forms
 from stream_metrics.formulas.protocol import CountState
+from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.options import sequence
 from stream_metrics.labels import canonical, ordering
 from stream_metrics.labels.pos_label import as_counted_before, check_possible, is_binary, is_default
@@ -394,7 +395,7 @@ def metric_class(row: MetricSpec) -> type[Metric]:
     namespace: dict[str, Any] = {"nan": nan, "configure": Metric.__init__, "__name__": "stream_metrics"}
     source = f"def __init__{written}:\n    configure(self, {passed})"
     exec(compile(source, f"<{name}>", "exec", dont_inherit=True), namespace)  # so do `dataclasses`
-    constructor = namespace["__init__"]
+    constructor = named_arguments(namespace["__init__"])
     constructor.__qualname__ = f"{name}.__init__"
     base = ScoreMetric if row.state != "counts" else OneClassMetric if row.kind == "per_class" else Metric
     members = {"__module__": "stream_metrics", "__doc__": _Documentation(), "key": row.key, "__init__": constructor}

@@ -84,6 +84,11 @@ def reliability_curve(column: RankColumn, *, bins: int = 15, strategy: str = "un
     return Reliability(scores[filled] / total[filled], own[filled] / total[filled], total[filled])
 
 
+def has_margins(column: RankColumn) -> bool:
+    """Tell whether a score lies outside [0, 1], so that the scores cannot be probabilities."""
+    return any(column.totals) and _rows(column) is None
+
+
 def expected_calibration_error(column: RankColumn, *, bins: int = 15, strategy: str = "uniform") -> Certified:
     """The mean distance between score and share over the bins, by weight.
 

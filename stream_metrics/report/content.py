@@ -88,7 +88,8 @@ def sizes(snapshot: Snapshot, separator: str = " ") -> str:
     if scored(snapshot) not in (None, snapshot.n):
         parts.append(f"{number(scored(snapshot) or 0, separator)} with scores")
     if snapshot.abstained:
-        parts.append(f"{number(snapshot.abstained, separator)} abstained (left out below)")
+        share = snapshot.abstained / (snapshot.n + snapshot.abstained)
+        parts.append(f"{number(snapshot.abstained, separator)} abstained ({share:.1%}, left out below)")
     if snapshot.weight != snapshot.n:
         parts.append(f"weight {number(snapshot.weight, separator)} (figures are weighted)")
     return ", ".join(parts)

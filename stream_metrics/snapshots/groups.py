@@ -12,7 +12,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stream_metrics.catalog.table import find
-from stream_metrics.errors import UnknownKeyError
+from stream_metrics.errors import UnknownKeyError, no_attribute
 from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.inputs.options import real
 from stream_metrics.labels import canonical
@@ -72,6 +72,9 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
     """
 
     __slots__ = ("_groups", "interval_level", "notes", "other", "other_name", "overall")
+
+    if not TYPE_CHECKING:  # for type checkers an unknown attribute is an error
+        __getattr__ = no_attribute
 
     def __init__(
         self,

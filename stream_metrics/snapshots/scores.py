@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from stream_metrics.errors import UnknownKeyError
 from stream_metrics.evaluation.evaluation import Estimate, Evaluation
 from stream_metrics.ranking import curves
 from stream_metrics.ranking.areas import delong_se
 from stream_metrics.ranking.calibration import Reliability, reliability_curve
-from stream_metrics.ranking.classes import only_column
+from stream_metrics.ranking.classes import classes, only_column
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
@@ -112,6 +113,11 @@ class ScoreReadings:
             Threshold, value, and a bound on what any other threshold could reach. The threshold is inf where it is best
             that no score counts as the class.
         """
+        if metric == "youden" and isinstance(label, str) and label in curves.METRICS:  # a metric where a class belongs
+            known = classes(self.evaluation.view("ranks", "roc_auc"))
+            if label not in known:
+                expected = f"to be a class, and a metric to be given by name: metric={label!r}"
+                raise UnknownKeyError(argument="label", expected=expected, got=label)
         return curves.best_threshold(self.evaluation.column(label), metric)
 
     def reliability_curve(

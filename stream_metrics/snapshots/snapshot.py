@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream_metrics.catalog.obstacles import Obstacle
 from stream_metrics.catalog.table import ALIASES, CATALOG, find
-from stream_metrics.errors import UnknownKeyError
+from stream_metrics.errors import UnknownKeyError, no_attribute
 from stream_metrics.evaluation.evaluation import Estimate, Evaluation, Options, States, read_only
 from stream_metrics.evaluation.warnings import data_warnings
 from stream_metrics.formulas.losses import LossState
@@ -88,6 +88,9 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
     """
 
     __slots__ = ("_intervals", "_obstacles", "chosen_keys", "evaluation", "interval_display", "notes")
+
+    if not TYPE_CHECKING:  # for type checkers an unknown attribute is an error
+        __getattr__ = no_attribute
 
     def __init__(
         self,

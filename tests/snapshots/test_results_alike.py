@@ -6,6 +6,7 @@ import html as html_module
 import json
 import pickle
 import re
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -168,10 +169,15 @@ FINE: list[Any] = [
 
 @pytest.mark.quick
 def test_doubts_are_said() -> None:
-    """In text, HTML and data; where there is no reason to doubt nothing is said."""
+    """In text, HTML and data, and as Python warnings if no number means anything; else nothing is said."""
     failures = []
     for make, text in WARNED:
-        result = make()
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            result = make()
+        assert [(str(each.message), each.filename) for each in said] == (
+            [(result.warnings[0], __file__)] if "in common" in text else []
+        )
         if not any(text in warning for warning in result.warnings):
             failures.append((text, result.warnings))
         warning = result.warnings[0]
@@ -191,7 +197,8 @@ def test_doubts_of_states_and_models() -> None:
     beside.update_many([0, 1, 2], [0, 1, 2], scores=[{"00": 0.5, "01": 0.5}] * 3)
     models.update_many(["a", "b", "a"], ["a", "b", "b"], ["A", "B", "A"])
 
-    grouped = sm.evaluate([1, 1, 1, 0, 0, 0], list("111000"), group=list("xxxyyy"))
+    with pytest.warns(UserWarning, match="in common"):
+        grouped = sm.evaluate([1, 1, 1, 0, 0, 0], list("111000"), group=list("xxxyyy"))
     assert grouped.warnings == grouped.overall.warnings
     for state in (sketch, beside):
         (warning,) = state.snapshot().warnings
