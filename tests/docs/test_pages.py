@@ -10,6 +10,7 @@ import random
 import re
 import subprocess
 import sys
+import tomllib
 import xml.etree.ElementTree as ET
 from importlib.util import find_spec
 from operator import attrgetter
@@ -63,19 +64,9 @@ def imported(code: str) -> list[str]:
     return sorted({name.split(".")[0] for name in names} - set(sys.stdlib_module_names) - {"stream_metrics"})
 
 
-def is_there(name: str) -> bool:
-    """Tell whether a module, or a name in a module, can be imported."""
-    try:
-        importlib.import_module(name)
-    except ImportError:
-        module, _, last = name.rpartition(".")
-        return bool(module) and is_there(module) and hasattr(importlib.import_module(module), last)
-    return True
-
-
 def sessions(text: str) -> str:
     """Return the sessions of a page whose packages are there."""
-    return "\n".join(each.code for each in blocks(text) if each.kind == "pycon" and all(map(is_there, each.needs)))
+    return "\n".join(each.code for each in blocks(text) if each.kind == "pycon" and all(map(find_spec, each.needs)))
 
 
 @pytest.mark.parametrize("page", [page for page, text in (PAGES | METRICS).items() if "```pycon" in text])
@@ -91,10 +82,10 @@ def test_sessions_print_what_the_page_shows(page: str) -> None:
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_scripts_run(name: str, tmp_path: Path) -> None:
-    """A script runs to its end, in a process of its own, where the packages that it imports are installed."""
+    """A script runs to its end, in a process of its own, where the packages that it imports and needs are installed."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPTS[name].code)
-    for package in imported(SCRIPTS[name].code):
+    for package in [*imported(SCRIPTS[name].code), *SCRIPTS[name].needs]:
         pytest.importorskip(package)
     done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=300)
 
@@ -242,6 +233,13 @@ def test_names_and_links_in_the_text_exist() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert headings
     assert failures + [name for name in headings if f"\n## {name}\n" not in readme] == []
+
+
+def test_every_extra_is_in_the_table_of_extras() -> None:
+    """The page on installation lists the extras of pyproject.toml, and no others."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    rows = re.findall(r"^\| (`[^|]*`) \|", PAGES["docs/install.md"].split("## Extras")[1], flags=re.MULTILINE)
+    assert sorted(re.findall(r"`(\w+)`", "".join(rows))) == sorted(extras)
 
 
 def test_commands_have_the_flags_that_pages_show() -> None:
