@@ -44,8 +44,7 @@ NARROW = 2**15  # integers with nulls that lie no further apart are codes as the
 def as_pyarrow(values: object) -> ArrowData | None:
     """Return the array, chunked array, record batch or table of pyarrow that `values` is or stands for, else None.
 
-    None too for a column that can be read only row by row: one whose producer hands Arrow something else than its
-    values (polars, of Python objects), or one of a type for which Arrow lacks functions.
+    None too for a column whose producer hands Arrow something else than its values (polars, of Python objects).
     """
     if isinstance(values, list | tuple | np.ndarray):
         return None
@@ -60,17 +59,17 @@ def as_pyarrow(values: object) -> ArrowData | None:
         return None
     if isinstance(values, pa.RecordBatch | pa.Table):
         return values
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return _plain(values)
+    if "Object" in str(getattr(values, "schema", "") if dtype is None else dtype):
+        return None  # polars hands over the addresses of Python objects
     try:
-        if isinstance(values, pa.Array | pa.ChunkedArray):
-            return _readable(values)
-        if "Object" in str(getattr(values, "schema", "") if dtype is None else dtype):
-            return None  # polars hands over the addresses of Python objects
         column = pa.chunked_array(values) if stream and not inside else pa.array(values)
-        if dtype is None and types().is_struct(column.type):  # a table, and no column of structs
-            return pa.Table.from_struct_array(column)
-        return _readable(column)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # of a type that pyarrow does not know
         return None
+    if dtype is None and types().is_struct(column.type):  # a table, and no column of structs
+        return pa.Table.from_struct_array(column)
+    return _plain(column)
 
 
 def is_pyarrow(values: object) -> bool:
@@ -79,20 +78,32 @@ def is_pyarrow(values: object) -> bool:
     return pa is not None and isinstance(values, pa.Array | pa.ChunkedArray | pa.RecordBatch | pa.Table)
 
 
-def _readable(values: ArrowColumn) -> ArrowColumn | None:
-    """Return a column of a type that the functions below read, None for any other; run ends are decoded."""
+def _plain(values: ArrowColumn) -> ArrowColumn:
+    """Return a column with run ends decoded, extensions as their lists, and values that cannot be numbered as such."""
     kind, is_ = values.type, types()
-    if hasattr(kind, "storage_type"):  # what its values are, the extension says, but for tensors
-        if not is_list(kind.storage_type):
-            return None
+    if hasattr(kind, "storage_type") and is_list(kind.storage_type):  # of others the extension says what they are
         return pyarrow().chunked_array([chunk.storage for chunk in chunks_of(values)], kind.storage_type)
-    if is_.is_run_end_encoded(kind):
-        return _readable(compute().run_end_decode(values))
+    try:
+        if is_.is_run_end_encoded(kind):
+            return _plain(compute().run_end_decode(values))
+        return _plain(_decoded(values)) if is_.is_dictionary(kind) and not _is_simple(kind.value_type) else values
+    except (pyarrow().ArrowInvalid, pyarrow().ArrowNotImplementedError):
+        return values
+
+
+def is_readable(values: ArrowData) -> bool:
+    """Tell whether the functions below read a column or a table; others are read row by row."""
+    if hasattr(values, "column_names"):
+        return True
+    kind, is_ = values.type, types()
     nested = is_list(kind) or is_.is_map(kind) or is_.is_struct(kind) or is_.is_timestamp(kind)
-    if is_.is_dictionary(kind):
-        kind, nested = kind.value_type, False
-    simple = is_number(kind) or _is_text(kind) or is_.is_date(kind) or is_.is_null(kind)
-    return values if nested or simple or is_.is_decimal128(kind) or is_.is_decimal256(kind) else None
+    return bool(nested or _is_simple(kind.value_type if is_.is_dictionary(kind) else kind))
+
+
+def _is_simple(kind: DataType) -> bool:
+    is_ = types()
+    decimal = is_.is_decimal128(kind) or is_.is_decimal256(kind)
+    return bool(is_number(kind) or _is_text(kind) or is_.is_date(kind) or is_.is_null(kind) or decimal)
 
 
 def rows(values: ArrowColumn, argument: str) -> list[Any]:

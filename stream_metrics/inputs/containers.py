@@ -28,10 +28,10 @@ def as_container(values: Any, argument: str) -> Any:
     if type(values) is np.ndarray and values.ndim:
         return native(values)
     data = arrow.as_pyarrow(values)
-    if data is not None or is_coded(values):
-        return values if data is None else data
-    if arrow.is_pyarrow(values):
-        return arrow.rows(values, argument)
+    if data is not None:
+        return data if arrow.is_readable(data) else arrow.rows(data, argument)
+    if is_coded(values):
+        return values
     values = _plain_pandas(tensor_to_numpy(values, argument))
     unordered = isinstance(values, str | bytes | bytearray | Set | Mapping)
     has_rows = isinstance(values, Iterable) or hasattr(values, "__array__")
@@ -61,8 +61,10 @@ def is_table(values: object) -> bool:
     return hasattr(values, "column_names") or (hasattr(values, "iloc") and hasattr(values, "columns"))
 
 
-def row_objects(column: Any) -> list[Any]:
+def row_objects(column: Any, argument: str = "y_pred") -> list[Any]:
     """Return the rows of a column that `as_container` returned as objects."""
+    if arrow.is_pyarrow(column):
+        return arrow.rows(column, argument)
     if is_coded(column):
         names, codes = list(column.categories), np.asarray(column.codes)
         for code in {int(codes.min()), int(codes.max())} if len(codes) else ():

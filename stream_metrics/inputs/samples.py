@@ -8,23 +8,15 @@ is the better one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from stream_metrics._core.numeric.kernels import by_class, checked_weight, real_number, row_values
 from stream_metrics._core.windows.kernels import ExtendedPrediction
-from stream_metrics.inputs.columns import Column, Namer, as_column, read_weights
-from stream_metrics.inputs.containers import row_objects
+from stream_metrics.inputs.batch import Batch, label_batch, mixed_batch, score_batch
+from stream_metrics.inputs.columns import Column, as_column, read_weights
 from stream_metrics.inputs.score_keys import predictions_by_class
-from stream_metrics.inputs.score_tables import (
-    is_abstention,
-    is_mapping,
-    is_soft,
-    own_names,
-    score_table,
-    soft_rows,
-    stand_in,
-)
+from stream_metrics.inputs.score_tables import is_abstention, is_mapping, is_soft
 from stream_metrics.inputs.tensors import Array, is_single
 from stream_metrics.labels import Label, canonical, is_missing, most_likely, ordering, unique
 from stream_metrics.labels.class_names import OPEN, ClassNames
@@ -82,26 +74,30 @@ def plain_rows(
     keys: ClassNames = OPEN,
 ) -> tuple[int, list[Sample]]:
     """Return the number of rows of a batch that the state has accepted, and its `last` rows as samples."""
-    truth = as_column(y_true, "y_true", False)
-    n = len(truth.values)
-    start = max(0, n - last)
     more = dict(more)
     scores, names = more.pop("scores", None), more.pop("classes", None)
-    truths, by_row = _labels(y_true, "y_true", start, truth), predictions_by_class(truth, keys)
+    scored: Batch | None = None
     if reads == "labels":
-        column = as_column(y_pred, "y_pred", True, by_row)
-        predicted: Sequence[object] = _labels(y_pred, "y_pred", start, column)
+        whole = label_batch(y_true, y_pred, None, names=keys)
     elif reads == "scores":
-        predicted = _soft_column(y_pred if scores is None else scores, names, start, classes)
+        whole = scored = score_batch(y_true, y_pred if scores is None else scores, None, names)
     else:
-        predicted = _either(y_pred, scores, names, start, classes, by_row)
-    if reads != "labels":
-        predicted = [_named(p, label, keys) for p, label in zip(predicted, truths, strict=True)]
+        whole, scored, y_pred = mixed_batch(y_true, y_pred, None, scores, names)
+        if scored is not None and y_pred is not None:
+            whole.predicted = as_column(y_pred, "y_pred", True, predictions_by_class(whole.truth, keys))
+    n = whole.n
+    rows = slice(max(0, n - last), n)
+    truths = _labels(whole.truth, rows)
+    predicted: list[Any] = [None] * len(truths) if whole.predicted is None else _labels(whole.predicted, rows)
+    if scored is not None:
+        soft = _soft_column(scored, rows, classes)
+        soft = [_named(s, truth, keys) for s, truth in zip(soft, truths, strict=True)]
+        pairs = zip(predicted, soft, strict=True)
+        predicted = soft if whole.predicted is None else [_with(p, s, {}) for p, s in pairs]
     for name, values in more.items():
-        values = [values] * n if is_single(values) else values
-        beside = _labels(values, name, start)
+        beside = _labels(as_column([values] * n if is_single(values) else values, name, True), rows)
         predicted = [_with(p, None, {name: label}) for p, label in zip(predicted, beside, strict=True)]
-    weight = [1] * (n - start) if w is None else [_weight(x) for x in _listed(read_weights(w, n))[start:]]
+    weight = [1] * len(truths) if w is None else list(map(_weight, _listed(read_weights(w, n))[rows]))
     return n, list(zip(truths, predicted, weight, strict=True))
 
 
@@ -255,42 +251,22 @@ def _written(w: float, reads: Reads) -> int | float:
     return whole + units / 2**64 if units else whole
 
 
-def _labels(values: object, argument: str, start: int, read: Column | None = None) -> list[Label | None]:
-    """Return the labels of a column from a row on; None for missing ones."""
-    column = as_column(values, argument, True) if read is None else read
-    return column.labels(column.values[start:].tolist())
+def _labels(column: Column, rows: slice) -> list[Label | None]:
+    """Return the labels of some rows of a column; None for missing ones."""
+    return column.labels(column.values[rows].tolist())
 
 
-def _soft_column(scores: object, classes: Classes, start: int, instead: Classes = None) -> list[object]:
-    """Return the scores of a batch from a row on."""
-    own = own_names(scores) if classes is None else unique(classes)
-    names = instead if own is None else own
-    table = score_table(scores)
-    if isinstance(table, list):
-        return [_soft(row, names) for row in table[start:]]
-    if table.ndim == 1:
-        return list(table[start:].tolist())
-    return [dict(zip(names or (), row, strict=True)) for row in table[start:].tolist()]
-
-
-def _either(
-    y_pred: object,
-    scores: object,
-    classes: Classes,
-    start: int,
-    instead: Classes,
-    named: Namer,
-) -> Sequence[object]:
-    """Return predictions from a row on, where some are labels and some are scores, or scores stand beside labels."""
-    if scores is None:
-        soft, y_pred, rows = soft_rows(y_pred, classes)
-        if rows is not None or (soft is None and isinstance(y_pred, list | tuple)):
-            return [_soft(p, None) if is_soft(p) else _predicted(p) for p in row_objects(y_pred)[start:]]
-        return _labels(y_pred, "y_pred", start) if soft is None else _soft_column(soft, classes, start, instead)
-    if y_pred is None:
-        return _soft_column(scores, classes, start, instead)
-    classes = own_names(scores) if classes is None else classes
-    y_pred, scores = stand_in(y_pred, scores)
-    soft = _soft_column(scores, classes, start, instead)
-    labels = _labels(y_pred, "y_pred", start, as_column(y_pred, "y_pred", True, named))
-    return [_with(p, s, {}) for p, s in zip(labels, soft, strict=True)]
+def _soft_column(batch: Batch, rows: slice, classes: Classes) -> list[object]:
+    """Return the scores of some of the caller's rows, None where there are none; `classes` name those without names."""
+    names = tuple(batch.classes or classes or ())
+    scores = batch.scores if batch.rows is not None else batch.scores[rows]
+    if isinstance(scores, list):
+        scores = [_soft(row, names) for row in scores]
+    elif scores.ndim == 2:
+        scores = [dict(zip(names, row, strict=True)) for row in scores.tolist()]
+    else:
+        scores = scores.tolist()
+    if batch.rows is None:
+        return scores
+    by_row = dict(zip(batch.rows.tolist(), scores, strict=True))
+    return [by_row.get(row) for row in range(rows.start, rows.stop)]

@@ -131,7 +131,7 @@ def plain_number(value: object) -> object:
 
 
 def soft_rows(y_pred: object, classes: object) -> tuple[Any, Any, Array | None]:
-    """Return scores, predictions and the rows that have scores, from a column of predictions of either sort."""
+    """Return scores, other predictions and the rows that have scores, from a column of predictions of either sort."""
     if y_pred is None:
         return None, None, None
     y_pred = as_container(y_pred, "y_pred")
@@ -151,7 +151,7 @@ def soft_rows(y_pred: object, classes: object) -> tuple[Any, Any, Array | None]:
     if soft.all():
         return y_pred, None, None
     rows = np.flatnonzero(soft)
-    return [y_pred[i] for i in rows.tolist()], y_pred, rows
+    return [y_pred[i] for i in rows.tolist()], [None if is_soft(p) else p for p in y_pred], rows
 
 
 def stand_in(y_pred: object, scores: object) -> tuple[Any, Any]:

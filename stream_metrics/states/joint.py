@@ -25,13 +25,12 @@ from stream_metrics.errors import ScoreError, StreamMetricsError, options_differ
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import Batch, Weights, label_batch
 from stream_metrics.inputs.columns import admit_labels, as_column, check_column, checked_column, factorize
-from stream_metrics.inputs.containers import is_table, row_objects
+from stream_metrics.inputs.containers import as_container, is_table, row_objects
 from stream_metrics.inputs.score_tables import (
     check_classes,
     finite_scores,
     is_abstention,
     is_mapping,
-    materialize,
     own_names,
     plain_number,
     row_of_scores,
@@ -296,16 +295,16 @@ class Comparison(PairedCounts, Portable):
         self, values: object, argument: str, n: int, names: tuple[Label, ...] | None
     ) -> list[Scores | None]:
         """Return the scores of each row as a float or as a mapping to floats, None for an abstention."""
-        names = own_names(values) if names is None else names
+        own = own_names(values)
+        names = own if names is None else names
         try:
-            column = _rows_of_table(values, names) if _is_table(values) else None
+            table = own is not None or getattr(values, "ndim", 1) != 1
+            rows = score_table(values) if table else as_container(values, "scores")
+            if isinstance(rows, np.ndarray) and rows.ndim == 2:
+                check_classes(names, rows.shape[1])
         except ScoreError as error:
             raise error.with_argument(argument) from None
-        if column is None:
-            values = materialize(values, argument)
-            if values is None:
-                raise ScoreError(argument=argument, expected="to be a column or a table of scores", got=values)
-            column = row_objects(values)
+        column = row_objects(rows, argument)
         if len(column) != n:
             raise ScoreError(argument=argument, expected=f"to have as many rows as `y_true`, {n}", got=len(column))
         for position, pred in enumerate(column):
@@ -531,20 +530,3 @@ def _again(side: ScoreStates, twin: ScoreStates) -> ScoreStates:
 
 def _names(classes: Iterable[Label] | None) -> tuple[Label, ...] | None:
     return None if classes is None else unique(classes, "classes")
-
-
-def _is_table(values: object) -> bool:
-    """Tell whether scores are a table with a column for each class."""
-    return own_names(values) is not None or getattr(values, "ndim", 1) != 1
-
-
-def _rows_of_table(values: object, names: tuple[Label, ...] | None) -> list[Scores | None]:
-    """Return the rows of a table of scores as mappings."""
-    table = score_table(values)
-    if isinstance(table, list):
-        raise ScoreError(argument="scores", expected="to be a table of numbers", but="got one of other objects")
-    if table.ndim != 2:
-        but = f"got the shape {table.shape}"
-        raise ScoreError(argument="scores", expected="to have one or two dimensions", but=but)
-    columns = check_classes(names, table.shape[1])
-    return [dict(zip(columns, row, strict=True)) for row in table.tolist()]

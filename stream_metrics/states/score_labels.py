@@ -193,20 +193,16 @@ class LabelRule:
 
 
 def fill_predictions(y_pred: Any, labels: Column, batch: Batch, n: int, named: Namer) -> Column:
-    """Return `n` predictions, where there is none the label of the scores of the row; `batch` has the rows of these.
-
-    Predictions that are scores, in a list, are replaced by their labels.
-    """
+    """Return `n` predictions, where there is none the label of the scores of the row; `batch` has the rows of these."""
     if y_pred is None and batch.rows is None:
         return labels
-    mixed = isinstance(y_pred, list) and batch.rows is not None and any(is_soft(y_pred[row]) for row in batch.rows)
-    given = None if mixed or y_pred is None else as_column(y_pred, "y_pred", True, named)
+    given = None if y_pred is None else as_column(y_pred, "y_pred", True, named)
     if given is not None and (given.names is None or given.n != n or not (given.values < 0).any()):
         return given
-    filled = list(y_pred) if mixed else [None] * n if given is None else given.objects()
+    filled = [None] * n if given is None else given.objects()
     rows = range(n) if batch.rows is None else batch.rows.tolist()
     for row, label in zip(rows, labels.objects(), strict=True):
-        if mixed or filled[row] is None:
+        if filled[row] is None:
             filled[row] = label
     return as_column(filled, "y_pred", True)
 

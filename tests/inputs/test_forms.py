@@ -149,6 +149,15 @@ ARGUMENTS: dict[str, Callable[[Any], tuple[Any, dict[str, Any]]]] = {  # a state
     "kept y_pred": lambda x: (sm.Rolling(sm.MetricSet(), 5), {"y_true": NAMES, "y_pred": x}),
     "soft y_pred": lambda x: (sm.MetricSet(scores=True, threshold=0.1), {"y_true": [True, False, True], "y_pred": x}),
     "pred_a": lambda x: (sm.Comparison(), {"y_true": NAMES, "pred_a": x, "pred_b": NAMES}),
+    "soft pred_a": lambda x: (sm.Comparison(scores=True), {"y_true": [1, 0, 1], "pred_a": x, "pred_b": [0.5] * 3}),
+    "rows of pred_b": lambda x: (
+        sm.Comparison(scores="any"),
+        {"y_true": NAMES, "pred_a": [[0.5, 0.5]] * 3, "pred_b": x, "classes": ["a", "b"]},
+    ),
+    "y_pred beside scores": lambda x: (
+        sm.MetricSet(scores=True),
+        {"y_true": NAMES, "y_pred": x, "scores": [{"a": 1}, None, None]},
+    ),
     "w": lambda x: (sm.ConfusionMatrix(), {"y_true": NAMES, "y_pred": NAMES, "w": x}),
     "scores": lambda x: (sm.ProbabilityLosses(), {"y_true": [1, 0, 1], "scores": x}),
     "scores of classes": lambda x: (sm.MetricSet(scores=True), {"y_true": NAMES, "scores": x}),

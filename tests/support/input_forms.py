@@ -228,6 +228,10 @@ POOLS: dict[str, list[Any]] = {
     "no int": [2**60 + 1, None, 5],
     "no float": [0.25, None, 0.5],
     "no bool": [True, None, False],
+    "no list": [[0.5, 0.5], None, [0.5, 0.5]],
+    "no mapping": [{"a": 0.25, "b": 0.75}, None, {"a": 0.25, "b": 0.75}],
+    "no Decimal": [Decimal("0.50"), None, Decimal("0.50")],
+    "no datetime": [datetime(2024, 1, 1, 1), None, datetime(2024, 1, 1, 1)],
     "none": [None] * 3,
 }
 
@@ -258,16 +262,14 @@ def arrow_makers() -> dict[str, Callable[[list[Any]], Any]]:
     """Return makers of columns of Arrow, in every layout and of every type."""
     pa, pc = import_module("pyarrow"), import_module("pyarrow.compute")
     coded = lambda rows: pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), pa.array(rows[:2]))  # noqa: E731
+    stream = lambda column: SimpleNamespace(__arrow_c_stream__=pa.chunked_array([column]).__arrow_c_stream__)  # noqa: E731
     opaque = pa.opaque(pa.float64(), "odd", "unknown")
     typed = {name: lambda rows, kind=kind: pa.array(rows, kind) for name, kind in arrow_types().items()}
     return {
         "array": pa.array,
         "chunks": lambda rows: pa.chunked_array([pa.array(rows).slice(0, 1), pa.array(rows).slice(1)]),
-        "stream": lambda rows: SimpleNamespace(  # not of structs, which would be a table
-            __arrow_c_stream__=pa.chunked_array(
-                [pa.array(rows).dictionary_encode().dictionary_decode()]
-            ).__arrow_c_stream__
-        ),
+        "stream": lambda rows: stream(pa.array(rows).dictionary_encode().dictionary_decode()),  # structs are tables
+        "stream of codes": lambda rows: stream(pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), pa.array(rows))),
         "dictionary": lambda rows: pa.array(rows).dictionary_encode(),
         "codes": coded,
         "dictionary of a dictionary": lambda rows: pa.DictionaryArray.from_arrays(pa.array([0, 1, 1]), coded(rows)),

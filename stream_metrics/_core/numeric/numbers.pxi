@@ -66,8 +66,8 @@ cpdef list row_values(object scores):
         return list(scores)
     if isinstance(scores, (str, bytes, bytearray, Set, Mapping)) or getattr(scores, "shape", None) == ():
         return None
-    if hasattr(scores, "tolist"):
-        return list(scores.tolist())
+    if hasattr(scores, "tolist") and getattr(getattr(scores, "dtype", None), "kind", "") not in ("m", "M"):
+        return list(scores.tolist())  # but of times, of which some units would be numbers
     if hasattr(scores, "__array__") and not isinstance(scores, Iterable):
         return list(np.asarray(scores).tolist())
     return list(scores) if isinstance(scores, Iterable) else None
