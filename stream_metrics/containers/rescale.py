@@ -63,9 +63,5 @@ def _faded_losses(losses: ProbabilityLosses, factor: float) -> ProbabilityLosses
 
 
 def has_sketch(state: object) -> bool:
-    """Tell whether a state counts scores in a sketch, whose weights are coarser."""
-    return isinstance(state, RankSketch) or any(
-        getattr(state, name, None) is not None and has_sketch(getattr(state, name))
-        for name in ("scored", "ranks", "state")
-        if not callable(getattr(state, name, None))
-    )
+    """Tell whether a state counts scores in a sketch, whose weights are coarser, or merges with one that does."""
+    return isinstance(getattr(state, "state", state), RankSketch) or getattr(state, "scored", None) is not None

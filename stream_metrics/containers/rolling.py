@@ -25,7 +25,6 @@ from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import not_counted
-from stream_metrics.states.score_states import ScoreStates
 from stream_metrics.wire import Portable, packed, unpacked
 
 __all__ = ["Rolling"]
@@ -325,7 +324,9 @@ def _sized(inner: Any, window: int) -> Any:
     twin = inner.copy()
     twin.buckets = window
     if isinstance(inner, MetricSet):
-        twin.attach_scored(_scored(inner.scored, window))
+        states = inner.scored.states()
+        sketches = {name: _enlarged(sketch, window) for name, sketch in states.items() if name != "losses"}
+        twin.attach_scored(inner.scored.with_states({**states, **sketches}))
     else:
         twin.attach(_enlarged(inner.state, window))
     return twin
@@ -333,11 +334,6 @@ def _sized(inner: Any, window: int) -> Any:
 
 def _enlarged(sketch: RankSketch, buckets: int) -> RankSketch:
     return type(sketch)(buckets, sketch.sample, sketch.pos_label, sketch.pairs)
-
-
-def _scored(scored: ScoreStates, buckets: int) -> ScoreStates:
-    confidence = None if scored.confidence is None else _enlarged(scored.confidence, buckets)
-    return ScoreStates(_enlarged(scored.ranks, buckets), confidence, scored.losses, scored.labels, scored.threshold)
 
 
 def _kept(values: Any, argument: str) -> Any:

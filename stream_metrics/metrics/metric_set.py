@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Mapping
-from itertools import compress
 from operator import attrgetter, is_
 from typing import Any, ClassVar, Literal, Self
 
@@ -24,14 +23,7 @@ from stream_metrics.labels.pos_label import as_counted_before, check_possible, i
 from stream_metrics.metrics.base import MetricBase
 from stream_metrics.metrics.folds import PlainSample, batch_of, copied, read_folds, written
 from stream_metrics.metrics.metric import Metric
-from stream_metrics.metrics.needs import (
-    NAMES,
-    differ_by_metrics,
-    in_order,
-    named_states,
-    needed_states,
-    other_states,
-)
+from stream_metrics.metrics.needs import differ_by_metrics, named_states, needed_states, other_states
 from stream_metrics.snapshots.snapshot import Snapshot, Values
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.limits import Load
@@ -39,7 +31,8 @@ from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import BatchState
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import not_counted
-from stream_metrics.states.score_states import Classes, ReadSample, ScoreStates, UncountedPairs
+from stream_metrics.states.score_labels import LabelRule
+from stream_metrics.states.score_states import NAMES, Classes, ReadSample, ScoreStates, UncountedPairs, in_order
 from stream_metrics.wire import NEWER
 
 __all__ = ["MetricSet", "states_by_name"]
@@ -177,30 +170,32 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         """Return what the options need to be counted of scores, as `score_states` names it."""
         return needed_states(self.scores, self.metrics, self.pairs)
 
+    def _unwritten(self) -> tuple[str, ...]:
+        """Return the states of scores in bytes that do not name them, where all classes always have a sketch."""
+        return needed_states(self.scores, self.metrics, self.pairs, always=("ranks",))
+
     @property
     def score_states(self) -> tuple[str, ...]:
         """What is counted of scores, by name: "ranks", whether with "pairs" of classes, "confidence", "losses"."""
-        if self.scored is None:
-            return ()
-        return tuple(compress(NAMES, (True, *self.scored.counts())))
+        return () if self.scored is None else self.scored.names
 
     def _start_scores(self, names: tuple[str, ...]) -> None:
         """Count these states of scores from now on, starting empty."""
         if names and self.other is not None:
             raise ValueError(f"Expected no `other` where scores are kept, but got {self.other!r}")
-        size, pairs = (self.buckets, self.sample), "pairs" in names
-        states = (
-            RankSketch(*size, self.pos_label, pairs),
-            RankSketch(*size, pairs=False) if "confidence" in names else None,
-            ProbabilityLosses(self.pos_label) if "losses" in names else None,
-        )
-        self.attach_scored(ScoreStates(*states, self.labels, self.threshold) if names else None)
+        size, states = (self.buckets, self.sample), dict[str, Any]()
+        if "ranks" in names:
+            states["ranks"] = RankSketch(*size, self.pos_label, "pairs" in names)
+        if "confidence" in names:
+            states["confidence"] = RankSketch(*size, pairs=False)
+        if "losses" in names:
+            states["losses"] = ProbabilityLosses(self.pos_label)
+        rule = LabelRule(self.pos_label, self.labels, self.threshold)
+        self.attach_scored(ScoreStates(rule, **states) if names else None)
 
     def _set_threshold(self, threshold: float) -> None:
-        scored = self._with_scores()
-        states = scored.ranks, scored.confidence, scored.losses
-        self.attach_scored(ScoreStates(*states, self.labels, threshold))
         self.threshold = threshold
+        self._start_scores(self.score_states)
 
     def _update_scored_slowly(
         self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes
@@ -332,7 +327,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         if self.scored is None:
             return super().merge_steps(other)
         scored: ScoreStates = self.scored
-        common, _ = scored.in_common(other.scored)
+        common = scored.only(other.score_states)
         if common is scored:
             return super().merge_steps(other)
         twin: MetricSet = self._with(self.state.copy())
@@ -346,8 +341,8 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         steps = super().merge_whole(other)
         if self.scored is None:
             return steps
-        scored: ScoreStates = self.scored
-        mine, theirs = scored.in_common(other.scored)
+        theirs: ScoreStates = other.scored.only(self.score_states)
+        mine: ScoreStates = self.scored.only(other.score_states)
         return steps + mine.merge_steps(theirs)
 
     @property
@@ -407,7 +402,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
 
     def states(self) -> list[BatchState]:
         """Return the states of all samples, without those of the folds."""
-        return [self.state, *([] if self.scored is None else self.scored.states())]
+        return [self.state, *([] if self.scored is None else self.scored.states().values())]
 
     def merge_load(self) -> Load:
         """Return bounds of what a merge adds up; see `states.limits`."""
@@ -458,7 +453,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
             counts, scored = self.state.copy(), None if self.scored is None else self.scored.copy()
             folds = {fold: states_by_name(part.state, part.scored) for fold, part in copied(self).items()}
         states = states_by_name(counts, scored)
-        if scored is not None and not scored.ranks.pairs and "pairs" in self._needed():  # a merge has dropped them
+        if "ranks" in states and "pairs" in {*self._needed()} - {*self.score_states}:  # a merge has dropped them
             states["ranks"] = UncountedPairs(states["ranks"])
         return Snapshot(**states, folds=folds, keys=self.metrics, zero_division=self.zero_division)
 
@@ -491,7 +486,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         if not (self.n or self.abstained):
             return
         missing = [name for name in twin.score_states if name not in self.score_states]
-        if missing and (missing != ["pairs"] or self.scored.ranks.n):
+        if missing and (missing != ["pairs"] or self.scored.n):
             changed = [name for name in ("scores", "pairs") if getattr(twin, name) != getattr(self, name)]
             argument = changed[0] if changed else "metrics"
             reason = f"this needs {missing} of scores, which were not counted"
@@ -503,7 +498,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         if self.scored is None:
             return self.metrics, self.zero_division
         sketch = self.buckets, self.sample, self.pairs
-        states = () if self.score_states == self._needed() else (self.score_states,)  # not in bytes of earlier versions
+        states = () if self.score_states == self._unwritten() else (self.score_states,)
         return self.metrics, self.zero_division, self.scores, self.pos_label, self.threshold, *sketch, *states
 
     def _content(self) -> list[object]:
@@ -523,32 +518,31 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         (metrics, zero_division, *rest), counts_content, *contents = content
         counts = ConfusionMatrix.from_content(counts_content)
         rest, score_states = rest[:6], rest[6:]
-        names = ("scores", "pos_label", "threshold", "buckets", "sample", "pairs")
-        options = dict(zip(names, rest, strict=bool(rest)))
+        of_scores = ("scores", "pos_label", "threshold", "buckets", "sample", "pairs")
+        options = dict(zip(of_scores, rest, strict=bool(rest)))
         threshold = options.pop("threshold", None)
         scores = options.get("scores", False)
         if score_states:  # so that the other options of scores are taken
             options["scores"] = scores or True
         labels = {"labels": counts.fixed_labels, "other": counts.other}
         metric_set = as_counted_before(cls, metrics, **labels, zero_division=zero_division, **options)
-        for names in score_states:
-            if not {"ranks"} <= {*names} <= {*NAMES}:
-                raise ValueError(f"a sketch of all classes and states of {NAMES}, but got {names!r:.60}{NEWER}")
-            metric_set.scores = "any" if scores == "any" else bool(scores)
-            metric_set._start_scores(names)
+        metric_set.scores = "any" if scores == "any" else bool(scores)
+        names = score_states[0] if score_states else metric_set._unwritten()
+        if not {*names} <= {*NAMES} or len(score_states) > 1:
+            raise ValueError(f"states of {NAMES}, but got {names!r:.60}{NEWER}")
+        metric_set._start_scores(names)
         if metric_set.scored is not None:  # earlier versions let an infinity pass
             metric_set._set_threshold(real(threshold, "threshold"))
         metric_set.attach(counts)
-        states = [] if metric_set.scored is None else metric_set.scored.states()
-        written_states = []
-        for state, state_content in zip(states, contents[: len(states)], strict=True):
-            written_state = type(state).from_content(state_content)
+        states: dict[str, Any] = {} if metric_set.scored is None else metric_set.scored.states()
+        written_states = {}
+        for (name, state), state_content in zip(states.items(), contents[: len(states)], strict=True):
+            written_states[name] = written_state = type(state).from_content(state_content)
             if isinstance(written_state, ProbabilityLosses) and written_state.classes is not None:
                 raise ValueError("losses without classes of their own")  # a merge would forget them
             state.merge_step(written_state)  # MergeError if they count differently
-            written_states.append(written_state)
         if metric_set.scored is not None:
-            metric_set.attach_scored(metric_set.scored.replaced(written_states))
+            metric_set.attach_scored(metric_set.scored.with_states(written_states))
         folds, removed = contents[len(states) : len(states) + 1], contents[len(states) + 1 :]
         if len(removed) > (metric_set.scored is not None):
             raise ValueError("the states of a set, its folds and the samples removed")

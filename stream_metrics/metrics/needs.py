@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING
 
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.errors import MergeError, options_differ
+from stream_metrics.states.score_states import in_order
 
 if TYPE_CHECKING:
     from stream_metrics.metrics.metric_set import MetricSet
 
-__all__ = ["NAMES", "differ_by_metrics", "in_order", "named_states", "needed_states", "other_states"]
+__all__ = ["differ_by_metrics", "named_states", "needed_states", "other_states"]
 
-NAMES = ("ranks", "pairs", "confidence", "losses")  # the states, and whether the first has pairs, in order
 OF_STATES = ("scores", "pairs")  # options that add states beside those of the metrics
 STATES_OF_SCORES = {True: {"ranks", "confidence", "losses"}, "any": {"ranks"}, False: set[str]()}
 
 
-def needed_states(scores: object, metrics: Iterable[str] | None, pairs: bool) -> tuple[str, ...]:
-    """Return the names of the score states that these options need, in the order of `NAMES`; empty for labels alone."""
-    keys = None if metrics is None else list(metrics)
-    states = STATES_OF_SCORES[scores] | named_states(keys, False)
-    paired = pairs and (keys is None or any(CATALOG[key].quadratic for key in keys))
-    return in_order(states | {"ranks"} | ({"pairs"} if paired else set())) if states else ()
+def needed_states(
+    scores: object, metrics: tuple[str, ...] | None, pairs: bool, always: tuple[str, ...] = ()
+) -> tuple[str, ...]:
+    """Return the names of the score states that these options need, in the order of `NAMES`; empty for labels alone.
 
-
-def in_order(names: set[str]) -> tuple[str, ...]:
-    """Return names of states in their order."""
-    return tuple(name for name in NAMES if name in names)
+    `always` are states that are counted wherever scores are.
+    """
+    states = STATES_OF_SCORES[scores] | named_states(metrics, False)
+    states = states.union(always) if states else states
+    paired = pairs and "ranks" in states and (metrics is None or any(CATALOG[key].quadratic for key in metrics))
+    return in_order(states | ({"pairs"} if paired else set()))
 
 
 def named_states(metrics: Iterable[str] | None, pairs: bool) -> set[str]:
@@ -39,8 +39,8 @@ def named_states(metrics: Iterable[str] | None, pairs: bool) -> set[str]:
 
 
 def differ_by_metrics(mine: MetricSet, theirs: MetricSet) -> bool:
-    """Tell whether nothing but their metrics makes two sets of scores count different states."""
-    both = bool(mine.score_states and theirs.score_states)
+    """Tell whether nothing but their metrics makes two sets of scores count different states, some of them the same."""
+    both = bool({*mine.score_states} & {*theirs.score_states})
     return both and repr((mine.scores, mine.pairs)) == repr((theirs.scores, theirs.pairs))
 
 
@@ -53,7 +53,7 @@ def other_states(mine: MetricSet, theirs: MetricSet) -> MergeError:
             but += ", together with metrics=... of labels"
         return MergeError(argument="scores", expected="to be the same in both", got=theirs.scores, but=but)
     names = [name for name in OF_STATES if getattr(mine, name) != getattr(theirs, name)]
-    before, after = ({name: getattr(each, name) for name in names or ["score_states"]} for each in (mine, theirs))
+    before, after = ({name: getattr(each, name) for name in names or ["metrics"]} for each in (mine, theirs))
     states = list(mine.score_states), list(theirs.score_states)
     note = "; reconfigured(scores=..., metrics=..., pairs=...) with the options of the one with less drops the rest"
     if names:

@@ -180,7 +180,7 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
     @property
     def scored(self) -> int:
         """Number of samples that came with scores."""
-        return int(self.evaluation.states["ranks"].n) if "ranks" in self.evaluation.states else 0
+        return next((int(state.n) for name, state in self.evaluation.states.items() if name != "counts"), 0)
 
     @property
     def weight(self) -> int | float:

@@ -43,7 +43,7 @@ from stream_metrics.states.limits import Load, load_of
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import check_fixed, check_options, not_counted
-from stream_metrics.states.score_labels import Scores
+from stream_metrics.states.score_labels import LabelRule, Scores
 from stream_metrics.states.score_states import ScoreStates
 from stream_metrics.wire import Portable, written_as
 
@@ -195,7 +195,8 @@ class Comparison(PairedCounts, Portable):
     def _empty(self) -> ScoreStates:
         losses = ProbabilityLosses(self.pos_label) if self.scores is True else None
         ranks = RankSketch(pos_label=self.pos_label, pairs=False)
-        return ScoreStates(ranks, None, losses, self.fixed_labels, 0.0 if self.scores == "any" else 0.5)
+        rule = LabelRule(self.pos_label, self.fixed_labels, 0.0 if self.scores == "any" else 0.5)
+        return ScoreStates(rule, ranks=ranks, losses=losses)
 
     @named_arguments
     def update_many(
@@ -329,7 +330,7 @@ class Comparison(PairedCounts, Portable):
             for scored, side, argument in zip(pair, sides, ARGUMENTS[1:], strict=True):
                 part = side.take(own, [side.scores[row] for row in own.tolist()])
                 try:
-                    for state in scored.states():
+                    for state in scored.states().values():
                         state.count_batch(part)
                 except StreamMetricsError as error:
                     error = part.with_caller_position(error)
@@ -366,13 +367,14 @@ class Comparison(PairedCounts, Portable):
             pairs = {fold: (a.copy(), b.copy()) for fold, (a, b) in other._scored.items()}
             for fold, pair in pairs.items():
                 for scored, mine in zip(pair, self._scored.get(fold, ()), strict=False):
-                    scored.merge(mine)
+                    commit(scored.merge_steps(mine))
             commit([self.merge_step(other, inside=True), ScoredStep(self, {**self._scored, **pairs})])
         return self
 
     def _loads(self) -> list[Load]:
         """Return for every kind of state of scores bounds of what a merge of all folds adds up."""
-        return [load_of(states) for states in zip(*([*a.states(), *b.states()] for a, b in self._scored.values()))]  # noqa: B905
+        pairs = [[*a.states().values(), *b.states().values()] for a, b in self._scored.values()]
+        return [load_of(states) for states in zip(*pairs, strict=True)]
 
     def merge_load(self) -> Load:
         """Return bounds of what a merge adds up: the sum of weights, samples, abstentions."""
@@ -385,9 +387,10 @@ class Comparison(PairedCounts, Portable):
         for a, b in self._scored.values():
             a.check()
             b.check()
-            if (a.ranks.n, a.ranks.total_units()) != (b.ranks.n, b.ranks.total_units()):
+            (ranks,), (theirs,) = a.sketches(), b.sketches()
+            if (ranks.n, ranks.total_units()) != (theirs.n, theirs.total_units()):
                 raise ValueError("scores of both models for the same samples")
-            weights, samples = weights + int(a.ranks.weight), samples + a.ranks.n
+            weights, samples = weights + int(ranks.weight), samples + ranks.n
         if self.scores and (samples != self.n or weights > self._mass):
             raise ValueError("scores of all samples that were compared")
 
@@ -483,7 +486,7 @@ class Comparison(PairedCounts, Portable):
         labels, fixed = state.labels, state.fixed_labels
         numbers = [x.tolist() for x in (*columns, *(() if parts is None else (parts,)))]
         scored = [
-            [fold, [state.to_content() for scored in pair for state in scored.states()]]
+            [fold, [state.to_content() for scored in pair for state in scored.states().values()]]
             for fold, pair in sorted(state._scored.items())
         ]
         return [
@@ -507,9 +510,9 @@ class Comparison(PairedCounts, Portable):
         comparison._refill(list(labels), appearances, counters, (*cells[:5], parts))
         for fold, contents in scored:
             pair = comparison._empty(), comparison._empty()
-            for state, data in zip((s for side in pair for s in side.states()), contents, strict=True):
+            for state, data in zip((s for side in pair for s in side.states().values()), contents, strict=True):
                 state.merge(type(state).from_content(data))
-            if type(fold) is not int or not 0 <= fold < folds or not comparison.scores or not pair[0].ranks.n:
+            if type(fold) is not int or not 0 <= fold < folds or not comparison.scores or not pair[0].n:
                 raise ValueError("scores of the folds there are")
             comparison._scored[fold] = pair
         comparison._check_scores()

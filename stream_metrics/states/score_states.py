@@ -7,7 +7,7 @@ sums of losses. A batch is read once and counted apart for each state. One call 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,9 +30,11 @@ from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import check_fixed, not_counted
 from stream_metrics.states.score_labels import Decisions, LabelRule, fill_predictions
 
-__all__ = ["ScoreStates", "UncountedPairs"]
+__all__ = ["NAMES", "ScoreStates", "UncountedPairs", "in_order"]
 
-SKETCHES = ("ranks", "confidence")
+STATES = ("losses", "ranks", "confidence")  # in the order of their bytes
+NAMES = ("ranks", "pairs", "confidence", "losses")  # the states, and whether the first has pairs, in order
+UNKNOWN = (object(),)  # labels that none are
 # truth, label and weight, and by the name of each state of scores what it counts
 ReadSample: TypeAlias = tuple[tuple[object, ...], list[tuple[str, tuple[object, ...]]]]
 Classes: TypeAlias = Iterable[Label] | None
@@ -52,86 +54,92 @@ class UncountedPairs:
         return getattr(self._ranks, name)
 
 
-class ScoreStates(ScoreCounters):
-    """A rank sketch of all classes, and for probabilities a sketch of the largest score and the sums of losses."""
+def in_order(names: set[str]) -> tuple[str, ...]:
+    """Return names of states in their order."""
+    return tuple(name for name in NAMES if name in names)
 
-    ranks: RankSketch
+
+class ScoreStates(ScoreCounters):
+    """A rank sketch of all classes, a sketch of the largest score, and the sums of losses: those that are counted."""
+
+    ranks: RankSketch | None
     confidence: RankSketch | None
     losses: ProbabilityLosses | None
     removed: ScoreStates | None
 
     def __init__(
         self,
-        ranks: RankSketch,
-        confidence: RankSketch | None,
-        losses: ProbabilityLosses | None,
-        labels: tuple[Label, ...] | None,
-        threshold: float,
+        rule: LabelRule,
+        ranks: RankSketch | None = None,
+        confidence: RankSketch | None = None,
+        losses: ProbabilityLosses | None = None,
     ) -> None:
-        self.labels, self.threshold = labels, threshold
-        self.declared = labels  # the classes that there are, if they are known beforehand
-        self.rule = LabelRule(ranks.pos_label, labels, threshold)
-        self.configure(ranks, confidence, losses, self.rule.negative, self.rule.names.fixed, threshold)
+        self.rule = rule
+        self.declared = rule.labels  # the classes that there are, if they are known beforehand
+        self.configure(ranks, confidence, losses, rule.pos_label, rule.negative, rule.names.fixed, rule.threshold)
         for reader in (self.ranks, self.losses):
             if reader is not None:
                 reader.take_names_as_given()  # the rule has read them
 
+    def with_states(self, states: Mapping[str, Any], removed: ScoreStates | None = None) -> ScoreStates:
+        """Return other states that are fed like these."""
+        twin = ScoreStates(self.rule, **states)
+        twin.declared, twin.removed = self.declared, removed
+        return twin
+
     def copy(self) -> ScoreStates:
         """Return an independent copy."""
-        confidence = None if self.confidence is None else self.confidence.copy()
-        losses = None if self.losses is None else self.losses.copy()
-        twin = ScoreStates(self.ranks.copy(), confidence, losses, self.labels, self.threshold)
-        twin.declared = self.declared
-        twin.removed = None if self.removed is None else self.removed.copy()
-        return twin
+        removed = None if self.removed is None else self.removed.copy()
+        return self.with_states({name: state.copy() for name, state in self.states().items()}, removed)
+
+    def states(self) -> dict[str, Any]:
+        """Return the states there are by name, in the order of their bytes."""
+        return {name: state for name in STATES if (state := getattr(self, name)) is not None}
+
+    def sketches(self) -> list[RankSketch]:
+        """Return the rank sketches there are."""
+        return [state for state in (self.ranks, self.confidence) if state is not None]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is counted, as the configuration of a set writes it."""
+        pairs = self.ranks is not None and self.ranks.pairs
+        return in_order({*self.states()} | ({"pairs"} if pairs else set()))
+
+    @property
+    def n(self) -> int:
+        """The number of samples with scores, those that were removed included where a sketch has them."""
+        counted: list[Any] = [*self.sketches(), self.losses]
+        return int(counted[0].n)
 
     def by_name(self) -> dict[str, RankState | ProbabilityLosses]:
         """Return the states as formulas read them, by their names in the catalog, without those that are missing."""
-        losses = self.losses
-        if losses is not None and self.declared is not None:
-            losses = ProbabilityLosses(losses.pos_label, self.declared).merge(losses)
-        states = {"ranks": self.ranks, "confidence": self.confidence, "losses": losses}
-        by_name: dict[str, RankState | ProbabilityLosses] = {
-            name: state for name, state in states.items() if state is not None
-        }
+        by_name: dict[str, Any] = {name: getattr(self, name) for name in self.names if name != "pairs"}
+        if self.losses is not None and self.declared is not None:
+            by_name["losses"] = ProbabilityLosses(self.losses.pos_label, self.declared).merge(self.losses)
         if self.removed is not None:
-            gone = zip(SKETCHES, self.sketches(), self.removed.sketches(), strict=False)
-            by_name |= {name: RemainingRanks(counted, removed) for name, counted, removed in gone}
+            gone = self.removed.states()
+            by_name |= {name: RemainingRanks(by_name[name], removed) for name, removed in gone.items()}
         return by_name
 
     def take_other_class(self, label: Label) -> None:
         """Use this class as the one beside `pos_label`; the caller knows it from other samples."""
+        self.rule = LabelRule(self.rule.pos_label, self.rule.labels, self.rule.threshold)
         self.negative = self.rule.negative = (label,)
 
-    def in_common(self, other: ScoreStates) -> tuple[ScoreStates, ScoreStates]:
-        """Return both, reduced to what both count: the same objects if they count the same."""
-        mine, theirs = self.counts(), other.counts()
-        if mine == theirs:
-            return self, other
-        common = [one and another for one, another in zip(mine, theirs, strict=True)]
-        return self.without(*common), other.without(*common)
-
-    def counts(self) -> tuple[bool, bool, bool]:
-        """Return whether pairs of classes, confidence and losses are counted."""
-        return self.ranks.pairs, self.confidence is not None, self.losses is not None
-
-    def without(self, pairs: bool, confidence: bool, losses: bool) -> ScoreStates:
-        """Return states that lack what is False; they share the others with these."""
-        ranks = self.ranks if pairs == self.ranks.pairs else self.ranks.reconfigured(pairs=pairs)
-        sure, lost = self.confidence if confidence else None, self.losses if losses else None
-        if ranks is self.ranks and sure is self.confidence and lost is self.losses:
+    def only(self, names: Sequence[str]) -> ScoreStates:
+        """Return states that lack what is not in `names`; they share the others with these."""
+        if {*self.names} <= {*names}:
             return self
-        twin = ScoreStates(ranks, sure, lost, self.labels, self.threshold)
-        twin.removed = None if self.removed is None else self.removed.without(pairs, confidence, False)
-        return twin
-
-    def merge(self, other: ScoreStates) -> None:
-        """Add the counts of another shard with the same configuration."""
-        commit(self.merge_steps(other))
+        states = {name: state for name, state in self.states().items() if name in names}
+        if "ranks" in states and "pairs" not in names:
+            states["ranks"] = states["ranks"].reconfigured(pairs=False)
+        removed = None if self.removed is None else self.removed.only(names)
+        return self.with_states(states, removed if removed is not None and removed.states() else None)
 
     def merge_steps(self, other: ScoreStates) -> list[Step]:
-        """Return the steps of `merge`."""
-        steps = [mine.merge_step(theirs) for mine, theirs in zip(self.states(), other.states(), strict=True)]
+        """Return the steps that add the counts of another shard with the same configuration."""
+        steps = [mine.merge_step(other.states()[name]) for name, mine in self.states().items()]
         if other.removed is None:
             return steps
         if self.removed is None:
@@ -140,37 +148,37 @@ class ScoreStates(ScoreCounters):
 
     def _nothing_removed(self) -> ScoreStates:
         """Return empty sketches like these, to count removed samples."""
-        confidence = None if self.confidence is None else self.confidence.copy()
-        removed = ScoreStates(self.ranks.copy(), confidence, None, self.labels, self.threshold)
+        removed = self.with_states({name: state.copy() for name, state in self.states().items() if name != "losses"})
         commit(removed.reset_steps())
         return removed
 
     def count_again(self, twin: ScoreStates) -> None:
         """Add the counts to empty states with other options, some of them perhaps less; OptionError if that fails."""
-        if self.ranks.n and self.threshold != twin.threshold:
+        mine, theirs = self.rule, twin.rule
+        if self.n and mine.threshold != theirs.threshold:
             reason = "single numbers were counted as labels by it"
-            raise not_counted("threshold", self.threshold, twin.threshold, reason)
-        check_fixed(self.labels, twin.labels, self.ranks.labels)  # the matrix has no class that only scores name
-        size = {"buckets": twin.ranks.buckets, "sample": twin.ranks.sample}
-        pos_label = twin.ranks.pos_label
-        twin.ranks.merge(self.ranks.reconfigured(**size, pos_label=pos_label, pairs=twin.ranks.pairs))
-        if self.confidence is not None and twin.confidence is not None:
-            twin.confidence.merge(self.confidence.reconfigured(**size))
-        if self.losses is not None and twin.losses is not None:
-            twin.losses.merge(self.losses.reconfigured(pos_label=pos_label))
-        if self.removed is not None:
-            twin.removed = twin._nothing_removed()
-            self.removed.count_again(twin.removed)
+            raise not_counted("threshold", mine.threshold, theirs.threshold, reason)
+        if self.ranks is not None:
+            check_fixed(mine.labels, theirs.labels, self.ranks.labels)  # the matrix has no class that only scores name
+        elif self.n and theirs.labels is not None and not {*theirs.labels} >= {*(mine.labels or UNKNOWN)}:
+            raise not_counted("labels", mine.labels, theirs.labels, "which classes the scores named is not counted")
+        for name, state in twin.states().items():
+            size: dict[str, Any] = {} if name == "losses" else {"buckets": state.buckets, "sample": state.sample}
+            more = {"pairs": state.pairs} if name == "ranks" else {}
+            state.merge(self.states()[name].reconfigured(**size, **more, pos_label=state.pos_label))
+        if self.removed is not None and (removed := twin._nothing_removed()).states():
+            twin.removed = removed
+            self.removed.count_again(removed)
 
     def check(self) -> None:
         """Raise ValueError unless all states can have counted the same samples, with the same weights."""
-        removed = 0 if self.removed is None else self.removed.ranks.n
-        left = [(state.n, state.abstained) for state in (self.losses,) if state is not None]
-        if len({(state.n, state.abstained) for state in self.sketches()} | {(self.ranks.n, 0)}) > 1:
+        removed = 0 if self.removed is None else self.removed.n
+        counted = {(state.n, state.abstained) for state in self.sketches()}
+        if self.losses is not None:
+            counted.add((self.losses.n + removed, self.losses.abstained))
+        if counted != {(self.n, 0)}:
             raise ValueError("states of scores that have counted as many samples")
-        if left not in ([], [(self.ranks.n - removed, 0)]):
-            raise ValueError("states of scores that have counted as many samples")
-        if self.confidence is not None and self.confidence.total_units() != self.ranks.total_units():
+        if len({state.total_units() for state in self.sketches()}) > 1:
             raise ValueError("sketches that have counted the same weights")
 
     def restore_removed(self, contents: Sequence[object]) -> None:
@@ -186,22 +194,7 @@ class ScoreStates(ScoreCounters):
 
     def reset_steps(self) -> list[Step]:
         """Return the steps that forget every sample."""
-        return [*(state.reset_step() for state in self.states()), RemovedStep(self, None)]
-
-    def sketches(self) -> list[RankSketch]:
-        """Return the rank sketches there are."""
-        return [state for state in (self.ranks, self.confidence) if state is not None]
-
-    def states(self) -> list[BatchState]:
-        """Return the states there are."""
-        return [state for state in (self.losses, self.ranks, self.confidence) if state is not None]
-
-    def replaced(self, states: Iterable[Any]) -> ScoreStates:
-        """Return these options with other states, which `states` would return."""
-        given, mine = iter(states), (self.losses, self.ranks, self.confidence)
-        three: list[Any] = [None if state is None else next(given) for state in mine]
-        losses, ranks, sure = three
-        return ScoreStates(ranks, sure, losses, self.labels, self.threshold)
+        return [*(state.reset_step() for state in self.states().values()), RemovedStep(self, None)]
 
     def remove_steps(self, counts: LabelCounts, sample: ReadSample) -> list[Step]:
         """Return the steps that undo a sample; one that a coarse sketch cannot forget is counted as removed."""
@@ -211,7 +204,7 @@ class ScoreStates(ScoreCounters):
         exact = [(counts, labels), *steps[: -len(sketches)]]
         reverts = [state.revert_step(*arguments) for state, arguments in exact]
         of_sketches = [arguments for _, arguments in steps[-len(sketches) :]]
-        if 1 + (0 if self.removed is None else self.removed.ranks.n) == self.ranks.n:  # nothing is left
+        if 1 + (0 if self.removed is None else self.removed.n) == self.n:  # nothing is left
             return [*reverts, *(sketch.reset_step() for sketch in sketches), RemovedStep(self, None)]
         if self.removed is not None:
             gone = zip(self.removed.sketches(), of_sketches, strict=True)
@@ -290,8 +283,7 @@ class ScoreStates(ScoreCounters):
 
     def _batches(self, batch: Batch, decisions: Decisions) -> list[tuple[str, Batch]]:
         """Return the batch that each state of scores counts, by the name of the state."""
-        batches = [("losses", batch)] if self.losses is not None else []
-        batches.append(("ranks", batch))
+        batches = [(name, batch) for name in ("losses", "ranks") if getattr(self, name) is not None]
         if self.confidence is not None:
             right = Column(decisions.right.view("i1"), [False, True])
             batches.append(("confidence", Batch(right, batch.weights, scores=decisions.confidence)))
@@ -332,12 +324,8 @@ class ScoreStates(ScoreCounters):
             truth = canonical(y_true, "y_true")
             decision = self.rule.of_sample(scores, truth, () if self.negative or is_mapping(scores) else seen())
         label, largest = decision
-        read: list[tuple[str, tuple[object, ...]]] = []
-        if self.losses is not None:
-            read.append(("losses", (y_true, scores, w)))
-        read.append(("ranks", (y_true, scores, w)))
-        if self.confidence is not None:
-            read.append(("confidence", (label == truth, largest, w)))
+        sample: tuple[object, ...] = (y_true, scores, w)
+        read = [(name, sample if name != "confidence" else (label == truth, largest, w)) for name in self.states()]
         return (y_true, label if is_abstention(y_pred) or is_missing(y_pred) else y_pred, w), read
 
 

@@ -208,16 +208,17 @@ class RankCounters(Guarded):
 
 @disjoint_base
 class ScoreCounters:
-    ranks: RankCounters
+    ranks: RankCounters | None
     confidence: RankCounters | None
     losses: LossSums | None
     removed: Any
     negative: tuple[Label] | None
     def configure(
         self,
-        ranks: RankCounters,
+        ranks: RankCounters | None,
         confidence: RankCounters | None,
         losses: LossSums | None,
+        pos_label: Label,
         negative: tuple[Label] | None,
         fixed: dict[Label, Label] | None,
         threshold: float,

@@ -18,20 +18,26 @@ cdef inline bint is_plain_label(object label):
     return type(label) is not float and plain(label)
 
 
+cdef inline bint is_held(Guarded state) noexcept:
+    """Whether there is this state and a thread has a section of it open."""
+    return state is not None and state.holder != 0
+
+
 cdef class ScoreCounters:
     """The states that scores feed beside counts of labels, and what a sample with scores predicts."""
 
-    cdef public RankCounters ranks, confidence  # `confidence` may be None
+    cdef public RankCounters ranks, confidence  # each may be None
     cdef public LossSums losses                 # or None
     cdef public object removed    # the states of samples that coarse sketches could not forget, or None
+    cdef object pos_label         # the class whose score a single number is
     cdef public object negative   # the class beside `pos_label`, in a tuple, or None if it is not known
     cdef dict fixed               # the labels if they are fixed, else None
     cdef double threshold         # from which a single score predicts `pos_label`
 
-    def configure(self, ranks, confidence, losses, negative, fixed, double threshold):
-        """Set the states, the class beside `pos_label`, the fixed labels as keys, and the threshold."""
+    def configure(self, ranks, confidence, losses, pos_label, negative, fixed, double threshold):
+        """Set the states, `pos_label` and the class beside it, the fixed labels as keys, and the threshold."""
         self.ranks, self.confidence, self.losses = ranks, confidence, losses
-        self.negative, self.fixed, self.threshold = negative, fixed, threshold
+        self.pos_label, self.negative, self.fixed, self.threshold = pos_label, negative, fixed, threshold
 
     cdef object decide(self, object truth, object scores, double *largest):
         """Return the label of plain scores and set its score; None for what must be read the long way."""
@@ -64,7 +70,7 @@ cdef class ScoreCounters:
     cdef object label_of_single(self, object truth, double score, double *largest):
         """Return the class that a single score predicts, spelled as the truth; None if that takes other labels."""
         cdef bint positive = score >= self.threshold
-        pos_label, negative = self.ranks.pos_label, self.negative
+        pos_label, negative = self.pos_label, self.negative
         if negative is None or not isfinite(score) or (truth != pos_label and truth != negative[0]):
             return None
         if type(truth) is not type(pos_label) and (type(truth) is str or type(pos_label) is not bool):
@@ -102,14 +108,10 @@ cdef class ScoreCounters:
 
     cdef int wait_for_states(self, ConfusionCounters counts) except -1:
         """Wait until no other thread has a section of a state open; what follows is a stretch."""
-        while (counts.holder != 0 or self.ranks.holder != 0 or (self.losses is not None and self.losses.holder != 0)
-               or (self.confidence is not None and self.confidence.holder != 0)):
-            counts.wait()
-            self.ranks.wait()
-            if self.losses is not None:
-                self.losses.wait()
-            if self.confidence is not None:
-                self.confidence.wait()
+        while counts.holder != 0 or is_held(self.ranks) or is_held(self.losses) or is_held(self.confidence):
+            for state in (counts, self.ranks, self.losses, self.confidence):
+                if state is not None:
+                    (<Guarded> state).wait()
         return 0
 
     cdef bint count_all(self, ConfusionCounters counts, object y_true, object label, object w, object scores,
@@ -118,7 +120,7 @@ cdef class ScoreCounters:
         cdef LabelSample named
         cdef LossSample lost
         cdef RankSample ranked, sure
-        if not read_known(self.ranks, y_true, scores, w, True, &ranked):
+        if self.ranks is not None and not read_known(self.ranks, y_true, scores, w, True, &ranked):
             return False
         if self.confidence is not None and not read_known(self.confidence, right, largest, w, True, &sure):
             return False
@@ -129,7 +131,8 @@ cdef class ScoreCounters:
         counts.apply_sample(&named)
         if self.losses is not None:
             self.losses.apply_sample(&lost)
-        apply_sample(self.ranks, &ranked)
+        if self.ranks is not None:
+            apply_sample(self.ranks, &ranked)
         if self.confidence is not None:
             apply_sample(self.confidence, &sure)
         return True

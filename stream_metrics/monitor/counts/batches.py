@@ -235,11 +235,11 @@ def _single(
         raise ScoreError(f"Expected the score to be a finite number, but got {scores!r:.60}") from None
     other: Label | None = None
     if like.scored.negative is None:
-        positive = like.scored.ranks.pos_label
+        positive = like.scored.rule.pos_label
         beside = {*others, truth, *(() if prediction is None else (canonical(prediction, "y_pred"),))} - {positive}
         if len(beside) == 1:
             (other,) = beside
-        elif score < like.scored.threshold:
+        elif score < like.scored.rule.threshold:
             known = " or ".join(sorted(map(repr, beside))) or "not known yet"
             wanted = f"Expected `labels` with both classes, as the class beside {positive!r} is {known:.100}"
             raise ScoreError(f"{wanted}, but got {score}")
