@@ -25,8 +25,7 @@ from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.tables.bad_rows import OnBad, new_record
-from stream_metrics.tables.counting import count_columns
-from stream_metrics.tables.places import Place
+from stream_metrics.tables.counting import Place, count_columns
 
 __all__ = ["classification_report", "evaluate"]
 

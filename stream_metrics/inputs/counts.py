@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from stream_metrics.errors import WeightError
 from stream_metrics.inputs.batch import Batch, Weights, label_batch, score_batch
 from stream_metrics.inputs.columns import read_weights
-from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label
 
 MOST = 2**62 - 1  # samples of one table, so that no sum of two such numbers overflows
@@ -42,32 +41,17 @@ def read_counts(n: object, rows: int) -> NDArray[np.int64]:
     """Return the numbers of samples of `rows` rows; WeightError names the position of a value that is not one."""
     numbers = read_weights(n, rows, "n")
     if isinstance(numbers, list):
-        numbers = _from_list(numbers)
-    counts = _from_floats(numbers) if numbers.dtype.kind == "f" else numbers
-    largest = int(counts.max(initial=0))
-    if counts.min(initial=0) < 0 or largest > MOST:
-        bad = int(np.flatnonzero((counts < 0) | (counts > MOST))[0])
-        raise _refusal(numbers[bad].item(), bad)
-    if largest * rows > MOST and sum(counts.tolist()) > MOST:
+        counts = np.array([_whole(number, at) for at, number in enumerate(numbers)], np.int64)
+    else:
+        end = EXACT if numbers.dtype.kind == "f" else MOST + 1
+        bad = np.flatnonzero(~((numbers >= 0) & (numbers < end) & (np.floor(numbers) == numbers)))
+        if len(bad):
+            raise _refusal(numbers[bad[0]].item(), int(bad[0]))
+        counts = numbers.astype(np.int64)
+    if int(counts.max(initial=0)) * rows > MOST and sum(counts.tolist()) > MOST:
         total = sum(counts.tolist())
         raise WeightError(argument="n", subject="the sum of `n`", expected="to stay below 2**62", got=total)
     return counts
-
-
-def _from_list(numbers: list[Any]) -> NDArray[np.int64]:
-    if {int}.issuperset(map(type, numbers)):
-        try:
-            return np.array(numbers, np.int64)
-        except OverflowError:
-            pass  # the loop names the row
-    return np.array([_whole(number, at) for at, number in enumerate(numbers)], np.int64)
-
-
-def _from_floats(numbers: Array) -> NDArray[np.int64]:
-    bad = np.flatnonzero(~((numbers >= 0) & (numbers < EXACT) & (np.floor(numbers) == numbers)))
-    if len(bad):
-        raise _refusal(numbers[bad[0]].item(), int(bad[0]))
-    return numbers.astype(np.int64)
 
 
 def _whole(number: Any, position: int) -> int:

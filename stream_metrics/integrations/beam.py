@@ -46,7 +46,7 @@ from stream_metrics.inputs.arguments import OTHER_NAMES
 from stream_metrics.integrations.tables import MOST_LABELS, Fields, check_columns, count_table, empty_copy
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.tables.bad_rows import BadRows, Counted, OnBad, new_record
-from stream_metrics.tables.places import START, UNKNOWN, Place
+from stream_metrics.tables.counting import START, UNKNOWN, Place
 from stream_metrics.wire import decoded, encoded
 
 try:
@@ -209,15 +209,13 @@ class _Samples:
 
     def check(self, state: Accumulator) -> None:
         """Raise LabelError if a state has too many labels."""
-        limit = self.fields.limit(state, self.max_labels)
-        if limit is not None:
-            limit.check()
+        self.fields.limit(self.max_labels).add(state)
 
     def count(self, state: Accumulator, element: Any, refuse: Callable[[Exception, Place], None] | None = None) -> None:
         """Count an element; what cannot be counted raises, or is refused."""
         if self._is_table(element):
             place = START if refuse is None else UNKNOWN
-            count_table(state, element, self.fields, place, refuse, self.fields.limit(state, self.max_labels))
+            count_table(state, element, self.fields, place, refuse, self.fields.limit(self.max_labels))
             self.check(state)
             return
         try:

@@ -55,7 +55,7 @@ from stream_metrics.integrations.tables import (
 )
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.tables.bad_rows import Counted, OnBad
-from stream_metrics.tables.places import Place
+from stream_metrics.tables.counting import Place
 
 try:
     from dask.delayed import Delayed, delayed

@@ -20,9 +20,8 @@ from stream_metrics.integrations.tables import Job
 from stream_metrics.labels import is_missing
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.tables.bad_rows import new_record
-from stream_metrics.tables.counting import count_columns
+from stream_metrics.tables.counting import Place, count_columns
 from stream_metrics.tables.fields import Fields, check_columns, columns_of, names_of
-from stream_metrics.tables.places import Place
 
 __all__ = ["GroupJob", "key_frame", "key_names"]
 
@@ -63,10 +62,9 @@ class GroupJob:
         keys = key_frame(table, self.keys)
         codes = _codes(keys)
         columns = {**columns_of(groups, table, job.fields), "group": codes}
-        limit = job.fields.limit(groups, job.max_labels)
+        limit = job.fields.limit(job.max_labels)
         count_columns(groups, columns, Place(partition=partition), None if bad is None else bad.add, limit)
-        if limit is not None:
-            limit.check()
+        limit.add(groups)
         counted = np.array(groups.groups, np.int64)
         firsts = np.unique(codes, return_index=True)[1]
         frame = keys.iloc[firsts[counted]].reset_index(drop=True)

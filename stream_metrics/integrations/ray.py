@@ -57,7 +57,7 @@ from stream_metrics.integrations.tables import (
 )
 from stream_metrics.states import protocols
 from stream_metrics.tables.bad_rows import Counted, OnBad
-from stream_metrics.tables.places import Place
+from stream_metrics.tables.counting import Place
 from stream_metrics.wire import from_bytes
 
 try:

@@ -411,7 +411,7 @@ def _selected(
 ) -> Selected:
     """Return the columns of keys and of `fields`; an option that is not allowed raises before Spark runs."""
     selected = select(df, keys, fields, classes)
-    selected.fields.total(max_labels)
+    selected.fields.limit(max_labels)
     return selected
 
 

@@ -17,7 +17,7 @@ from stream_metrics.integrations.spark_workers import Batches, in_blocks
 from stream_metrics.integrations.tables import Fields, count_table
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.tables.bad_rows import BadRows
-from stream_metrics.tables.places import Place
+from stream_metrics.tables.counting import Place
 from stream_metrics.wire import from_bytes
 
 __all__ = ["good_rows", "record_bad_rows"]

@@ -24,8 +24,7 @@ from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.states.runs import label_counts, run_writer
 from stream_metrics.tables.bad_rows import BadRows, OnBad, new_record
-from stream_metrics.tables.label_limit import LabelTotal
-from stream_metrics.tables.places import Place
+from stream_metrics.tables.counting import LabelLimit, Place
 from stream_metrics.wire import from_bytes
 
 __all__ = [
@@ -67,7 +66,7 @@ def count(
     if not keys:
         yield from count_all(empty, fields, "raise", batches, max_labels)
         return
-    task = _Task(empty, keys, fields, keeps_rows, fields.total(max_labels))
+    task = _Task(empty, keys, fields, keeps_rows, fields.limit(max_labels))
     for batch in batches:
         yield from task.add(batch)
     yield from task.finish()
@@ -76,14 +75,13 @@ def count(
 def count_all(empty: bytes, fields: Fields, on_bad: OnBad, batches: Batches, max_labels: int | None = None) -> Batches:
     """Yield one state of all rows, if there are any, and with on_bad="count" the record of those that are bad."""
     state, bad = from_bytes(empty), new_record(on_bad)
-    limit = fields.limit(state, max_labels)
+    limit = fields.limit(max_labels)
     task, row = TaskContext.get(), 0
     for table in in_blocks(batches):
         place = Place(partition=None if task is None else task.partitionId(), row=row)
         count_table(state, table, fields, place, None if bad is None else bad.add, limit)
         row += len(table)
-    if limit is not None:
-        limit.check()
+    limit.add(state)
     if row:
         parts = {"state": state} if bad is None else {"state": state, "bad": bad}
         columns = {name: pa.array([part.to_bytes()], pa.binary()) for name, part in parts.items()}
@@ -94,7 +92,7 @@ def merge_runs(
     empty: bytes, keys: list[str], fields: Fields, batches: Batches, max_labels: int | None = None
 ) -> Batches:
     """Yield a state for each key from states and rows that follow each other by key."""
-    total, state = fields.total(max_labels), from_bytes(empty)
+    total, state = fields.limit(max_labels), from_bytes(empty)
 
     def counter(table: pa.Table) -> tuple[Count, None]:
         states = table["state"]
@@ -115,7 +113,7 @@ def merge_runs(
 
 def merge_counts(empty: bytes, keys: list[str], batches: Batches, max_labels: int | None = None) -> Batches:
     """Yield a state for each key from counts of pairs of labels that follow each other by key."""
-    total, state = Fields().total(max_labels), from_bytes(empty)
+    total, state = Fields().limit(max_labels), from_bytes(empty)
     matrix: Any = label_counts(state)
     if not keys:
         return _merged_counts(state, matrix, batches, total)
@@ -141,7 +139,7 @@ def merge_counts(empty: bytes, keys: list[str], batches: Batches, max_labels: in
 
 def merge_batches(fields: Fields, batches: Batches, max_labels: int | None = None) -> Batches:
     """Yield the merge of each column of a partition, of states or of records of bad rows, if there is one."""
-    total = fields.total(max_labels)
+    total = fields.limit(max_labels)
     merged: dict[str, bytes | None] = {}
     for batch in batches:
         for name in batch.schema.names:
@@ -150,7 +148,7 @@ def merge_batches(fields: Fields, batches: Batches, max_labels: int | None = Non
         yield pa.RecordBatch.from_pydict({name: pa.array([data], pa.binary()) for name, data in merged.items()})
 
 
-def merge_all(states: Iterable[bytes | None], limit: LabelTotal | None = None) -> bytes | None:
+def merge_all(states: Iterable[bytes | None], limit: LabelLimit | None = None) -> bytes | None:
     """Return the merge of states, or of records of bad rows, as bytes, the same in any order; None if there is none."""
     total: Any = None
     for data in states:
@@ -190,7 +188,7 @@ def metric_value(snapshot: Snapshot, key: str, label: Label) -> float:
 class _Task:
     """Rows and states that a task holds; rows of a key become a state once that is smaller than they are."""
 
-    def __init__(self, empty: bytes, keys: list[str], fields: Fields, keeps_rows: bool, limit: LabelTotal) -> None:
+    def __init__(self, empty: bytes, keys: list[str], fields: Fields, keeps_rows: bool, limit: LabelLimit) -> None:
         self.empty, self.keys, self.fields, self.keeps_rows, self.limit = empty, keys, fields, keeps_rows, limit
         self.waiting: list[pa.Table] = []
         self.waiting_bytes = 0
@@ -310,7 +308,7 @@ def _with_states(keys: pa.Table, states: list[bytes]) -> Batches:
     yield from keys.append_column("state", pa.array(states, pa.binary())).combine_chunks().to_batches(BATCH_STATES)
 
 
-def _merged_counts(state: Accumulator, matrix: Any, batches: Batches, limit: LabelTotal) -> Batches:
+def _merged_counts(state: Accumulator, matrix: Any, batches: Batches, limit: LabelLimit) -> Batches:
     """Yield one state of all counts of pairs of labels, which are in its matrix, if there are any."""
     table = None
     for table in in_blocks(batches):

@@ -11,9 +11,8 @@ from typing import Any, Self, TypeAlias, TypeVar
 
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.tables.bad_rows import BadRows, Counted, new_record
+from stream_metrics.tables.counting import MOST_LABELS, Place
 from stream_metrics.tables.fields import Fields, check_columns, count_table, count_tables, empty_copy
-from stream_metrics.tables.label_limit import MOST_LABELS
-from stream_metrics.tables.places import Place
 
 __all__ = [
     "MOST_LABELS",
@@ -45,7 +44,7 @@ class Job:
         """Return a job; ValueError for a prototype that does not merge, and for an option that is not allowed."""
         empty = empty_copy(prototype)
         new_record(on_bad)
-        fields.limit(empty, max_labels)
+        fields.limit(max_labels)
         return cls(empty, fields, on_bad, max_labels)
 
     def count(self, tables: Iterable[tuple[Any, Place]]) -> Part:
@@ -69,9 +68,7 @@ class Job:
             if bad is not None and record is not None:
                 bad.merge(BadRows.from_bytes(record))
         total = self.empty.copy() if total is None else total
-        limit = self.fields.limit(total, self.max_labels)
-        if limit is not None:
-            limit.check()
+        self.fields.limit(self.max_labels).add(total)
         return total, bad
 
 

@@ -11,8 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 from stream_metrics.errors import StreamMetricsError, other_kind, quantity
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.tables.counting import count_columns
-from stream_metrics.tables.places import UNKNOWN, Place
+from stream_metrics.tables.counting import UNKNOWN, Place, count_columns
 from stream_metrics.wire import Portable, written_as
 
 OnBad: TypeAlias = Literal["raise", "count"]

@@ -1,23 +1,49 @@
-"""A batch is counted whole, or without the rows that the state refuses."""
+"""A batch is counted whole, or without the rows that the state refuses; a column of too many labels is refused."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+
+from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import LabelError, StreamMetricsError
 from stream_metrics.inputs.columns import Column, row_count, take_rows
 from stream_metrics.inputs.containers import as_container
 from stream_metrics.inputs.score_tables import materialize
 from stream_metrics.inputs.times import is_one_time
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.tables.label_limit import LabelLimit
-from stream_metrics.tables.places import START, Place
+
+FEW = 8  # rows that are counted one by one if one of them is bad
+INTERVAL = 1 << 20  # rows between two checks of the number of labels
+MOST_LABELS = 100_000
+
+
+class Place(NamedTuple):
+    """A file or a partition, None where that is unknown, and the number of its first row, None if rows have none."""
+
+    file: str | None = None
+    partition: int | None = None
+    row: int | None = 0
+
+    def at(self, position: int) -> Place:
+        """Return the place that is some rows further."""
+        return self if self.row is None else self._replace(row=self.row + position)
+
+    @property
+    def holder(self) -> str | None:
+        """What holds the rows, in words; None if that is unknown."""
+        partition = None if self.partition is None else f"partition {self.partition}"
+        return " of ".join(name for name in (partition, self.file) if name is not None) or None
+
+
+START = Place()  # the first row of whatever is counted
+UNKNOWN = Place(row=None)  # of rows that have no number
 
 Columns: TypeAlias = Mapping[str, Any]  # arguments of `update_many` by name
 Refuse: TypeAlias = Callable[[Exception, Place], None]
-
-FEW = 8  # rows that are counted one by one if one of them is bad
 
 
 def count_columns(
@@ -31,11 +57,9 @@ def count_columns(
 
     With a `limit` a long batch is counted in blocks, and those before an error stay counted.
     """
+    limit = LabelLimit() if limit is None else limit
     columns = {name: column for name, column in columns.items() if column is not None or name == "y_true"}
     columns = {name: x if hasattr(x, "__len__") else _sliceable(x, name) for name, x in columns.items()}  # iterators
-    if limit is None:
-        _count_block(state, columns, place, refuse)
-        return
     n = row_count(columns["y_true"])
     if n > limit.left:
         columns = {name: _sliceable(column, name, encoded=False) for name, column in columns.items()}
@@ -45,7 +69,7 @@ def count_columns(
         stop = min(start + limit.left, n)
         part = columns if stop - start == n else _slice(columns, start, stop)
         _count_block(state, part, place.at(start), refuse)
-        limit.add(stop - start)
+        limit.count(state, stop - start)
         if stop == n:
             break
         start = stop
@@ -122,3 +146,64 @@ def _sliceable(column: Any, name: str, *, encoded: bool = True) -> Any:
 def _slice(columns: Columns, start: int, stop: int) -> dict[str, Any]:
     rows = slice(start, stop)
     return {name: column if _is_common(column, name) else take_rows(column, rows) for name, column in columns.items()}
+
+
+class LabelLimit:
+    """Checks how many distinct labels states have that come one after another, or one state while it counts rows.
+
+    It is against a wrong column: the memory of a state grows with the labels, not with the rows.
+    """
+
+    def __init__(self, most: int | None = None, y_true: str = "y_true", y_pred: str | None = None) -> None:
+        """Allow `most` labels, or with None any number; the columns are those named in the error."""
+        self._most, self._columns = most, (y_true, y_pred)
+        self._labels: set[object] = set()
+        self.left = sys.maxsize if most is None else INTERVAL  # rows until the next check
+
+    def count(self, state: Accumulator, rows: int) -> None:
+        """Note that a state has counted so many rows."""
+        self.left -= rows
+        if self.left <= 0:
+            self.add(state)
+            self.left = INTERVAL
+
+    def add(self, state: Accumulator) -> None:
+        """Note the labels of a state; LabelError if there are now too many."""
+        if self._most is None:
+            return
+        self._labels.update(*_labels(state))
+        if len(self._labels) > self._most:
+            raise _too_many(state, self._most, self._columns)
+
+
+def _too_many(state: Accumulator, most: int, columns: tuple[str, str | None]) -> LabelError:
+    """Return the error, which names the column in which a state has more labels."""
+    y_true, y_pred = columns
+    predicted = y_pred is not None and _more_predicted(state)
+    return LabelError(
+        argument="y_pred" if predicted else "y_true",
+        subject=f"the labels of column {(y_pred if predicted else y_true)!r}",
+        expected=f"to be at most {most:,}",
+        but="there are more; pass `max_labels` if these are classes, and not identifiers",
+    )
+
+
+def _labels(state: Any) -> Iterator[tuple[object, ...]]:
+    """Yield the labels of each state inside a state."""
+    if isinstance(state, ByGroup):
+        for part in state.states():
+            yield from _labels(part)
+    elif hasattr(state, "inner"):
+        yield state.snapshot().labels
+    else:
+        yield getattr(getattr(state, "state", state), "labels", ())  # losses have none
+
+
+def _more_predicted(state: Any) -> bool:
+    """Tell whether more labels were predicted than are true."""
+    whole = state.snapshot()
+    values = getattr(whole, "overall", whole).per_class
+    if "predicted_count" not in values:
+        return False
+    predicted, true = (np.count_nonzero(list(values[key].values())) for key in ("predicted_count", "support"))
+    return bool(predicted > true)

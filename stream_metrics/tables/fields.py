@@ -17,9 +17,7 @@ from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.states.batches import mergeable
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.tables.bad_rows import BadRows, new_record
-from stream_metrics.tables.counting import count_columns
-from stream_metrics.tables.label_limit import LabelLimit, LabelTotal
-from stream_metrics.tables.places import START, Place
+from stream_metrics.tables.counting import START, LabelLimit, Place, count_columns
 from stream_metrics.wire import Portable
 
 S = TypeVar("S", bound=Accumulator)
@@ -65,20 +63,12 @@ class Fields(NamedTuple):
         """Raise LabelError unless all columns that are read are among the `names` of a table, or of a `holder`."""
         check_columns(self.columns(), names, holder)
 
-    def limit(self, state: Accumulator, max_labels: int | None) -> LabelLimit | None:
-        """Return the limit of labels of a state; None for no limit; ValueError for another option."""
-        return None if max_labels is None else LabelLimit(state, *self._labelled(max_labels))
-
-    def total(self, max_labels: int | None) -> LabelTotal:
-        """Return the limit of labels of many states; ValueError for another option."""
-        return LabelTotal(None, "", None) if max_labels is None else LabelTotal(*self._labelled(max_labels))
-
-    def _labelled(self, max_labels: int) -> tuple[int, str, str | None]:
-        """Return the limit and the columns of labels; ValueError if the limit is not a whole number above 0."""
-        if type(max_labels) is not int or max_labels < 1:
+    def limit(self, max_labels: int | None) -> LabelLimit:
+        """Return the limit of labels; ValueError if it is neither a whole number above 0 nor None."""
+        if max_labels is not None and (type(max_labels) is not int or max_labels < 1):
             raise ValueError(f"Expected `max_labels` to be a whole number above 0, or None, but got {max_labels!r}")
         scores = self.scores if isinstance(self.scores, str) else None
-        return max_labels, self.y_true, self.y_pred or scores
+        return LabelLimit(max_labels, self.y_true, self.y_pred or scores)
 
 
 def check_columns(wanted: Iterable[str], names: Iterable[str], holder: str) -> None:
@@ -139,7 +129,7 @@ def count_tables(
     In the place of a table there may be the error of a row that is in none.
     """
     bad = new_record(on_bad)
-    limit = fields.limit(state, max_labels)
+    limit = fields.limit(max_labels)
     for table, place in tables:
         if isinstance(table, StreamMetricsError):
             if bad is None:
@@ -147,8 +137,7 @@ def count_tables(
             bad.add(table, place)
             continue
         count_table(state, table, fields, place, None if bad is None else bad.add, limit)
-    if limit is not None:
-        limit.check()
+    limit.add(state)
     return state, bad
 
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from stream_metrics.inputs.arrow import pyarrow
+from stream_metrics.tables.counting import Place
 from stream_metrics.tables.fields import Fields, names_of
-from stream_metrics.tables.places import Place
 
 Placed: TypeAlias = Iterator[tuple[Any, Place]]
 
