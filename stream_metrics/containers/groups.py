@@ -29,7 +29,7 @@ from stream_metrics.containers.inner import (
 from stream_metrics.containers.keyed import StatePacker
 from stream_metrics.errors import OptionError, UnknownKeyError, WeightError, quantity, with_article
 from stream_metrics.inputs.arguments import named_arguments
-from stream_metrics.inputs.counts import count_batch
+from stream_metrics.inputs.batch import count_batch
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import is_one_time
 from stream_metrics.labels import Label, canonical, ordering

@@ -13,8 +13,7 @@ from stream_metrics.containers.inner import InRiver, empty_prototype, reconfigur
 from stream_metrics.errors import MergeError, OptionError, quantity, with_article
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.samples import Reads, Sample, feed, plain_rows, plain_sample, read_samples, write_samples
-from stream_metrics.inputs.score_keys import names_of_state
-from stream_metrics.inputs.score_tables import materialize
+from stream_metrics.inputs.score_tables import materialize, names_of_state
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.labels import Label, unique
 from stream_metrics.metrics.base import MetricBase

@@ -7,7 +7,8 @@ copies nothing. Without pyarrow it is read as any other column.
 
 Codes of a dictionary are used where they lie, each chunk by itself, if none is null; otherwise they are copied into
 narrow ones. Chunks with different dictionaries are brought to one by numbering the values of all dictionaries, not the
-rows. Text is numbered by `arrow_texts` or, if that cannot, by Arrow. Codes that are copied are not checked.
+rows. Short texts are numbered where they lie, which is sooner than Arrow does it; others by Arrow. Codes that are
+copied are not checked.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from stream_metrics._core.numeric.kernels import encode_texts
 from stream_metrics.inputs import chunked
-from stream_metrics.inputs.arrow_texts import encode_short
-from stream_metrics.inputs.chunked import Change, Part, concat_codes, min_int_dtype
+from stream_metrics.inputs.chunked import Change, Part, concat_codes, min_int_dtype, stack_columns
 from stream_metrics.inputs.tensors import COLUMNS, LABELS, Array, Values
 from stream_metrics.labels import Label, canonical
 from stream_metrics.labels.label import LONGEST
@@ -39,6 +40,14 @@ ArrowData: TypeAlias = "ArrowColumn | RecordBatch | Table"
 
 UNREADABLE = ValueError, KeyError, OverflowError  # invalid UTF-8, a key twice, a time that Python does not have
 NARROW = 2**15  # integers with nulls that lie no further apart are codes as they are, less the smallest
+WIDTHS = {  # bytes of an offset or a view
+    "string": 4,
+    "binary": 4,
+    "large_string": 8,
+    "large_binary": 8,
+    "string_view": 16,
+    "binary_view": 16,
+}
 
 
 def as_pyarrow(values: object) -> ArrowData | None:
@@ -267,7 +276,35 @@ def _floats(values: ArrowColumn) -> Codes | None:
 
 
 def _texts(values: ArrowColumn) -> Codes | None:
-    return encode_short(values, chunks_of(values)) or _from_dictionary(values.dictionary_encode())
+    return _short_texts(values, chunks_of(values)) or _from_dictionary(values.dictionary_encode())
+
+
+def _short_texts(values: ArrowColumn, chunks: list[ArrowArray]) -> Codes | None:
+    """Return the codes and the names of a column of text with these chunks, in the order of their first rows.
+
+    None if a text is long, many are different, or the column is not in the memory of the processor.
+    """
+    width = WIDTHS.get(str(values.type))
+    buffers = [chunk.buffers() for chunk in chunks]
+    if width is None or not all(buffer is None or buffer.is_cpu for parts in buffers for buffer in parts):
+        return None
+    encoded = encode_texts(
+        [
+            (
+                len(chunk),
+                chunk.offset,
+                valid.address if chunk.null_count else 0,
+                places.address,
+                [0 if part is None else part.address for part in data],
+            )
+            for chunk, (valid, places, *data) in zip(chunks, buffers, strict=True)
+        ],
+        width,
+    )
+    if encoded is None:
+        return None
+    codes, firsts = encoded
+    return codes, [values[row].as_py() for row in firsts]
 
 
 def _from_dictionary(values: ArrowColumn) -> Codes | None:
@@ -329,3 +366,94 @@ def _raw(array: ArrowArray) -> Array:
         return chunked.bits(data, array.offset, len(array))
     dtype = np.dtype(str(array.type))
     return np.frombuffer(data, dtype, len(array), array.offset * dtype.itemsize)
+
+
+def column_names(values: ArrowData) -> list[str] | None:
+    """Return the names of the columns of a table or of the fields of a struct; None for any other column."""
+    if hasattr(values, "column_names"):
+        return list(values.column_names)
+    return [field.name for field in values.type] if types().is_struct(values.type) else None
+
+
+def is_soft(values: ArrowColumn) -> bool:
+    """Tell whether a column of predictions holds scores: floats, lists or maps of scores."""
+    kind, is_ = values.type, types()
+    kind = kind.value_type if is_.is_dictionary(kind) else kind
+    return bool(is_.is_floating(kind) or is_.is_map(kind) or is_list(kind))
+
+
+def drop_null_rows(values: ArrowData) -> tuple[ArrowData, Array] | None:
+    """Return the rows of a column or a table that have scores, and for each row whether it has; None if all have."""
+    table = hasattr(values, "column_names")
+    columns = [values] if column_names(values) is None else values.columns if table else values.flatten()
+    if not any(column.null_count for column in columns) or "view" in str(getattr(values, "type", "")):
+        return None  # Arrow cannot filter lists that are views
+    some = columns[0].is_valid()
+    for column in columns[1:]:
+        some = compute().or_(some, column.is_valid())
+    return values.filter(some), np.asarray(some.to_numpy(zero_copy_only=False))
+
+
+def scores(values: ArrowData) -> Values:
+    """Return a column of scores as `numbers` does, a table of them (n, K) as an array, maps as dicts.
+
+    The table is a record batch, a table, a struct, or lists of one length. If anything in it is null or no number, it
+    is a list of rows: None for a row that is null or, but for lists, has nothing but nulls.
+    """
+    if column_names(values) is None:
+        return _list_scores(values) if is_list(values.type) else numbers(values, "scores")
+    table = hasattr(values, "column_names")
+    columns = values.columns if table else values.flatten()
+    if all(is_number(column.type) and not column.null_count for column in columns):
+        single = all(types().is_float32(column.type) for column in columns)
+        arrays = [as_array(column) for column in columns]
+        return stack_columns(arrays, len(values), np.float32 if single else np.float64)
+    by_row = zip(*(list(numbers(column, "scores")) for column in columns), strict=True)
+    return [None if all(score is None for score in row) else row for row in by_row]
+
+
+def maps_as_table(values: Any) -> tuple[RecordBatch, list[str]] | None:
+    """Return maps from the same texts, in any order, to numbers as columns, and the texts; None for anything else.
+
+    Where a map is null or empty, all columns are null.
+    """
+    column: Any = None if isinstance(values, np.ndarray | list) else as_pyarrow(values)
+    if not hasattr(column, "type") or not types().is_map(column.type) or not len(column):
+        return None
+    pa, kind, item = pyarrow(), column.type.key_type, column.type.item_type
+    if not str(kind).startswith(("string", "large_string")) or not is_number(item):
+        return None
+    column = column.cast(pa.list_(pa.struct([pa.field("key", kind, False), pa.field("value", item)])))
+    entries = [chunk.flatten() for chunk in chunks_of(column)]
+    lengths = as_array(compute().list_value_length(column).fill_null(0))
+    some = lengths > 0
+    n, k = np.count_nonzero(some), int(lengths.max())
+    if not k or not (lengths[some] == k).all() or any(part.field(1).null_count for part in entries):
+        return None
+    keys = pa.concat_arrays([part.field(0) for part in entries]).dictionary_encode()
+    if len(keys.dictionary) != k:
+        return None
+    cells = as_array(keys.indices) + np.repeat(np.arange(n) * k, k)
+    table, seen = np.empty(n * k), np.zeros(n * k, bool)
+    table[cells], seen[cells] = np.concatenate([as_array(part.field(1)) for part in entries]), True
+    if not seen.all():  # a map has a key twice
+        return None
+    columns = [pa.array(scores) for scores in table.reshape(n, k).T]
+    if n < len(lengths):
+        taken = pa.array(np.cumsum(some) - 1, mask=~some)
+        columns = [scores.take(taken) for scores in columns]
+    names = keys.dictionary.to_pylist()
+    return pa.record_batch(columns, names), names
+
+
+def _list_scores(values: ArrowColumn) -> Values:
+    """Return a column of lists of scores as a table, or as a list of rows unless all are numbers of one length."""
+    chunks = chunks_of(values)
+    if chunks and not values.null_count and is_number(values.type.value_type):
+        parts = [chunk.flatten() for chunk in chunks]
+        ends = compute().min_max(compute().list_value_length(values))
+        low, high = ends["min"].as_py(), ends["max"].as_py()
+        if low == high and not any(part.null_count for part in parts):
+            tables = [as_array(part).reshape(len(chunk), low) for part, chunk in zip(parts, chunks, strict=True)]
+            return tables[0] if len(tables) == 1 else np.concatenate(tables)
+    return rows(values, "scores")

@@ -15,8 +15,7 @@ from stream_metrics._core.numeric.kernels import by_class, checked_weight, real_
 from stream_metrics._core.windows.kernels import ExtendedPrediction
 from stream_metrics.inputs.batch import Batch, label_batch, mixed_batch, score_batch
 from stream_metrics.inputs.columns import Column, as_column, read_weights
-from stream_metrics.inputs.score_keys import predictions_by_class
-from stream_metrics.inputs.score_tables import is_abstention, is_mapping, is_soft
+from stream_metrics.inputs.score_tables import is_abstention, is_mapping, is_soft, predictions_by_class
 from stream_metrics.inputs.tensors import Array, is_single
 from stream_metrics.labels import Label, canonical, is_missing, most_likely, ordering, unique
 from stream_metrics.labels.class_names import OPEN, ClassNames

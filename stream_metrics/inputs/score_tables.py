@@ -1,4 +1,8 @@
-"""Batches of scores: whatever holds them becomes floats, or a list to be read object by object."""
+"""Batches of scores: whatever holds them becomes floats, or a list to be read object by object.
+
+Keys of scores become classes row by row: what a key that is text names follows from the truth of its row. The rule is
+in `labels.class_names`; a single sample is read by the compiled counters, with the same rule.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,16 @@ from collections.abc import Mapping
 from typing import Any, TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stream_metrics._core.numeric.kernels import real_number, row_values
+from stream_metrics._core.numeric.kernels import real_number, row_values, rows_by_class
 from stream_metrics.errors import ScoreError
-from stream_metrics.inputs import arrow_scores
-from stream_metrics.inputs.arrow import as_pyarrow, dictionary_encode, is_pyarrow
+from stream_metrics.inputs import arrow
+from stream_metrics.inputs.columns import Column, Namer
 from stream_metrics.inputs.containers import as_container, is_coded, row_objects
 from stream_metrics.inputs.tensors import Array, Values, native
 from stream_metrics.labels import Label, is_missing, unique
+from stream_metrics.labels.class_names import OPEN, ClassNames
 
 FLOAT = (float, np.floating)
 LABELS = {str, int, bool, bytes, type(None)}  # types of predictions that are no scores
@@ -22,8 +28,8 @@ LABELS = {str, int, bool, bytes, type(None)}  # types of predictions that are no
 
 def own_names(scores: object) -> tuple[Label, ...] | None:
     """Return the names that the columns of a data frame or an Arrow table have; None for anything else."""
-    arrow_data = as_pyarrow(scores)
-    own = getattr(scores, "columns", None) if arrow_data is None else arrow_scores.names(arrow_data)
+    arrow_data = arrow.as_pyarrow(scores)
+    own = getattr(scores, "columns", None) if arrow_data is None else arrow.column_names(arrow_data)
     if own is None or callable(own):
         return None
     return unique(own.tolist() if hasattr(own, "tolist") else own, "scores.columns")
@@ -32,8 +38,8 @@ def own_names(scores: object) -> tuple[Label, ...] | None:
 def score_table(scores: object) -> Values:
     """Return a column or a table of float32 or float64, or a list of scores of any form."""
     rows = as_container(scores, "scores")
-    if is_pyarrow(rows):
-        rows = arrow_scores.scores(rows)
+    if arrow.is_pyarrow(rows):
+        rows = arrow.scores(rows)
     array = rows if isinstance(rows, list) or is_coded(rows) else native(np.asarray(rows))
     if isinstance(array, np.ndarray) and array.ndim > 2:
         but = f"got the shape {array.shape}"
@@ -46,7 +52,7 @@ def score_table(scores: object) -> Values:
 
 def keyed_as_table(scores: Any, classes: Any) -> tuple[Any, Any]:
     """Return scores and classes, of a column of Arrow maps with the same keys a table and its keys."""
-    table = None if classes is not None else arrow_scores.maps_as_table(scores)
+    table = None if classes is not None else arrow.maps_as_table(scores)
     return (scores, classes) if table is None else table
 
 
@@ -63,7 +69,7 @@ def _stacked(rows: list[Any]) -> Values:
 def drop_null_rows(scores: object) -> tuple[Values, Array | None]:
     """Return what `score_table` does, of Arrow only the rows that have scores, with for each row whether it has."""
     rows = as_container(scores, "scores")
-    some = arrow_scores.given(rows) if is_pyarrow(rows) else None
+    some = arrow.drop_null_rows(rows) if arrow.is_pyarrow(rows) else None
     if some is not None and some[1].any() and not isinstance(table := score_table(some[0]), list):
         return table, some[1]
     return score_table(rows), None
@@ -99,7 +105,7 @@ def materialize(values: object, argument: str) -> Any:
     """Return what can be read more than once, text of Arrow numbered once; an error for what is no column."""
     if values is None and argument != "y_true":
         return None
-    return dictionary_encode(as_container(values, argument))
+    return arrow.dictionary_encode(as_container(values, argument))
 
 
 def is_abstention(scores: object) -> bool:
@@ -137,8 +143,8 @@ def soft_rows(y_pred: object, classes: object) -> tuple[Any, Any, Array | None]:
     y_pred = as_container(y_pred, "y_pred")
     if classes is not None or getattr(y_pred, "ndim", 1) == 2 or own_names(y_pred) is not None:
         return y_pred, None, None
-    if is_pyarrow(y_pred):
-        return (y_pred, None, None) if arrow_scores.is_soft(y_pred) else (None, y_pred, None)
+    if arrow.is_pyarrow(y_pred):
+        return (y_pred, None, None) if arrow.is_soft(y_pred) else (None, y_pred, None)
     kind: str = getattr(getattr(y_pred, "dtype", None), "kind", "O")
     if kind != "O":
         return (y_pred, None, None) if kind == "f" else (None, y_pred, None)
@@ -207,3 +213,65 @@ def finite_scores(scores: object) -> float | Mapping[Label, float]:
 def is_mapping(scores: object) -> TypeGuard[Mapping[Label, Any]]:
     """Tell whether scores are a mapping; most are plain dictionaries, which takes no time."""
     return type(scores) is dict or isinstance(scores, Mapping)
+
+
+def names_of_state(state: Any) -> ClassNames:
+    """Return what keys of scores name where a state, a metric or a set of metrics counts them."""
+    names: ClassNames = getattr(getattr(state, "state", state), "class_names", OPEN)
+    return names
+
+
+def numeric_rows(truth: Column) -> bool | NDArray[np.bool_]:
+    """Return for each row whether its true label is a number; one answer if it holds for all."""
+    if truth.names is None:
+        return True
+    numeric = np.array([*(isinstance(name, int | float) for name in truth.names), False])  # the last: no label
+    if numeric[:-1].all() or not numeric.any():
+        return bool(numeric.any())
+    rows: NDArray[np.bool_] = numeric[truth.values]
+    return rows if rows.any() and not rows.all() else bool(rows.any())
+
+
+def predictions_by_class(truth: Column, names: ClassNames) -> Namer:
+    """Return a function from a prediction that is scores, and its row, to the scores by class."""
+    numeric: list[bool | NDArray[np.bool_]] = []
+
+    def named(scores: Mapping[Any, Any], row: int) -> Mapping[Any, Any]:
+        if not numeric:
+            numeric.append(numeric_rows(truth))
+        every = numeric[0]
+        if row >= truth.n:  # the lengths differ, which is refused later
+            return scores
+        return names.of_mapping(scores, every if isinstance(every, bool) else bool(every[row]), row)
+
+    return named
+
+
+def scores_by_class(
+    truth: Column, scores: Values, classes: tuple[Label, ...] | None, names: ClassNames
+) -> tuple[Values, tuple[Label, ...] | None]:
+    """Return the scores of a batch, and the classes of its columns or rows, by the classes that keys name.
+
+    Where that differs by row, a row of a table becomes a mapping.
+    """
+    numeric = numeric_rows(truth)
+    if names.fixed is None and numeric is False:
+        return scores, classes
+    if isinstance(scores, list) and len(scores) == truth.n:
+        scores = rows_by_class(scores, numeric, names)
+    if classes is None:
+        return scores, None
+    named = names.of_all(classes, True)
+    if named is classes or names.fixed is not None or numeric is True:
+        return scores, named
+    assert not isinstance(numeric, bool)
+    if not isinstance(scores, list) and scores.ndim != 2:
+        return scores, classes
+    rows = scores if isinstance(scores, list) else list(scores.tolist())
+    by_row = zip(rows, numeric.tolist(), strict=True)
+    return [row_of_scores(row, named) if number and _is_row(row) else row for row, number in by_row], classes
+
+
+def _is_row(scores: object) -> bool:
+    """Tell whether the scores of a sample are a sequence."""
+    return hasattr(scores, "__len__") and not is_mapping(scores) and not isinstance(scores, str | bytes)

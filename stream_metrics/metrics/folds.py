@@ -17,7 +17,7 @@ from stream_metrics._core.numeric.kernels import Step, commit
 from stream_metrics._core.windows.kernels import ExtendedPrediction
 from stream_metrics.errors import WeightError
 from stream_metrics.inputs.samples import plain_sample
-from stream_metrics.inputs.score_keys import names_of_state
+from stream_metrics.inputs.score_tables import names_of_state
 from stream_metrics.labels import Label, canonical
 from stream_metrics.states.batches import KeyedBatch
 from stream_metrics.states.folds import fold_of, folds_of

@@ -12,8 +12,7 @@ from stream_metrics._core.numeric.kernels import chosen_scores
 from stream_metrics.errors import LabelError, MergeError, ScoreError, WeightError
 from stream_metrics.inputs.batch import Batch, Weights, score_batch
 from stream_metrics.inputs.columns import Column, checked_column, row_count, take_rows
-from stream_metrics.inputs.score_keys import names_of_state, predictions_by_class
-from stream_metrics.inputs.score_tables import materialize
+from stream_metrics.inputs.score_tables import materialize, names_of_state, predictions_by_class
 from stream_metrics.inputs.tensors import COLUMNS, LABELS
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses

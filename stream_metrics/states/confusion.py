@@ -12,9 +12,8 @@ from stream_metrics._core.confusion.kernels import ConfusionCounters, pack_cells
 from stream_metrics._core.numeric.kernels import Step, chosen_labels, commit, split_weights
 from stream_metrics.errors import LabelError, WeightError, quantity
 from stream_metrics.inputs.arguments import named_arguments
-from stream_metrics.inputs.batch import Batch, label_batch
+from stream_metrics.inputs.batch import Batch, count_batch, label_batch
 from stream_metrics.inputs.columns import Column, admit_labels, check_column, count_pairs, factorize
-from stream_metrics.inputs.counts import count_batch
 from stream_metrics.inputs.tensors import Array, native, tensor_to_numpy
 from stream_metrics.labels import Label, unique
 from stream_metrics.snapshots.snapshot import Snapshot

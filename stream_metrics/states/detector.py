@@ -39,7 +39,7 @@ from stream_metrics.errors import MergeError, StreamMetricsError, WeightError, q
 from stream_metrics.inference.change import DetectorSnapshot, reference_levels
 from stream_metrics.inputs.columns import as_column, factorize, read_numbers, read_weights
 from stream_metrics.inputs.options import whole
-from stream_metrics.inputs.score_keys import predictions_by_class
+from stream_metrics.inputs.score_tables import predictions_by_class
 from stream_metrics.labels import Label
 from stream_metrics.labels.class_names import OPEN
 from stream_metrics.wire import Portable, written_as

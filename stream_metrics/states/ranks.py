@@ -14,9 +14,8 @@ from stream_metrics._core.ranks.kernels import Batch as RankBatch
 from stream_metrics._core.ranks.kernels import CodedScores, RankCounters, ScoreRows, first_bad
 from stream_metrics.errors import LabelError, ScoreError, quantity
 from stream_metrics.inputs.arguments import named_arguments
-from stream_metrics.inputs.batch import Batch, score_batch
+from stream_metrics.inputs.batch import Batch, score_batch, score_count_batch
 from stream_metrics.inputs.columns import Column, factorize
-from stream_metrics.inputs.counts import score_count_batch
 from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label
 from stream_metrics.ranking.protocol import RankColumn

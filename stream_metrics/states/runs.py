@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics._core.confusion.kernels import pack_runs
+from stream_metrics.inputs.batch import read_counts
 from stream_metrics.inputs.columns import Column, admit_labels, checked_column, factorize
-from stream_metrics.inputs.counts import read_counts
 from stream_metrics.labels import Label, ordering
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.protocols import Accumulator

@@ -18,8 +18,7 @@ from stream_metrics._core.ranks.kernels import RemovedStep, ScoreCounters
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.inputs.batch import Batch, Weights, mixed_batch
 from stream_metrics.inputs.columns import Column
-from stream_metrics.inputs.score_keys import predictions_by_class
-from stream_metrics.inputs.score_tables import is_abstention, is_mapping, is_soft
+from stream_metrics.inputs.score_tables import is_abstention, is_mapping, is_soft, predictions_by_class
 from stream_metrics.labels import Label, canonical, is_missing, unique
 from stream_metrics.ranking.classes import RankState
 from stream_metrics.ranking.remaining import RemainingRanks

@@ -12,8 +12,7 @@ from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.tables.bad_rows import Counted, OnBad
 from stream_metrics.tables.counting import MOST_LABELS
-from stream_metrics.tables.fields import Fields, count_tables, empty_copy
-from stream_metrics.tables.sources import tables_of
+from stream_metrics.tables.fields import Fields, count_tables, empty_copy, tables_of
 
 
 def count(
