@@ -10,25 +10,6 @@ import reprlib
 from collections.abc import Collection, Mapping
 from typing import NoReturn, Self
 
-__all__ = [
-    "DecodeError",
-    "LabelError",
-    "MergeError",
-    "OptionError",
-    "ReportError",
-    "ScoreError",
-    "StreamMetricsError",
-    "TimeError",
-    "UnknownKeyError",
-    "WeightError",
-    "options_differ",
-    "no_attribute",
-    "other_kind",
-    "quantity",
-    "unexpected_label",
-    "with_article",
-]
-
 SHORT = reprlib.Repr()
 SHORT.maxother = SHORT.maxstring = SHORT.maxlong = 60  # characters
 PLAIN = (type(None), bool, int, float, str, bytes)

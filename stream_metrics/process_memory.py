@@ -6,8 +6,6 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["collecting_rarely", "importing", "return_large_blocks"]
-
 YOUNG = 50_000  # objects, after which Python looks for garbage among them
 M_MMAP_THRESHOLD = -3  # of malloc.h
 LARGE = 1 << 20  # bytes
@@ -26,22 +24,6 @@ def collecting_rarely() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
-
-
-@contextmanager
-def importing() -> Iterator[None]:
-    """Collect no garbage while modules are imported, and never search the objects that exist by then.
-
-    Most of them stay until the process ends, so a search finds nothing.
-    """
-    collected = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if collected:
-            gc.enable()
 
 
 def return_large_blocks() -> None:

@@ -18,6 +18,7 @@ import functools
 import importlib
 import os
 import zlib
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -27,22 +28,6 @@ from stream_metrics.errors import DecodeError, StreamMetricsError, UnknownKeyErr
 
 if TYPE_CHECKING:
     from stream_metrics.states.protocols import Accumulator
-
-__all__ = [
-    "HEADER",
-    "MAGIC",
-    "NEWER",
-    "Portable",
-    "decoded",
-    "encoded",
-    "enveloped",
-    "from_bytes",
-    "packed",
-    "read_big_int",
-    "unpacked",
-    "write_file",
-    "written_as",
-]
 
 MAGIC = b"SMET"
 VERSION = 1
@@ -316,14 +301,9 @@ def decoded(data: bytes) -> Any:
 
 def _subclass_value(value: object) -> object:
     """Return the plain value of an object that msgspec does not know, such as a NumPy float."""
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, bytes):
-        return bytes(value)
-    if isinstance(value, float):
-        return float(value)
-    if isinstance(value, int):
-        return int(value)
+    for kind in (str, bytes, float, int):
+        if isinstance(value, kind):
+            return kind(value)  # type: ignore[arg-type]
     raise TypeError(f"Expected something that msgpack can write, but got {type(value).__name__}")
 
 
@@ -338,30 +318,22 @@ def read_big_int(code: int, data: memoryview) -> int:
 _encoder = msgspec.msgpack.Encoder(enc_hook=_subclass_value)
 _decoder = msgspec.msgpack.Decoder(ext_hook=read_big_int)
 _items = msgspec.msgpack.Decoder(list[msgspec.Raw])
-_ALWAYS_ENCODED = {bool, bytes, float, type(None)}
 
 
 def _encode_rare(value: object) -> bytes:
     """Encode what msgspec refuses: text with lone surrogates, and ints outside 64 bits."""
-    if isinstance(value, list | tuple):
-        return _encoder.encode([_encodable(item) for item in value])
-    if isinstance(value, dict):
+    if isinstance(value, list | tuple | dict):
         n = len(value)
-        head = _encoder.encode(dict.fromkeys(range(n)))[: 1 if n < 2**4 else 3 if n < 2**16 else 5]
-        return head + b"".join([encoded(key) + encoded(item) for key, item in value.items()])
+        empty = dict.fromkeys(range(n)) if isinstance(value, dict) else [None] * n
+        head = _encoder.encode(empty)[: 1 if n < 2**4 else 3 if n < 2**16 else 5]
+        items = chain.from_iterable(value.items()) if isinstance(value, dict) else value
+        return head + b"".join(map(encoded, items))
     if isinstance(value, str):
         text = value.encode("utf-8", "surrogatepass")
         return _encoder.encode("x" * len(text))[: -len(text) or None] + text
-    return _encoder.encode(_encodable(int(value)) if isinstance(value, int) else value)
-
-
-def _encodable(value: object) -> object:
-    """Return what msgspec encodes in the place of a value: an extension for a big int, bytes for lists and text."""
-    if type(value) is int:
-        if -(2**63) <= value < 2**64:
-            return value
-        return msgspec.msgpack.Ext(BIG_INT, value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True))
-    return value if type(value) in _ALWAYS_ENCODED else msgspec.Raw(encoded(value))
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        value = msgspec.msgpack.Ext(BIG_INT, int(value).to_bytes(value.bit_length() // 8 + 1, "big", signed=True))
+    return _encoder.encode(value)
 
 
 def _decode_rare(data: bytes) -> object:

@@ -11,13 +11,13 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from importlib import import_module
 from typing import NoReturn
 
 from stream_metrics.cli.errors import CliError, reason
 from stream_metrics.cli.interrupts import end_at_interrupt
-from stream_metrics.process_memory import collecting_rarely, importing
+from stream_metrics.process_memory import collecting_rarely
 
 __all__ = ["main"]
 
@@ -90,7 +90,7 @@ def _set_up_process() -> None:
 
 def _dispatch(argv: Sequence[str] | None) -> int:
     words = _joined(sys.argv[1:] if argv is None else argv)
-    with end_at_interrupt(), importing() if argv is None else nullcontext():
+    with end_at_interrupt():
         parser = _parser(words[0] if words else "")
     try:
         arguments = parser.parse_args(words)

@@ -17,8 +17,6 @@ from typing import Any
 from stream_metrics.errors import ScoreError
 from stream_metrics.labels.label import LARGEST_INT, Label
 
-__all__ = ["OPEN", "ClassNames", "number_named"]
-
 LONGEST_NUMBER = 640  # characters, as many as the digits of the longest int that is a label
 
 

@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
 
-__all__ = ["json_data", "json_number", "label_names", "labels_shown_as"]
-
 TYPED = re.compile(r"(?:bool|int|float|bytes|tuple)\((.*)\)", re.DOTALL)
 
 

@@ -26,8 +26,6 @@ from typing import Any, TypeAlias
 
 from stream_metrics.errors import LabelError, ScoreError
 
-__all__ = ["Label", "canonical", "is_missing", "most_likely", "ordering", "same_labels", "sort_key", "unique"]
-
 Label: TypeAlias = "str | int | float | bytes | tuple[Label, ...]"
 
 ALLOWED = "a str, int, bool, finite float, bytes, or a tuple of these"
@@ -62,7 +60,7 @@ def canonical(value: object, argument: str = "label", position: int | None = Non
         return canonical(_exact(value, argument, position), argument, position)
     if isinstance(value, date) and not isinstance(value, datetime):
         return value.isoformat()
-    if getattr(value, "shape", None) == () and hasattr(value, "item") and not _is_time(value):
+    if getattr(value, "shape", None) == () and hasattr(value, "item") and _numpy_kind(value) not in ("M", "m"):
         item = value.item()
         if type(item) is kind and _numpy_kind(value) == "f":
             item = float(value)  # type: ignore[arg-type]  # a long double, which has no item of Python
@@ -97,11 +95,6 @@ def is_missing(value: object) -> bool:
     if getattr(value, "mask", False) is not False and bool(value.mask):  # type: ignore[attr-defined]
         return True
     return _numpy_kind(value) in ("f", "m", "M") and bool(value != value)
-
-
-def _is_time(value: object) -> bool:
-    """Whether it is a NumPy time, whose item is a number or not as the unit has it."""
-    return _numpy_kind(value) in ("M", "m")
 
 
 def _numpy_kind(value: object) -> object:
@@ -210,16 +203,9 @@ def unique(labels: Iterable[object], argument: str = "labels") -> tuple[Label, .
 
 def same_labels(mine: tuple[Label, ...] | None, theirs: tuple[Label, ...] | None) -> bool:
     """Return whether two fixed sets have the same labels, of the same types, in any order; None is no set."""
-    if mine is theirs or mine is None or theirs is None:
+    if mine is None or theirs is None:
         return mine is theirs
-    if mine == theirs and _types(mine) == _types(theirs):  # nearly always, and fast
-        return True
-    return {label: _types(label) for label in mine} == {label: _types(label) for label in theirs}
-
-
-def _types(label: Label | None) -> object:
-    """Return the type of a label, of a tuple those of its items."""
-    return tuple(_types(item) for item in label) if isinstance(label, tuple) else type(label)
+    return set(map(repr, mine)) == set(map(repr, theirs))
 
 
 def most_likely(scores: Mapping[Any, Any], argument: str = "y_pred", position: int | None = None) -> Label:

@@ -18,18 +18,6 @@ from typing import Any, TypeVar
 from stream_metrics.errors import LabelError
 from stream_metrics.labels.label import Label, sort_key
 
-__all__ = [
-    "as_counted_before",
-    "check_binary",
-    "check_possible",
-    "check_whole",
-    "check_with_single_score",
-    "is_binary",
-    "is_default",
-    "is_fraction",
-    "spelled_like",
-]
-
 T = TypeVar("T")
 _COUNTED_BEFORE: ContextVar[bool] = ContextVar("counted_before", default=False)
 
