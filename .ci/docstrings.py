@@ -10,7 +10,6 @@ import importlib
 import inspect
 import sys
 
-from internal_members import INTERNAL
 from numpydoc.docscrape import NumpyDocString
 from numpydoc.validate import validate
 
@@ -35,7 +34,7 @@ def public():
         if not issubclass(value, Exception) or "__init__" in vars(value):  # its arguments are those of its base
             yield path
         for member in dir(value):
-            if not member.startswith("_") and member not in INTERNAL and is_documented_here(value, member):
+            if not member.startswith("_") and is_documented_here(value, member):
                 yield f"{path}.{member}"
 
 

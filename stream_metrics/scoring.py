@@ -76,7 +76,7 @@ class Scorer:
         else:
             table, classes = self._scores(estimator, X)
             if isinstance(counts.state, ProbabilityLosses):  # all classes are known
-                counts.attach(ProbabilityLosses(counts.state.pos_label, classes))
+                counts._attach(ProbabilityLosses(counts.state.pos_label, classes))
             counts.update_many(y_true, scores=table, w=sample_weight, classes=classes)
         value = counts.get()
         return self._sign * float(value[self.key] if isinstance(value, dict) else value)

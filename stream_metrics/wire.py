@@ -101,7 +101,7 @@ class Portable:
         kind, content = _open(data)
         if not issubclass(cls, _kinds[kind]):
             raise _of_another(cls, _kinds[kind])
-        state = cls.from_content(content)
+        state = cls._from_content(content)
         if not isinstance(state, cls):
             raise _of_another(cls, type(state))
         return state
@@ -113,12 +113,12 @@ class Portable:
     def _restore(cls, content: Any) -> Any:
         raise NotImplementedError
 
-    def to_content(self) -> list[object]:
+    def _to_content(self) -> list[object]:
         """Return what a state that contains this one writes of it."""
         return self._content()
 
     @classmethod
-    def from_content(cls, content: object) -> Any:
+    def _from_content(cls, content: object) -> Any:
         """Return the state of a content; DecodeError if it is damaged in any way."""
         try:
             return cls._restore(content)
@@ -200,7 +200,7 @@ def from_bytes(data: bytes) -> Any:
     Accuracy: 1
     """
     kind, content = _open(data)
-    return _kinds[kind].from_content(content)
+    return _kinds[kind]._from_content(content)
 
 
 def enveloped(body: bytes) -> bytes:
@@ -210,18 +210,18 @@ def enveloped(body: bytes) -> bytes:
 
 def packed(state: Accumulator) -> list[object]:
     """Return a state as [kind, content], as a state that holds it writes it."""
-    return [state.KIND, state.to_content()]
+    return [state.KIND, state._to_content()]
 
 
 def unpacked(pair: object) -> Any:
     """Return the state of what `packed` wrote; ValueError or DecodeError if no state would have written it."""
     kind, content = _known(pair)
-    return _kinds[kind].from_content(content)
+    return _kinds[kind]._from_content(content)
 
 
 def written_as(state: Portable, content: object) -> bool:
     """Tell whether the state would write this content, which it was restored from."""
-    return encoded(state.to_content()) == encoded(content)
+    return encoded(state._to_content()) == encoded(content)
 
 
 def _revive(cls: type[Portable], data: bytes) -> Portable:

@@ -89,7 +89,7 @@ refused(state.update_many, columns[1][:-1] + [None], columns[1])
 state.update(i % 5, 1)
 snapshot = state.snapshot()
 snapshot["accuracy"], snapshot.per_class["recall"][1], snapshot.confusion_matrix
-state.state.one_vs_rest(1).ratios((1, 0, 0, 0), (0, 1, 0, 0))
+state.state.one_vs_rest(1)._ratios((1, 0, 0, 0), (0, 1, 0, 0))
 """),
     "rank sketches sample by sample": (30_000, "state = sm.RankSketch(64, 16)", """
 scores = {"label " + str(j): (i * 7919 + j) % 1009 / 1009 for j in range(3)}

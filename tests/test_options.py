@@ -55,7 +55,7 @@ def metrics_with_options() -> list[sm.Metric]:
 
 def predictions_of(metric: sm.Metric) -> Any:
     """Return what a metric reads."""
-    return LABELS if metric.reads == "labels" else SCORES
+    return LABELS if metric._reads == "labels" else SCORES
 
 
 def own_value(metric: sm.Metric, snapshot: sm.Snapshot) -> Any:
@@ -76,9 +76,9 @@ def test_a_snapshot_has_the_value_of_its_metric() -> None:
     failed = []
     for metric in metrics_with_options():
         metric.update_many(TRUTH, predictions_of(metric))
-        rolling = sm.Rolling(metric.emptied(), 1000)
-        window, fading = sm.TimeWindow(metric.emptied(), 60, 2), sm.Fading(metric.emptied(), "1h")
-        groups = sm.ByGroup(metric.emptied())
+        rolling = sm.Rolling(metric._emptied(), 1000)
+        window, fading = sm.TimeWindow(metric._emptied(), 60, 2), sm.Fading(metric._emptied(), "1h")
+        groups = sm.ByGroup(metric._emptied())
         rolling.update_many(TRUTH, predictions_of(metric))
         for timed in (window, fading):
             timed.update_many(TRUTH, predictions_of(metric), t=0.0)
@@ -116,7 +116,7 @@ def test_reading_with_options_is_reading_a_metric_that_has_them() -> None:
         options = OPTIONS[type(metric).__name__]
         for each in (metric, plain):
             each.update_many(TRUTH, predictions_of(metric))
-        groups = [sm.ByGroup(each.emptied()) for each in (metric, plain)]
+        groups = [sm.ByGroup(each._emptied()) for each in (metric, plain)]
         for each in groups:
             each.update_many(TRUTH, predictions_of(metric), group=np.arange(240) % 3)
         with_own, without = metric.snapshot(), plain.snapshot()
@@ -155,7 +155,7 @@ def test_two_models_are_compared_with_options() -> None:
     for metric in metrics_with_options():
         options = OPTIONS[type(metric).__name__]
         both = [metric, metric.copy()]
-        scored = metric.reads != "labels"
+        scored = metric._reads != "labels"
         for each, columns in zip(both, (SCORES, other) if scored else predicted, strict=True):
             each.update_many(TRUTH, columns)
         label = {"label": 1} if sm.metrics()[metric.key].kind == "per_class" else {}

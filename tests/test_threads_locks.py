@@ -39,7 +39,7 @@ def locked_by_another(state: Any) -> Iterator[None]:
     inside, leave = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with locked(state).writing():
+        with locked(state)._writing():
             inside.set()
             leave.wait(100)
 
@@ -97,11 +97,11 @@ def test_a_call_in_the_middle_of_another_one_is_refused() -> None:
                 state = make()
                 feed(state, "a", "b")
                 before = state.to_bytes()
-                with locked(state).writing():
+                with locked(state)._writing():
                     for call in (lambda: feed(state, "a", "b"), state.snapshot, state.copy, state.reset):  # noqa: B023
                         error = refused(call, RuntimeError, "Expected no call of a")
                         assert "in the middle of another one" in str(error)
-                with locked(state).reading():
+                with locked(state)._reading():
                     assert state.to_bytes() == before
                     refused(state.reset, RuntimeError, "Expected no call of a")
                 feed(state, "a", "b")
@@ -117,7 +117,7 @@ def test_writers_and_readers_wait_for_a_section() -> None:
                 tasks = [lambda: feed(state, "a", "a"), lambda: feed(state, ("t", 1), None)]  # noqa: B023
                 tasks += [state.to_bytes, state.snapshot]
                 threads = [threading.Thread(target=lambda task=task: done.append(task())) for task in tasks]  # noqa: B023
-                with locked(state).writing():
+                with locked(state)._writing():
                     for thread in threads:
                         thread.start()
                     for thread in threads:

@@ -1,31 +1,17 @@
-"""A griffe extension: compiled members get their docstrings from the running package; internal ones are left out.
-
-What is internal is in `.ci`, where the check of docstrings reads it, too.
-"""
+"""A griffe extension: compiled members get their docstrings from the running package."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
-import sys
-from pathlib import Path
 
 import griffe
-
-sys.path.append(str(Path(__file__).parents[2] / ".ci"))
-
-from internal_members import INTERNAL
 
 __all__ = ["CompiledDocstrings"]
 
 
 class CompiledDocstrings(griffe.Extension):
-    """Read the docstrings that stub files of compiled modules lack, and leave out internal members of classes."""
-
-    def on_class_members(self, *, cls: griffe.Class, **kwargs: object) -> None:
-        """Remove the members that only the package itself calls."""
-        for name in INTERNAL & cls.members.keys():
-            del cls.members[name]
+    """Read the docstrings that stub files of compiled modules lack."""
 
     def on_instance(self, *, obj: griffe.Object, **kwargs: object) -> None:
         """Add the docstring of an object in a stub of kernels."""

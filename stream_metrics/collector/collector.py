@@ -270,7 +270,7 @@ class Collector:
         """Return what becomes of a report, or why it cannot be used; what changes is written."""
         if isinstance(report, Registration):
             self._store.register(*report, time.time())
-            self._aggregate.restore_registered(*report)
+            self._aggregate._restore_registered(*report)
             return report.epoch
         labels, result = self._labels, PutResult.FENCED
         try:
@@ -298,7 +298,7 @@ class Collector:
 
     def _put(self, report: WorkerReport) -> PutResult:
         name, epoch = report.worker, report.epoch
-        if epoch > self._aggregate.newest_epoch + LARGEST_GAP:  # later epochs must be larger, and below 2**63
+        if epoch > self._aggregate._newest_epoch + LARGEST_GAP:  # later epochs must be larger, and below 2**63
             raise LabelError(argument="epoch", expected="to be one that was given out", got=epoch)
         state = self._fitted(from_bytes(report.state))
         if self._comes_back(report):
@@ -352,7 +352,7 @@ class Collector:
             *(self._decoded(self._store.state(name)) for name in over),
         ]
         states: dict[Label, Any] = {name: self._decoded(state) for name, state in back.items()}
-        self._aggregate.restore_base(merge(parts) if parts else None, self._base.floor, states)
+        self._aggregate._restore_base(merge(parts) if parts else None, self._base.floor, states)
 
     def _add_to_base(self, names: Sequence[str]) -> None:
         """Add the stored states of workers to the stored base."""
@@ -406,7 +406,7 @@ class Collector:
             floor = max(epochs if self._base.floor is None else [self._base.floor, *epochs])
             self._base = self._base._replace(floor=floor)
             self._store.write_base(self._base)
-            self._aggregate.forget(names)
+            self._aggregate._drop(names)
             for name in names:
                 self._store.forget(name)
             self._store.forget_registered(time.time() - self.options.forget)
@@ -428,7 +428,7 @@ class Collector:
             if not live:
                 aggregate.expire(0.0)
         for name, epoch in self._store.registered().items():
-            aggregate.restore_registered(name, epoch)
+            aggregate._restore_registered(name, epoch)
         total = None if total is None else widened(total, labels)
         now = time.monotonic()
         with self._lock:

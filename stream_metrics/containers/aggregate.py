@@ -181,7 +181,7 @@ class Aggregate(Portable):
             The epoch, below 2**63 as long as all epochs come from here.
         """
         key = _name(worker)
-        with self._lock.writing():
+        with self._lock._writing():
             generation = (max(self._newest, 0) >> EPOCH_BITS) + 1
             self._newest = (generation << EPOCH_BITS) + 1 + secrets.randbelow(2 ** (EPOCH_BITS - 1))
             self._registered.pop(key, None)  # the newest come last
@@ -230,7 +230,7 @@ class Aggregate(Portable):
         numbers = _number(epoch, "epoch"), _number(sequence, "sequence")
         # a copy of one moment, since other threads may still feed the state
         report: Any = given.copy() if data is None else given
-        with self._lock.writing():
+        with self._lock._writing():
             store = self._store_for(report)
             new = Entry(*numbers, store.packed(report), now)
             result = self._outcome(key, new)
@@ -306,7 +306,7 @@ class Aggregate(Portable):
             If there is no such worker.
         """
         key = _name(worker)
-        with self._lock.writing():
+        with self._lock._writing():
             dropped = self._known(key)._replace(state=None, since=time.monotonic())
             self._replace({key: dropped}, self._base, self._store)
 
@@ -324,7 +324,7 @@ class Aggregate(Portable):
             If there is no such worker.
         """
         key = _name(worker)
-        with self._lock.writing():
+        with self._lock._writing():
             self._retire([key])
 
     def expire(self, older_than: float) -> list[Label]:
@@ -341,7 +341,7 @@ class Aggregate(Portable):
             The names of the workers.
         """
         before = time.monotonic() - _seconds(older_than)
-        with self._lock.writing():
+        with self._lock._writing():
             silent = [key for key, entry in self._workers() if entry.state is not None and entry.since <= before]
             self._retire(silent)
         return [silent[at] for at in ordering(silent)]
@@ -374,14 +374,14 @@ class Aggregate(Portable):
             How many workers were forgotten.
         """
         before = time.monotonic() - _seconds(older_than)
-        with self._lock.writing():
+        with self._lock._writing():
             gone = [key for key, entry in self._workers() if entry.state is None and entry.since <= before]
             self._forget(gone)
         return len(gone)
 
-    def forget(self, workers: Iterable[Label]) -> None:
+    def _drop(self, workers: Iterable[Label]) -> None:
         """Do as `compact` does, for some workers that were retired or dropped."""
-        with self._lock.writing():
+        with self._lock._writing():
             self._forget(workers)
 
     def _forget(self, workers: Iterable[Label]) -> None:
@@ -396,21 +396,21 @@ class Aggregate(Portable):
             self._outcomes.pop(key, None)
 
     @property
-    def newest_epoch(self) -> int:
+    def _newest_epoch(self) -> int:
         """The largest epoch so far, 0 if there is none."""
         return self._newest
 
-    def restore_registered(self, worker: Label, epoch: int) -> None:
+    def _restore_registered(self, worker: Label, epoch: int) -> None:
         """Take over the epoch that was given to a worker that has not reported."""
-        with self._lock.writing():
+        with self._lock._writing():
             self._registered[worker] = max(epoch, self._registered.get(worker, epoch))
             self._newest = max(self._newest, epoch)
 
-    def restore_base(
+    def _restore_base(
         self, base: Accumulator | None, floor: int | None, live: Mapping[Label, Accumulator] = NO_STATES
     ) -> None:
         """Set what retired workers have counted, without those whose states are `live` again."""
-        with self._lock.writing():
+        with self._lock._writing():
             now, parts = time.monotonic(), [state for state in (base, *live.values()) if state is not None]
             store = self._store_for(parts[0]) if parts else self._store
             back = {
@@ -453,7 +453,7 @@ class Aggregate(Portable):
         MergeError
             If there is no worker.
         """
-        with self._lock.writing():
+        with self._lock._writing():
             store = self._store
             total = None if store is None else self._sums.total(self._entries, store)
             if total is None or store is None:
@@ -483,7 +483,7 @@ class Aggregate(Portable):
     @property
     def n(self) -> int:
         """The number of samples of all workers, retired ones too."""
-        with self._lock.reading():
+        with self._lock._reading():
             return sum(entry.state.n for entry in self._entries.values() if entry.state is not None)
 
     def merge(self, other: Self) -> Self:
@@ -510,7 +510,7 @@ class Aggregate(Portable):
             raise other_kind(Aggregate, other)
         twin: Self = other.copy()
         theirs = dict(twin._workers())
-        with self._lock.writing():
+        with self._lock._writing():
             store = self._store
             states = [twin._base.state, *(entry.state for entry in theirs.values())]
             some = next((state for state in states if state is not None), None)
@@ -547,7 +547,7 @@ class Aggregate(Portable):
             The copy.
         """
         twin: Self = type(self)()
-        with self._lock.reading():  # states of entries are never changed, so the copy has the same ones
+        with self._lock._reading():  # states of entries are never changed, so the copy has the same ones
             twin._entries, twin._sums = dict(self._entries), self._sums.copy()
             twin._newest, twin._store = self._newest, self._store
             twin._registered = dict(self._registered)
@@ -556,25 +556,25 @@ class Aggregate(Portable):
 
     def reset(self) -> None:
         """Forget every worker, dropped and retired ones too."""
-        with self._lock.writing():
+        with self._lock._writing():
             self._registered, self._outcomes = {}, {}
             for key in self._entries:
                 self._sums.mark(key)
             replace_keys(self._entries, dict.fromkeys(self._entries) | {BASE: RetiredCounts()})
 
     def _ordered(self) -> list[tuple[Label, Entry]]:
-        with self._lock.reading():
+        with self._lock._reading():
             entries = self._workers()
         return [entries[at] for at in ordering([key for key, _ in entries])]
 
     def _content(self) -> list[object]:
-        with self._lock.reading():
+        with self._lock._reading():
             (base, floor, _), kind = self._base, "" if self._store is None else self._store.empty.KIND
             content: list[object] = [
                 [key, entry.epoch, entry.sequence, _written(entry, kind)] for key, entry in self._ordered()
             ]
         if base is not None or floor is not None:
-            content.append([floor, [] if base is None else [kind, base.to_content()]])
+            content.append([floor, [] if base is None else [kind, base._to_content()]])
         return content
 
     @classmethod
@@ -623,7 +623,7 @@ def _check_floor(entries: Mapping[Label, Entry], known: Mapping[Label, Entry], f
 
 def _written(entry: Entry, kind: str) -> list[object]:
     """Return what bytes have of the state of a worker, which is of a kind."""
-    return [kind, entry.state.to_content()] if entry.state is not None else list(RETIRED) if entry.retired else []
+    return [kind, entry.state._to_content()] if entry.state is not None else list(RETIRED) if entry.retired else []
 
 
 def _name(worker: object) -> Label:

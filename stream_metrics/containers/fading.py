@@ -136,7 +136,7 @@ class Fading(FadingUpdateBase, InRiver, Portable):
 
     def reset(self) -> None:
         """Forget every sample; the configuration stays."""
-        with self.writing():
+        with self._writing():
             self._keep({}, None, 0.0, 0)
 
     def _instant(self, t: object) -> int:
@@ -183,7 +183,7 @@ class Fading(FadingUpdateBase, InRiver, Portable):
     def _check_seen(self, state: Any, y_true: object, y_pred: object, named: dict[str, object]) -> None:
         """Raise if a state refuses a sample because of the labels that it has counted, or has not."""
         if hasattr(state, "inner"):
-            state = state.state_for(named["group"]) if "group" in named else state.inner
+            state = state._state_for(named["group"]) if "group" in named else state.inner
         state._read_sample(y_true, y_pred, 1, named.get("scores"), named.get("classes"))
 
     def _keep(
@@ -211,7 +211,7 @@ class Fading(FadingUpdateBase, InRiver, Portable):
         if not states:
             return 0.0
         first = min(states)
-        weights: int = states[first].merge_load()[0]
+        weights: int = states[first]._merge_load()[0]
         return weights / self._scale(latest, first)
 
     def _find_capacity(self, states: dict[int, Accumulator], latest: int, taken: float) -> None:
@@ -219,7 +219,7 @@ class Fading(FadingUpdateBase, InRiver, Portable):
         newest = self._newest(latest)
         states = {stretch: state for stretch, state in states.items() if stretch >= newest - 1}
         shown, self._capacity = self._shown(states, latest), 0.0
-        left, loads = MOST_FADED - shown, [(state.merge_load(), stretch) for stretch, state in states.items()]
+        left, loads = MOST_FADED - shown, [(state._merge_load(), stretch) for stretch, state in states.items()]
         if left < taken or any(MOST - load[0] < taken * self._scale(latest, stretch) for load, stretch in loads):
             raise WeightError(
                 f"Expected the sum of faded weights to stay below 2**62, but got {taken:g} on top of {shown:g}"
@@ -234,9 +234,9 @@ class Fading(FadingUpdateBase, InRiver, Portable):
         costs = [(MOST - max(load)) / max(APPEARANCES, self._scale(end, stretch)) for load, stretch in loads]
         self._capacity = min([left, *costs])
 
-    def merge_load(self) -> Load:
+    def _merge_load(self) -> Load:
         """Return bounds of what a merge adds up; see `states.limits`."""
-        loads = [state.merge_load() for state in (self._read(), *self._states.values())]
+        loads = [state._merge_load() for state in (self._read(), *self._states.values())]
         weights, samples, abstentions = map(max, zip(*loads, strict=True))
         return max(weights, 2 * int(self._shown(self._states, self._latest or 0))), samples, abstentions
 
@@ -291,7 +291,7 @@ class Fading(FadingUpdateBase, InRiver, Portable):
             return
         weight = [1.0] * batch.n if w is None else _reals(w, batch.n)
         times = None if self.by_count and t is None else self._places(t, batch.n)
-        with self.writing():
+        with self._writing():
             places = self._places(None, batch.n) if times is None else times
             latest = max([*places, *([] if self._latest is None else [self._latest])])
             newest, own = self._newest(latest), [self._newest(place) for place in places]
@@ -301,13 +301,13 @@ class Fading(FadingUpdateBase, InRiver, Portable):
                 scaled = [weight[row] * self._scale(places[row], stretch) for row in rows]
                 before = self._states.get(stretch)
                 if rows:
-                    state = batch.count_rows(np.array(rows, np.int64), self.inner, scaled)
+                    state = batch._count_rows(np.array(rows, np.int64), self.inner, scaled)
                     states[stretch] = state if before is None else before.copy().merge(state)
                 elif before is not None:
                     states[stretch] = before
             late = [row for row, mine in enumerate(own) if mine < newest - 1]
             if late:
-                batch.count_rows(np.array(late, np.int64), self.inner)  # which may refuse them
+                batch._count_rows(np.array(late, np.int64), self.inner)  # which may refuse them
             before_all = None if self._latest is None else self._newest(self._latest) - 1
             dropped = 0 if before_all is None else sum(mine < before_all for mine in own)
             self._find_capacity(states, latest, 0)
@@ -341,7 +341,7 @@ class Fading(FadingUpdateBase, InRiver, Portable):
             If the two count differently. The message names the options that differ.
         """
         check_same(self, other, CONFIGURATION)
-        with self.merging(other):
+        with self._merging(other):
             inner = common_prototype(self.inner, other.inner)
             mine, theirs = self._states, other._states
             if inner is not self.inner:
@@ -369,7 +369,7 @@ class Fading(FadingUpdateBase, InRiver, Portable):
             The copy.
         """
         twin: Self = type(self)(self.inner, self._half if self.by_count else f"{self._half}ns", self.clock)
-        with self.reading():
+        with self._reading():
             states = {stretch: state.copy() for stretch, state in self._states.items()}
             twin._keep(states, self._latest, self._capacity, 0)
         return twin
@@ -398,7 +398,7 @@ class Fading(FadingUpdateBase, InRiver, Portable):
         options = settled(options)
         inner = reconfigured_inner(self.inner, options, ("half_life",))
         twin: Self = type(self)(inner, self._half if self.by_count else f"{self._half}ns", self.clock)
-        with self.reading():
+        with self._reading():
             if self._states and twin._reach != self._reach:
                 reason = "labels alone fade in other stretches of time than scores"
                 raise OptionError(argument="scores", expected="to stay", got=options.get("scores"), but=reason)
@@ -424,7 +424,7 @@ class Fading(FadingUpdateBase, InRiver, Portable):
         object
             A state of the class of `inner`.
         """
-        with self.reading():
+        with self._reading():
             if self._latest is None:
                 return self.inner.copy()
             at = self._latest if t is None else self._place(t)
@@ -471,27 +471,27 @@ class Fading(FadingUpdateBase, InRiver, Portable):
     @property
     def n(self) -> int:
         """The number of samples that are not forgotten."""
-        with self.reading():
+        with self._reading():
             return int(self._read().n)
 
     @property
     def abstained(self) -> int:
         """The number of samples without a prediction that are not forgotten."""
-        with self.reading():
+        with self._reading():
             return int(self._read().abstained)
 
-    def reading_time(self) -> int | None:
+    def _reading_time(self) -> int | None:
         """Return the latest time, by which groups are read together."""
         return None if self.by_count else self._latest
 
-    def sum_at(self, name: str, t: Time | None = None) -> int:
+    def _sum_at(self, name: str, t: Time | None = None) -> int:
         """Return a number of samples, `n` or `abstained`, as it is read at a time."""
         return int(getattr(self, name))
 
     def _content(self) -> list[object]:
-        with self.reading():
+        with self._reading():
             latest = [] if self._latest is None else [self._latest]
-            states = [[stretch, self._states[stretch].to_content()] for stretch in sorted(self._states)]
+            states = [[stretch, self._states[stretch]._to_content()] for stretch in sorted(self._states)]
         return [packed(self.inner), self.by_count, self._half, latest, states]
 
     @classmethod

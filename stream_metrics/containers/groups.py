@@ -125,7 +125,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
             raise AttributeError(f"Expected an `inner` that can revert, but {type(self.inner).__name__} cannot")
         return self._revert
 
-    def revert_one(self, y_true: object, y_pred: object, w: object, group: object) -> None:
+    def _revert_one(self, y_true: object, y_pred: object, w: object, group: object) -> None:
         """Undo one `update` even where groups are folded.
 
         An empty group then stays, without samples, so that the same groups remain folded: a folded sample cannot be
@@ -134,7 +134,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         key = canonical(group, "group")
         if key in self._slots:
             return self._revert(y_true, y_pred, w, group=group)
-        with self.writing():
+        with self._writing():
             if self._rest is None:
                 raise WeightError(f"Expected to revert a sample that was counted, but got one of the group {group!r}")
             state, changes = self._store.copied(self._rest.state), dict[Label, Slot | None]()
@@ -196,7 +196,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         beside = {"t": t, "unit": unit, "classes": classes}
         batch = KeyedBatch(columns, **{name: value for name, value in beside.items() if name not in columns})
         names, forms, codes = factorize_groups(group, batch.n)
-        with self.writing():
+        with self._writing():
             self._count_batch(batch, names, forms, codes)
 
     @named_arguments
@@ -245,7 +245,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         assert table.samples is not None
         columns = {"y_true": table.truth, "y_pred": table.predicted, "n": table.samples, "w": table.weights}
         names, forms, codes = factorize_groups(group, table.n, table.samples)
-        with self.writing():
+        with self._writing():
             self._count_batch(KeyedBatch(columns), names, forms, codes, table.samples > 0)
 
     def _count_batch(
@@ -318,7 +318,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         canonical(key, "group")  # text was not looked at
         return self._rest if self._rest is not None and key in self._excess([key]) else Slot(self.inner.copy())
 
-    def state_for(self, group: Label) -> Any:
+    def _state_for(self, group: Label) -> Any:
         """Return the state that would count the next sample of a group, an empty one if it is new."""
         key = canonical(group, "group")
         return self._store.thaw((self._slots.get(key) or self._admit(key)).state)
@@ -335,7 +335,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
             rest, self._largest = Slot(total), None
         self._commit(changes, rest, capacity)
 
-    def merge_load(self) -> Load:
+    def _merge_load(self) -> Load:
         """Return bounds of what a merge adds up; see `states.limits`."""
         used = MOST - self._capacity
         return (used, used, used) if used < LOOSE else self._load()
@@ -372,7 +372,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         reason = None if self._adds_up else mergeable(self.inner)
         if reason is not None:
             raise reason
-        with self.merging(other):
+        with self._merging(other):
             capacity = self._capacity + other._capacity - MOST
             if capacity < 0:
                 capacity = capacity_left(map(add, self._load(), other._load()))
@@ -421,7 +421,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         """
         twin: Self = type(self).__new__(type(self))
         twin.max_groups, twin.other, twin._adds_up = self.max_groups, self.other, self._adds_up
-        with self.reading():
+        with self._reading():
             twin._largest = self._largest
             twin._configure(self.inner, self._store, not _ages(self.inner), self._capacity)
             twin._take(*self._share(), self._capacity, self.inner, self._store)
@@ -452,7 +452,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         own = {name: options.pop(name) for name in ("max_groups", "other") if name in options}
         own = {"max_groups": self.max_groups, "other": self.other, **own}
         twin: Self = type(self)(reconfigured_inner(self.inner, options), **own)
-        with self.reading():
+        with self._reading():
             changed = self._mapped(twin.inner, lambda state: reconfigured_inner(state, options))
         limit = twin.max_groups
         if changed._rest is not None and (limit is None or limit > len(changed._slots)):
@@ -462,21 +462,21 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         twin._find_capacity(0)
         return twin
 
-    def map_states(self, change: Callable[[Any], Any]) -> Self:
+    def _map_states(self, change: Callable[[Any], Any]) -> Self:
         """Return the same groups with changed copies of states."""
-        with self.reading():
+        with self._reading():
             return self._mapped(self.inner, change)
 
     def reset(self) -> None:
         """Forget every group; the configuration stays."""
-        with self.writing():
+        with self._writing():
             self._largest = None
             self._take({}, None, MOST, self.inner, self._store)
 
     @property
     def groups(self) -> tuple[Label, ...]:
         """The groups that are kept apart, in the order of report."""
-        with self.reading():
+        with self._reading():
             return tuple([shown(key, self._slots[key].forms) for key in self._keys()])
 
     def state(self, group: Label) -> Any:
@@ -504,18 +504,18 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         it as it is or to update it.
         """
         key = canonical(group, "group")
-        with self.writing():
+        with self._writing():
             if key in self._slots:
                 return self._lend(key)
         raise UnknownKeyError(argument="group", expected=f"to be one of {list(self.groups)!r:.80}", got=group)
 
-    def states(self) -> list[Accumulator]:
+    def _states(self) -> list[Accumulator]:
         """Return the states of all groups in no order, that of folded groups last."""
-        with self.reading():
+        with self._reading():
             slots = [*self._slots.values(), *([] if self._rest is None else [self._rest])]
             return [self._store.thaw(slot.state) for slot in slots]
 
-    def _states(self) -> list[Accumulator]:
+    def _ordered_states(self) -> list[Accumulator]:
         """Return all states, that of folded groups last."""
         slots = [self._slots[key] for key in self._keys()]
         return [self._store.thaw(slot.state) for slot in (slots if self._rest is None else [*slots, self._rest])]
@@ -526,18 +526,18 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
 
     def _time(self, states: Iterable[Any] | None = None) -> np.datetime64 | None:
         """Return the time at which all groups are read, if they depend on it."""
-        if not hasattr(self.inner, "reading_time"):
+        if not hasattr(self.inner, "_reading_time"):
             return None
-        every: Iterable[Any] = self._states() if states is None else states
-        times = [state.reading_time() for state in every]
+        every: Iterable[Any] = self._ordered_states() if states is None else states
+        times = [state._reading_time() for state in every]
         return np.datetime64(max(times), "ns") if times and times[0] is not None else None
 
     def _sums(self) -> tuple[int, int]:
         """Return the numbers of samples and of abstentions."""
-        with self.reading():
+        with self._reading():
             if not _ages(self.inner):
                 return self._totals()
-            states = self._states()
+            states = self._ordered_states()
             t = self._time(states)
             return _sum_at(states, "n", t), _sum_at(states, "abstained", t)
 
@@ -554,7 +554,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
     @property
     def folded(self) -> int:
         """The number of samples of groups that are not kept apart."""
-        with self.reading():
+        with self._reading():
             return 0 if self._rest is None else _sum_at([self._rest.state], "n", self._time())
 
     def snapshot(self, t: object = None) -> GroupSnapshot:
@@ -570,11 +570,11 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         GroupSnapshot
             The groups at this moment, to be read one by one and compared.
         """
-        with self.reading():
+        with self._reading():
             return self._freeze(t)
 
     def _freeze(self, t: object) -> GroupSnapshot:
-        states = self._states()
+        states = self._ordered_states()
         t = self._time(states) if t is None else t
         overall = self._overall(states)
         if overall is not None:
@@ -595,12 +595,12 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
 
     def _content(self) -> list[object]:
         groups = []
-        with self.reading():
+        with self._reading():
             for key in self._keys():
                 slot = self._slots[key]
                 forms = list(slot.forms[:3]) if isinstance(key, int | float) else []
-                groups.append([shown(key, slot.forms), forms, slot.state.to_content()])
-            rest = [] if self._rest is None else [self._rest.state.to_content()]
+                groups.append([shown(key, slot.forms), forms, slot.state._to_content()])
+            rest = [] if self._rest is None else [self._rest.state._to_content()]
         limit = [] if self.max_groups is None else [self.max_groups]
         return [packed(self.inner), limit, self.other, groups, rest]
 
@@ -613,7 +613,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
 
     def _by_written_key(self) -> dict[object, Any]:
         """Return the states by what identifies groups in bytes: text, or a name with its type; None are the folded."""
-        with self.reading():
+        with self._reading():
             states: dict[object, Any] = {} if self._rest is None else {None: self._rest.state}
             for key, slot in self._slots.items():
                 states[key if type(key) is str else _written_key(key, slot.forms)] = slot.state
@@ -626,7 +626,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         restored = cls(template, limit[0] if limit else None, other)
         if template != restored.inner:
             raise ValueError("an empty state inside")
-        read, slots, empty = restored._store.read, {}, encoded(template.to_content()) if rest else b""
+        read, slots, empty = restored._store.read, {}, encoded(template._to_content()) if rest else b""
         for name, forms, data in groups:
             if [type(x) for x in forms] != [int] * len(forms) or any(not 0 <= x <= MOST for x in forms):
                 raise ValueError("counts of appearances of groups")
@@ -643,8 +643,8 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         return restored
 
     def __repr__(self) -> str:
-        with self.reading():
-            overall = self._overall(self._states())
+        with self._reading():
+            overall = self._overall(self._ordered_states())
             values = type(self.inner).__name__ if overall is None else repr(overall)
             folded = "" if self._rest is None else f", {self.folded} of them folded"
             groups, samples = quantity(len(self._slots), "group"), quantity(self.n, "sample")
@@ -658,12 +658,12 @@ def _written_key(key: Label, forms: tuple[int, ...]) -> tuple[str, tuple[int, ..
 
 def _ages(inner: Any) -> bool:
     """Tell whether the samples that a state has counted depend on the time at which it is read."""
-    return hasattr(inner, "reading_time") and not getattr(inner, "by_count", False)
+    return hasattr(inner, "_reading_time") and not getattr(inner, "by_count", False)
 
 
 def _sum_at(states: Iterable[Any], name: str, t: np.datetime64 | None) -> int:
     """Return the sum of a number of samples as it is read at a time."""
-    return sum(getattr(state, name) if t is None else state.sum_at(name, t) for state in states)
+    return sum(getattr(state, name) if t is None else state._sum_at(name, t) for state in states)
 
 
 def _sum(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:

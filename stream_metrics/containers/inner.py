@@ -89,7 +89,7 @@ def _shows_like(mine: Any, theirs: Any) -> bool:
     """Return whether two states that count the same show the same."""
     if hasattr(mine, "inner"):
         return bool(mine.inner == theirs.inner) and getattr(mine, "other", None) == getattr(theirs, "other", None)
-    return bool(mine.has_options_of(theirs) if hasattr(mine, "has_options_of") else emptied(mine) == emptied(theirs))
+    return bool(mine._has_options_of(theirs) if hasattr(mine, "_has_options_of") else emptied(mine) == emptied(theirs))
 
 
 def common_prototype(mine: State, theirs: State) -> State:

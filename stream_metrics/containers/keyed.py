@@ -34,14 +34,14 @@ class StatePacker(Generic[State]):
 
     def __init__(self, empty: State) -> None:
         self.empty: Any = empty
-        self._nothing = encoded(empty.to_content())
+        self._nothing = encoded(empty._to_content())
         self._packs = getattr(empty, "inner", None) is None and mergeable(empty) is None  # else as objects
         matrix = label_counts(empty)
-        written = encoded(None if matrix is None else matrix.to_content())
+        written = encoded(None if matrix is None else matrix._to_content())
         of_package = type(matrix) is ConfusionMatrix and (matrix is empty or isinstance(empty, MetricBase))
         self.matrix = matrix if of_package and self._nothing.endswith(written) else None  # if it is all that counts
         self._head = self._nothing.removesuffix(written)  # what is written before its content
-        self._fixed = encoded(None if matrix is None else matrix.to_content()[:2])
+        self._fixed = encoded(None if matrix is None else matrix._to_content()[:2])
 
     def read(self, content: Any) -> StoredState:
         """Return the state of a content; ValueError unless it is configured as the empty one and has a sample.
@@ -51,16 +51,16 @@ class StatePacker(Generic[State]):
         data = encoded(content)
         if self._has_matrix(data):
             matrix = content if self.matrix is self.empty else content[1]
-            state: Any = ConfusionMatrix.from_content(matrix)  # which writes what it read
+            state: Any = ConfusionMatrix._from_content(matrix)  # which writes what it read
             wrong = state.n + state.abstained == 0 or encoded(matrix[:2]) != self._fixed
         else:
-            state = type(self.empty).from_content(content)
-            wrong = data == self._nothing or encoded(emptied(state).to_content()) != self._nothing
-            if encoded(state.to_content()) != data:
+            state = type(self.empty)._from_content(content)
+            wrong = data == self._nothing or encoded(emptied(state)._to_content()) != self._nothing
+            if encoded(state._to_content()) != data:
                 raise ValueError("what this state would be written as")
         if wrong:
             raise ValueError("states of the configuration inside, each with a sample")
-        return Packed(data, state.n, state.abstained, state.merge_load()) if self._packs else state
+        return Packed(data, state.n, state.abstained, state._merge_load()) if self._packs else state
 
     def _has_matrix(self, data: bytes) -> bool:
         """Tell whether a content is that of a matrix, after the configuration of the empty state."""
@@ -70,7 +70,7 @@ class StatePacker(Generic[State]):
         """Return the matrix of a packed state; None if there is more than that in it."""
         if not self._has_matrix(state.content):
             return None
-        matrix: ConfusionMatrix = ConfusionMatrix.from_content(decoded(state.content[len(self._head) :]))
+        matrix: ConfusionMatrix = ConfusionMatrix._from_content(decoded(state.content[len(self._head) :]))
         return matrix
 
     def thaw(self, state: Any) -> Any:
@@ -79,7 +79,7 @@ class StatePacker(Generic[State]):
             return state
         matrix = self._matrix_of(state)
         if matrix is None:
-            return type(self.empty).from_content(decoded(state.content))
+            return type(self.empty)._from_content(decoded(state.content))
         return matrix if self.matrix is self.empty else self.empty._with(matrix)
 
     def copied(self, state: Any) -> Any:
@@ -99,7 +99,7 @@ class StatePacker(Generic[State]):
         """Return a state as bytes if states like it are stored so; `head` comes before its content."""
         if state is None or not self._packs or type(state) is Packed:
             return state
-        return Packed(head + encoded(state.to_content()), state.n, state.abstained, state.merge_load())
+        return Packed(head + encoded(state._to_content()), state.n, state.abstained, state._merge_load())
 
     def counted(self, batch: KeyedBatch, rows: NDArray[np.int64], starts: NDArray[np.int64]) -> list[Packed] | None:
         """Return the states of runs of rows that start at some places; None if it takes objects to count them."""
@@ -123,4 +123,4 @@ class StatePacker(Generic[State]):
         """Tell whether two states would be written as the same bytes."""
         if type(mine) is not Packed and type(theirs) is not Packed:
             return bool(mine == theirs)
-        return encoded(mine.to_content()) == encoded(theirs.to_content())
+        return encoded(mine._to_content()) == encoded(theirs._to_content())

@@ -22,14 +22,14 @@ def scale_weights(state: Accumulator, factor: float) -> Accumulator:
         return _faded_counts(state, factor)
     if isinstance(state, ProbabilityLosses):
         return _faded_losses(state, factor)
-    if hasattr(state, "map_states"):
-        scaled: Accumulator = state.map_states(lambda part: scale_weights(part, factor))
+    if hasattr(state, "_map_states"):
+        scaled: Accumulator = state._map_states(lambda part: scale_weights(part, factor))
         return scaled
     if isinstance(state, UpdateBase):
         scored = getattr(state, "scored", None)
         if scored is not None and scored.losses is not None:
             scored.losses = scale_weights(scored.losses, factor)
-        state.attach(scale_weights(state.state, factor))
+        state._attach(scale_weights(state.state, factor))
     return state
 
 
@@ -42,7 +42,7 @@ def _faded_counts(counts: ConfusionMatrix, factor: float) -> ConfusionMatrix:
     seen = np.ones(len(labels), np.int64)  # labels are shown as they were
     twin = counts.copy()
     twin.reset()
-    commit([twin.cells_step(labels, labels, cells, (seen, seen), counts.n, counts.abstained, counts.weighted)])
+    commit([twin._cells_step(labels, labels, cells, (seen, seen), counts.n, counts.abstained, counts.weighted)])
     return twin
 
 
@@ -58,7 +58,7 @@ def _faded_losses(losses: ProbabilityLosses, factor: float) -> ProbabilityLosses
     binary = [two if of_all else min(binary_weight, two), binary_brier]
     twin = losses.copy()
     numbers, binary = (part if weight else [0] * len(part) for part in (sums, binary))
-    twin.restore([n, abstained, weight, two, *numbers], None, binary)
+    twin._fill([n, abstained, weight, two, *numbers], None, binary)
     return twin
 
 

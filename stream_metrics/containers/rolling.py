@@ -192,9 +192,9 @@ class Rolling(RollingUpdateBase, InRiver, Portable):
             "follow from the last N of each; TimeWindow merges, pane by pane"
         )
 
-    def merge_load(self) -> Load:
+    def _merge_load(self) -> Load:
         """Return bounds of what the samples in the window add to a merge; see `states.limits`."""
-        load: Load = self.state.merge_load()
+        load: Load = self.state._merge_load()
         return load
 
     def copy(self) -> Self:
@@ -232,7 +232,7 @@ class Rolling(RollingUpdateBase, InRiver, Portable):
         """
         length = options.pop("window", self.window)
         twin: Self = type(self)(reconfigured_inner(self.inner, options), length)
-        with self.reading():
+        with self._reading():
             samples, full = self._samples(), self.held == self.window
         if full and length > self.window:
             raise not_counted("window", self.window, length, "older samples were forgotten")
@@ -277,7 +277,7 @@ class Rolling(RollingUpdateBase, InRiver, Portable):
         return rolling
 
     def __repr__(self) -> str:
-        with self.reading():
+        with self._reading():
             return f"Rolling({self.state!r}, window {self.window}, {quantity(self.n, 'sample')})"
 
 
@@ -304,7 +304,7 @@ def _check_reverts(inner: Accumulator) -> None:
 def _reads(leaf: object) -> Reads:
     """Tell what a sample of a state is made of."""
     if isinstance(leaf, MetricBase):
-        return leaf.reads
+        return leaf._reads
     return "scores" if isinstance(leaf, RankSketch | ProbabilityLosses) else "labels"
 
 
@@ -323,11 +323,11 @@ def _sized(inner: Any, window: int) -> Any:
     twin = inner.copy()
     twin.buckets = window
     if isinstance(inner, MetricSet):
-        states = inner.scored.states()
+        states = inner.scored._states()
         sketches = {name: _enlarged(sketch, window) for name, sketch in states.items() if name != "losses"}
-        twin.attach_scored(inner.scored.with_states({**states, **sketches}))
+        twin._attach_scored(inner.scored.with_states({**states, **sketches}))
     else:
-        twin.attach(_enlarged(inner.state, window))
+        twin._attach(_enlarged(inner.state, window))
     return twin
 
 

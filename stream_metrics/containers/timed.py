@@ -218,11 +218,11 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
             return
         times = column_to_epoch_ns(self.clock() if t is None else t, batch.n)
         panes = times // self._length
-        with self.writing():
+        with self._writing():
             on_time = panes > self._gone() if self._started else np.ones(batch.n, bool)
             late = np.flatnonzero(~on_time)
             if len(late):
-                batch.count_rows(late, self.inner)  # which may refuse them
+                batch._count_rows(late, self.inner)  # which may refuse them
             dealt = batch.split_by_key(panes, self._state_of, self.inner, on_time)
             added = grown((self._open.get(pane) for pane in dealt), dealt.values())
             if added > self._capacity:
@@ -234,13 +234,13 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
     def _state_of(self, pane: int) -> Any:
         return self._store.thaw(self._open.get(pane))
 
-    def merge_load(self) -> Load:
+    def _merge_load(self) -> Load:
         """Return bounds of what a merge adds up; see `states.limits`."""
         return load_of([*self._open.values(), *self._merges.frozen.values()])
 
     def _find_capacity(self, added: int) -> None:
         """Find out how much can be counted; WeightError if that is less than `added`."""
-        self._capacity = capacity_left(self.merge_load(), added)
+        self._capacity = capacity_left(self._merge_load(), added)
 
     def advance(self, t: Time | None = None) -> None:
         """Move the time on without a sample: panes expire and windows close.
@@ -251,7 +251,7 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
             The time; that of the clock by default.
         """
         latest = to_epoch_ns(self.clock() if t is None else t)
-        with self.writing():
+        with self._writing():
             self._commit({}, set(), latest, t is not None, 0, self._capacity)
             self._expire()
         self._report()
@@ -277,7 +277,7 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
     def _report(self) -> None:
         """Pass the windows that have closed to `on_close`, which may use this one."""
         while callable(self.on_close):
-            with self.writing():
+            with self._writing():
                 if not self._closed:
                     return
                 closed = self._closed.popleft()
@@ -310,7 +310,7 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         """
         if self.on_close != "keep":
             raise ValueError(f"Expected a window with on_close='keep', but got on_close={self.on_close!r}")
-        with self.writing():
+        with self._writing():
             return iter([self._closed.popleft() for _ in range(len(self._closed))])
 
     def merge(self, other: Self) -> Self:
@@ -337,10 +337,10 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         that ended for one shard only would be incomplete.
         """
         check_same(self, other, CONFIGURATION)
-        with self.merging(other):
+        with self._merging(other):
             capacity = self._capacity + other._capacity - MOST
             if capacity < 0:
-                capacity = capacity_left(map(add, self.merge_load(), other.merge_load()))
+                capacity = capacity_left(map(add, self._merge_load(), other._merge_load()))
             inner = common_prototype(self.inner, other.inner)
             if inner is self.inner:
                 self._add(other, capacity)
@@ -380,7 +380,7 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         TimeWindow
             The copy. `on_close` and the windows closed so far are not copied.
         """
-        with self.reading():
+        with self._reading():
             return self._twin(self.inner, None)
 
     def _twin(self, inner: Any, change: Callable[[Any], Any] | None) -> Self:
@@ -429,15 +429,15 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         """
         options = settled(options)
         inner = reconfigured_inner(self.inner, options, ("period", "panes", "lateness"))
-        with self.reading():
+        with self._reading():
             return self._twin(inner, lambda state: state.reconfigured(**options))
 
     def reset(self) -> None:
         """Forget every sample and the time; the configuration stays."""
-        with self.writing():
+        with self._writing():
             self._forget(TwoStackAggregator(StoredPanes(self._store)), deque())
 
-    def reading_time(self) -> int:
+    def _reading_time(self) -> int:
         """Return the time at which the window is read by default."""
         if self._timed:
             return self._latest
@@ -445,7 +445,7 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
 
     def _window(self, t: Time | None) -> tuple[int, int]:
         """Return the newest pane before the window at `t`, and the newest in it."""
-        at = self.reading_time() if t is None else to_epoch_ns(t)
+        at = self._reading_time() if t is None else to_epoch_ns(t)
         high = at // self._length
         if self._started and high < self._gone() + self._panes:
             raise ValueError(
@@ -472,7 +472,7 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         ValueError
             If panes of the window are gone already.
         """
-        with self.writing():
+        with self._writing():
             return self._merged(*self._window(t))
 
     def _merged(self, low: int, high: int) -> Any:
@@ -516,9 +516,9 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         """
         return self.merged(t).get()
 
-    def sum_at(self, name: str, t: Time | None = None) -> int:
+    def _sum_at(self, name: str, t: Time | None = None) -> int:
         """Return a number of samples, `n` or `abstained`, as it is read at a time."""
-        with self.reading():
+        with self._reading():
             low, high = self._window(t)
             panes = [*self._open.items(), *self._merges.frozen.items()]
             return sum(getattr(state, name) for pane, state in panes if low < pane <= high)
@@ -526,17 +526,17 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
     @property
     def n(self) -> int:
         """The number of samples in the window."""
-        return self.sum_at("n")
+        return self._sum_at("n")
 
     @property
     def abstained(self) -> int:
         """The number of samples in the window without a prediction."""
-        return self.sum_at("abstained")
+        return self._sum_at("abstained")
 
     def _content(self) -> list[object]:
-        with self.reading():
+        with self._reading():
             latest, gone = ([self._latest], self._gone()) if self._started else ([], 0)
-            panes = [[pane, state.to_content()] for pane, state in self._all_panes(self._open).items() if pane > gone]
+            panes = [[pane, state._to_content()] for pane, state in self._all_panes(self._open).items() if pane > gone]
             return [packed(self.inner), self._length, self._panes, self._lateness, latest, self._timed, panes]
 
     @classmethod

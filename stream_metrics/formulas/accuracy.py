@@ -44,7 +44,7 @@ def balanced_accuracy(c: Counts, *, adjusted: bool = False) -> float:
     sum R_k / K' over the K' classes with t_k > 0, in [0, 1]; 0/0 without data. Grandini et al. 2020, eq. 5, 6.
     Adjusted for chance: (BA - 1/K') / (1 - 1/K'), in [-1, 1]; 0/0 also if K' = 1. Brodersen et al. 2010.
     """
-    mean = c.mean_ratio(*RECALL, NAN)
+    mean = c._mean_ratio(*RECALL, NAN)
     if not adjusted:
         return mean
     classes = count(c.true_totals)
@@ -60,7 +60,7 @@ def weighted_balanced_accuracy(c: Counts, *, weights: PerClass | None = None) ->
     """
     if weights is None:
         return balanced_accuracy(c)
-    recalls, numbers = c.ratios(*RECALL), per_class_numbers(c, weights, "weights")
+    recalls, numbers = c._ratios(*RECALL), per_class_numbers(c, weights, "weights")
     occurs = ~np.isnan(recalls)
     below = math.fsum(numbers[occurs].tolist())
     return math.fsum((numbers[occurs] * recalls[occurs]).tolist()) / below if below else NAN
@@ -71,4 +71,4 @@ def geometric_mean(c: Counts) -> float:
 
     (prod R_k)^(1/K') over the K' classes with t_k > 0, in [0, 1]; 0/0 without data. Kubat and Matwin 1997.
     """
-    return combine(c.ratios(*RECALL), 0.0, NAN)
+    return combine(c._ratios(*RECALL), 0.0, NAN)

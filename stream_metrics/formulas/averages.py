@@ -18,12 +18,12 @@ from stream_metrics.formulas.rates import F1, JACCARD, PRECISION, RECALL, SPECIF
 def _macro(c: Counts, forms: tuple[Form, Form], zero_division: float) -> float:
     total = c.total
     if type(total) is int:  # as `if_counted`, without a call: this is read after single samples
-        return c.mean_ratio(forms[0], forms[1], zero_division) if total else NAN
-    return if_counted(total, c.mean_ratio(*forms, zero_division))
+        return c._mean_ratio(forms[0], forms[1], zero_division) if total else NAN
+    return if_counted(total, c._mean_ratio(*forms, zero_division))
 
 
 def _weighted(c: Counts, forms: tuple[Form, Form], zero_division: float) -> float:
-    return if_counted(c.total, c.mean_ratio(*forms, zero_division, by_support=True))
+    return if_counted(c.total, c._mean_ratio(*forms, zero_division, by_support=True))
 
 
 def macro_precision(c: Counts, *, zero_division: float = 0.0) -> float:
@@ -137,7 +137,7 @@ def general_f1(
     """
     if average == "arithmetic":
         return _macro(c, F1, zero_division)
-    return _general(c, c.ratios(*F1), average, p, zero_division)
+    return _general(c, c._ratios(*F1), average, p, zero_division)
 
 
 def general_fowlkes_mallows(
@@ -156,7 +156,7 @@ def power_mean_all_precision_recall(c: Counts, *, p: float = -1.0, zero_division
     phi^p(P_1, ..., P_K, R_1, ..., R_K), in [0, 1], 0 if p <= 0 and one of them is 0; 0/0 without data.
     Itai and Katz 2022, sec. 3.2.2.
     """
-    rates = np.concatenate([c.ratios(*PRECISION), c.ratios(*RECALL)], axis=-1)
+    rates = np.concatenate([c._ratios(*PRECISION), c._ratios(*RECALL)], axis=-1)
     return _general(c, rates, "power", p, zero_division)
 
 

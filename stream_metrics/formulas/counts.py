@@ -87,14 +87,14 @@ def cov_true_true(c: Counts) -> int | float:
 
 def prevalence(c: Counts) -> Floats:
     """Share of the samples that belong to a class. t_k / N, in [0, 1]; 0/0 without data."""
-    return c.ratios(*PREVALENCE)
+    return c._ratios(*PREVALENCE)
 
 
 def detection_rate(c: Counts) -> Floats:
     """Share of all samples that are of a class and predicted so. C_kk / N, in [0, 1]; 0/0 without data."""
-    return c.ratios((1, 0, 0, 0), EVERYTHING)
+    return c._ratios((1, 0, 0, 0), EVERYTHING)
 
 
 def detection_prevalence(c: Counts) -> Floats:
     """Share of the predictions that name a class. p_k / N, in [0, 1]; 0/0 without data."""
-    return c.ratios(*DETECTION_PREVALENCE)
+    return c._ratios(*DETECTION_PREVALENCE)

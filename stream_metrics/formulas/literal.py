@@ -26,7 +26,7 @@ def weighted_balanced_accuracy_eq8_literal(c: Counts, *, weights: PerClass | Non
 
     Grandini et al. 2020, eq. 8; 0/0 if the weights are all 0.
     """
-    numbers, recalls = _numbers(c, weights), c.ratios(*RECALL)
+    numbers, recalls = _numbers(c, weights), c._ratios(*RECALL)
     occurs = ~np.isnan(recalls)
     below = len(recalls) * math.fsum(numbers[occurs].tolist())
     return math.fsum((numbers[occurs] * recalls[occurs]).tolist()) / below if below else NAN
@@ -37,7 +37,7 @@ def weighted_balanced_accuracy_eq7_literal(c: Counts, *, weights: PerClass | Non
 
     0/0 without data; all weights must be positive.
     """
-    numbers, recalls = _numbers(c, weights), c.ratios(*RECALL)
+    numbers, recalls = _numbers(c, weights), c._ratios(*RECALL)
     if not numbers.all():
         raise ValueError("Expected `weights` to be positive, because the printed formula divides by them, but got a 0")
     occurs = ~np.isnan(recalls)
@@ -56,7 +56,7 @@ def f1_negative_literal(c: Counts) -> Floats:
 
     Itai and Katz 2022, sec. 2.1; 0/0 if one of them is.
     """
-    return harmonic_of_two(c.ratios(*SPECIFICITY), c.ratios(*RECALL))
+    return harmonic_of_two(c._ratios(*SPECIFICITY), c._ratios(*RECALL))
 
 
 def weighted_accuracy_literal(c: Counts, *, weights: PerClass | None = None) -> float:

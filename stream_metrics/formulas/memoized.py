@@ -26,7 +26,7 @@ class MemoizedCounts:
         self.memo: dict[object, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
+        if name.startswith("__") or name == "_counts":
             raise AttributeError(name)
         value = getattr(self._counts, name)
         self.__dict__[name] = value

@@ -62,7 +62,7 @@ def ovo(c: Counts, *, metric: str = "f1", zero_division: float = 0.0) -> float:
 
 
 def _rate(table: TwoByTwo, metric: str) -> Floats:
-    return rates.fowlkes_mallows(table) if metric == "fowlkes_mallows" else table.ratios(*rates.FORMS[metric])
+    return rates.fowlkes_mallows(table) if metric == "fowlkes_mallows" else table._ratios(*rates.FORMS[metric])
 
 
 def _mean_of_both(first: Floats, second: Floats, zero_division: float) -> float:

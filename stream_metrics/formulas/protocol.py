@@ -1,7 +1,7 @@
 """What a formula reads: the exact counts of a confusion matrix.
 
 The protocol is narrow on purpose. Sums over classes come as exact numbers (`total`, `hits`, the three inner
-products), ratios per class come from linear forms (`ratios`, `mean_ratio`), and cells come sparse (`cells`), so that
+products), ratios per class come from linear forms (`_ratios`, `_mean_ratio`), and cells come sparse (`cells`), so that
 a formula costs O(1), O(K) or O(non-zero cells) in every implementation.
 
 Types are those of one matrix. The formulas also take counts of many matrices, whose numbers are arrays with one element
@@ -31,8 +31,8 @@ Numbers: TypeAlias = NDArray[Any]  # int64, or float64 where a weight had a frac
 class HasRatios(Protocol):
     """Anything with ratios per class: `Counts`, or tables of two classes."""
 
-    def ratios(self, numerator: Form, denominator: Form) -> Floats:
-        """See `Counts.ratios`."""
+    def _ratios(self, numerator: Form, denominator: Form) -> Floats:
+        """See `Counts._ratios`."""
 
 
 class Counts(Protocol):
@@ -99,13 +99,13 @@ class Counts(Protocol):
     def cells(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Numbers]:
         """Return rows, columns and values of the non-zero cells in row-major order."""
 
-    def ratios(self, numerator: Form, denominator: Form) -> Floats:
+    def _ratios(self, numerator: Form, denominator: Form) -> Floats:
         """Return numerator / denominator for every class, nan where the denominator is exactly 0.
 
         A form (a, b, c, d) stands for a*C_kk + b*t_k + c*p_k + d*N.
         """
 
-    def mean_ratio(self, numerator: Form, denominator: Form, undefined: float, by_support: bool = False) -> float:
+    def _mean_ratio(self, numerator: Form, denominator: Form, undefined: float, by_support: bool = False) -> float:
         """Return the mean over the classes of ratios in [0, 1]; their order does not matter.
 
         A class whose denominator is 0 counts as `undefined`, or is left out if that is nan; nan if no class is left.

@@ -45,7 +45,7 @@ def precision(c: HasRatios) -> Floats:
 
     C_kk / p_k, in [0, 1]; 0/0 for a class never predicted. Grandini et al. 2020, eq. 1, 12.
     """
-    return c.ratios(*PRECISION)
+    return c._ratios(*PRECISION)
 
 
 def recall(c: HasRatios) -> Floats:
@@ -53,7 +53,7 @@ def recall(c: HasRatios) -> Floats:
 
     C_kk / t_k, in [0, 1]; 0/0 for a class without samples. Grandini et al. 2020, eq. 2, 13.
     """
-    return c.ratios(*RECALL)
+    return c._ratios(*RECALL)
 
 
 def specificity(c: HasRatios) -> Floats:
@@ -61,7 +61,7 @@ def specificity(c: HasRatios) -> Floats:
 
     TN_k / (N - t_k), in [0, 1]; 0/0 if all samples are of the class. Itai and Katz 2022, sec. 1.3.
     """
-    return c.ratios(*SPECIFICITY)
+    return c._ratios(*SPECIFICITY)
 
 
 def npv(c: HasRatios) -> Floats:
@@ -69,7 +69,7 @@ def npv(c: HasRatios) -> Floats:
 
     TN_k / (N - p_k), in [0, 1]; 0/0 if all predictions are of the class. Itai and Katz 2022, sec. 1.3.
     """
-    return c.ratios(*NPV)
+    return c._ratios(*NPV)
 
 
 def false_positive_rate(c: HasRatios) -> Floats:
@@ -77,12 +77,12 @@ def false_positive_rate(c: HasRatios) -> Floats:
 
     FP_k / (N - t_k), in [0, 1]; 0/0 if all samples are of the class. Itai and Katz 2022, sec. 2.2.
     """
-    return c.ratios(*FORMS["false_positive_rate"])
+    return c._ratios(*FORMS["false_positive_rate"])
 
 
 def false_negative_rate(c: HasRatios) -> Floats:
     """Share of the samples of a class that are missed. FN_k / t_k, in [0, 1]; 0/0 for a class without samples."""
-    return c.ratios(*FORMS["false_negative_rate"])
+    return c._ratios(*FORMS["false_negative_rate"])
 
 
 def false_discovery_rate(c: HasRatios) -> Floats:
@@ -90,7 +90,7 @@ def false_discovery_rate(c: HasRatios) -> Floats:
 
     FP_k / p_k, in [0, 1]; 0/0 for a class never predicted. Itai and Katz 2022, sec. 1.2.1.
     """
-    return c.ratios(*FORMS["false_discovery_rate"])
+    return c._ratios(*FORMS["false_discovery_rate"])
 
 
 def false_omission_rate(c: HasRatios) -> Floats:
@@ -98,7 +98,7 @@ def false_omission_rate(c: HasRatios) -> Floats:
 
     FN_k / (N - p_k), in [0, 1]; 0/0 if all predictions are of the class.
     """
-    return c.ratios(*FORMS["false_omission_rate"])
+    return c._ratios(*FORMS["false_omission_rate"])
 
 
 def f1(c: HasRatios) -> Floats:
@@ -106,7 +106,7 @@ def f1(c: HasRatios) -> Floats:
 
     2 C_kk / (t_k + p_k), in [0, 1]; 0/0 for a class neither true nor predicted. Grandini et al. 2020, eq. 9-11.
     """
-    return c.ratios(*F1)
+    return c._ratios(*F1)
 
 
 def f1_negative(c: HasRatios) -> Floats:
@@ -114,7 +114,7 @@ def f1_negative(c: HasRatios) -> Floats:
 
     2 TN_k / (2 TN_k + FP_k + FN_k), in [0, 1]; 0/0 if everything is true positive. Itai and Katz 2022, sec. 3.2.2.
     """
-    return c.ratios(*FORMS["f1_negative"])
+    return c._ratios(*FORMS["f1_negative"])
 
 
 def fbeta_forms(beta: float) -> tuple[Form, Form]:
@@ -133,7 +133,7 @@ def fbeta(c: HasRatios, *, beta: float = 1.0) -> Floats:
 
     (1 + b^2) C_kk / (b^2 t_k + p_k), in [0, 1]; 0/0 for a class neither true nor predicted. Van Rijsbergen 1979, ch. 7.
     """
-    return clipped(c.ratios(*fbeta_forms(beta)))  # of a beta^2 that is not whole, two sums are rounded
+    return clipped(c._ratios(*fbeta_forms(beta)))  # of a beta^2 that is not whole, two sums are rounded
 
 
 def jaccard(c: HasRatios) -> Floats:
@@ -141,7 +141,7 @@ def jaccard(c: HasRatios) -> Floats:
 
     C_kk / (t_k + p_k - C_kk), in [0, 1]; 0/0 for a class neither true nor predicted. Jaccard 1912.
     """
-    return c.ratios(*JACCARD)
+    return c._ratios(*JACCARD)
 
 
 def fowlkes_mallows(c: HasRatios) -> Floats:
@@ -150,7 +150,7 @@ def fowlkes_mallows(c: HasRatios) -> Floats:
     C_kk / sqrt(t_k p_k), in [0, 1]; 0/0 for a class neither true nor predicted, 0 if it is only one of them.
     Itai and Katz 2022, sec. 2.1.
     """
-    return geometric_of_two(c.ratios(*PRECISION), c.ratios(*RECALL))
+    return geometric_of_two(c._ratios(*PRECISION), c._ratios(*RECALL))
 
 
 def p4(c: Counts | TwoByTwo) -> Floats:
@@ -186,7 +186,7 @@ def power_mean_four_rates(c: HasRatios, *, p: float = -1.0, zero_division: float
 def _power_means(forms: tuple[tuple[Form, Form], ...], c: HasRatios, p: float, zero_division: float) -> Floats:
     if math.isnan(p):
         raise ValueError(f"Expected `p` to be a number or an infinity, but got {p!r}")
-    return power_means_of_rates(np.stack([c.ratios(*pair) for pair in forms], axis=-1), p, zero_division)
+    return power_means_of_rates(np.stack([c._ratios(*pair) for pair in forms], axis=-1), p, zero_division)
 
 
 def ova_accuracy(c: HasRatios) -> Floats:
@@ -194,7 +194,7 @@ def ova_accuracy(c: HasRatios) -> Floats:
 
     (TP_k + TN_k) / N, in [0, 1]; 0/0 without data. Bleik and Gauher 2016.
     """
-    return c.ratios(*FORMS["ova_accuracy"])
+    return c._ratios(*FORMS["ova_accuracy"])
 
 
 def ova_balanced_accuracy(c: HasRatios) -> Floats:
@@ -203,7 +203,7 @@ def ova_balanced_accuracy(c: HasRatios) -> Floats:
     (R_k + S_k) / 2, in [0, 1]; the defined one alone if all or no samples are of the class; 0/0 without data.
     Grandini et al. 2020, eq. 5.
     """
-    sensitivity, rejected = c.ratios(*RECALL), c.ratios(*SPECIFICITY)
+    sensitivity, rejected = c._ratios(*RECALL), c._ratios(*SPECIFICITY)
     halves = (sensitivity + rejected) / 2
     if has_nan(halves):
         return np.where(np.isnan(sensitivity), rejected, np.where(np.isnan(rejected), sensitivity, halves))

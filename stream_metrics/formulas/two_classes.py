@@ -53,7 +53,7 @@ class TwoByTwo(NamedTuple):
         """The same tables with the second class first."""
         return TwoByTwo(self.tn, self.fp, self.fn, self.tp)
 
-    def ratios(self, numerator: Form, denominator: Form) -> Floats:
+    def _ratios(self, numerator: Form, denominator: Form) -> Floats:
         """Return the ratio of two linear forms of TP, the true, the predicted and the whole total; see `Counts`."""
         values: NumberOrArray = ratio(self.form(numerator), self.form(denominator))  # a number, for tables of numbers
         return values  # type: ignore[no-any-return]

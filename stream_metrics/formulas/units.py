@@ -73,13 +73,13 @@ class UnitCounts:
         """Return the non-zero cells, as `cells`."""
         return self._counts.unit_cells()
 
-    def ratios(self, numerator: Form, denominator: Form) -> Floats:
+    def _ratios(self, numerator: Form, denominator: Form) -> Floats:
         """Return the ratio of two forms for every class; it does not depend on the unit."""
-        return self._counts.ratios(numerator, denominator)
+        return self._counts._ratios(numerator, denominator)
 
-    def mean_ratio(self, numerator: Form, denominator: Form, undefined: float, by_support: bool = False) -> float:
+    def _mean_ratio(self, numerator: Form, denominator: Form, undefined: float, by_support: bool = False) -> float:
         """Return the mean of the ratios; it does not depend on the unit."""
-        return self._counts.mean_ratio(numerator, denominator, undefined, by_support)
+        return self._counts._mean_ratio(numerator, denominator, undefined, by_support)
 
     def one_vs_rest(self, label: Label) -> Counts:
         """Return the counts of `label` and everything else."""

@@ -51,7 +51,7 @@ def count_outputs(
     if soft:
         _check_columns(outputs, classes, names[0])
     truth = _labels(targets, classes, names[1])
-    if soft and counts.reads != "labels":
+    if soft and counts._reads != "labels":
         columns = None
         if outputs.ndim == 2:
             columns = tuple(range(outputs.shape[1])) if classes is None else classes

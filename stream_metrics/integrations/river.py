@@ -254,7 +254,7 @@ def from_river(matrix: Any) -> ConfusionMatrix:
     seen = [np.bincount(side, times, len(names)).astype(np.int64) for side in (rows, columns)]
     state = ConfusionMatrix()
     numbers = matrix.n_samples - abstained, abstained, 0
-    commit([state.cells_step(names, names, (rows, columns, wholes, parts), seen, *numbers)])
+    commit([state._cells_step(names, names, (rows, columns, wholes, parts), seen, *numbers)])
     return state
 
 

@@ -138,7 +138,7 @@ class ComputeMetrics:
         if columns == 1:
             with np.errstate(over="ignore"):  # of a large negative logit
                 return np.asarray(1 / (1 + np.exp(-logits)))
-        if self.counts.reads == "labels":
+        if self.counts._reads == "labels":
             return logits  # close ones become equal probabilities
         with np.errstate(invalid="ignore"):  # of infinities, whose probabilities are nan and refused
             powers = np.exp(logits - logits.max(axis=1, keepdims=True, initial=-np.inf))

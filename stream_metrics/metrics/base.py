@@ -64,7 +64,7 @@ class MetricBase(UpdateBase, Portable):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
-        if self.reads == "labels":
+        if self._reads == "labels":
             y_pred = chosen_labels(self, y_pred, scores, classes)
         else:
             y_pred = chosen_scores(self, y_pred, scores)
@@ -102,7 +102,7 @@ class MetricBase(UpdateBase, Portable):
         --------
         ConfusionMatrix.update_counts : Which bytes the state has.
         """
-        if self.reads != "labels":
+        if self._reads != "labels":
             but = f"got {with_article(type(self))} that reads scores; RankSketch.update_counts counts tables of scores"
             raise ScoreError(subject="`update_counts`", expected="where labels only are counted", but=but)
         self.state.update_counts(y_true, y_pred, n, w)
@@ -133,24 +133,24 @@ class MetricBase(UpdateBase, Portable):
         too. `snapshot().omitted` names the metrics that need more.
         """
         self._check_same(other)
-        with self.merging(other):
-            commit(self.merge_steps(other))
+        with self._merging(other):
+            commit(self._merge_steps(other))
         return self
 
-    def merge_steps(self, other: Any) -> list[Step]:
+    def _merge_steps(self, other: Any) -> list[Step]:
         """Return the steps of a merge; called in a section of both."""
-        return self.merge_whole(other) + merge_folds(self, other)
+        return self._merge_whole(other) + merge_folds(self, other)
 
-    def merge_whole(self, other: Any) -> list[Step]:
+    def _merge_whole(self, other: Any) -> list[Step]:
         """Return the steps that add the counts of all samples, but not those of the folds."""
-        return [self.state.merge_step(other.state)]
+        return [self.state._merge_step(other.state)]
 
-    def states(self) -> list[BatchState]:
+    def _states(self) -> list[BatchState]:
         """Return the states of all samples, without those of the folds."""
         return [self.state]
 
     @property
-    def reads(self) -> Literal["labels", "scores", "both"]:
+    def _reads(self) -> Literal["labels", "scores", "both"]:
         """Whether a sample has labels, scores or both."""
         raise NotImplementedError
 
@@ -164,15 +164,15 @@ class MetricBase(UpdateBase, Portable):
         """Undo one update, where some samples have units."""
         revert_unit(self, unit, (y_true, y_pred), w, more)
 
-    def sample_steps(self, sample: PlainSample, reverts: bool = False) -> list[Step]:
+    def _sample_steps(self, sample: PlainSample, reverts: bool = False) -> list[Step]:
         """Return the steps that count a plain sample in all states but the folds, or undo that."""
         y_true, y_pred, w, _ = sample
-        step: Step = (self.state.revert_step if reverts else self.state.update_step)(y_true, y_pred, w)
+        step: Step = (self.state._revert_step if reverts else self.state._update_step)(y_true, y_pred, w)
         return [step]
 
-    def merge_load(self) -> Load:
+    def _merge_load(self) -> Load:
         """Return bounds of what a merge adds up: the sum of weights, samples, abstentions."""
-        load: Load = self.state.merge_load()
+        load: Load = self.state._merge_load()
         return load
 
     def _check_same(self, other: object) -> None:
@@ -223,19 +223,19 @@ class MetricBase(UpdateBase, Portable):
             check_options(self, options, [each.name for each in parameters])
         options = settled(options)
         twin: Self = self._like(options)
-        with self.reading():
+        with self._reading():
             self._count_again(twin)
-            twin.unit_folds = {fold: part.reconfigured(**options) for fold, part in sorted(self.unit_folds.items())}
+            twin._unit_folds = {fold: part.reconfigured(**options) for fold, part in sorted(self._unit_folds.items())}
         return twin
 
-    def has_options_of(self, other: MetricBase) -> bool:
+    def _has_options_of(self, other: MetricBase) -> bool:
         """Return whether another object is of the same class and shows the same."""
         if type(other) is not type(self) or repr(self._configuration()) != repr(other._configuration()):
             return False
         mine, theirs = (getattr(each.state, "fixed_labels", None) for each in (self, other))
         return repr(mine) == repr(theirs)
 
-    def emptied(self) -> Self:
+    def _emptied(self) -> Self:
         """Return an object with the same options that has counted nothing."""
         return as_counted_before(self._like, {})  # options that an earlier version let pass
 
@@ -255,25 +255,25 @@ class MetricBase(UpdateBase, Portable):
         Self
             The copy.
         """
-        with self.reading():
+        with self._reading():
             twin = self._with(self.state.copy())
-            twin.unit_folds = copied(self)
+            twin._unit_folds = copied(self)
         return twin
 
     def _with(self, state: BatchState) -> Self:
         twin: Self = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
-        twin.attach(state)
+        twin._attach(state)
         return twin
 
     def reset(self) -> None:
         """Forget every sample; the configuration stays."""
-        with self.writing():
+        with self._writing():
             commit([*self._reset_steps(), FoldsStep(self, {})])
 
     def _reset_steps(self) -> list[Step]:
         """Return the steps that empty all states but the folds."""
-        return [self.state.reset_step()]
+        return [self.state._reset_step()]
 
     def clone(self, new_params: Mapping[str, object] | None = None, include_attributes: bool = False) -> Self:
         """Return an empty copy, configured alike but for some parameters.
@@ -297,7 +297,7 @@ class MetricBase(UpdateBase, Portable):
         MergeError
             If samples are copied, but the configuration differs.
         """
-        twin = type(self)(**self._arguments() | dict(new_params)) if new_params else self.emptied()
+        twin = type(self)(**self._arguments() | dict(new_params)) if new_params else self._emptied()
         return twin.merge(self) if include_attributes else twin
 
     def _arguments(self) -> dict[str, object]:
@@ -324,10 +324,10 @@ class MetricBase(UpdateBase, Portable):
         return self
 
     def _content(self) -> list[object]:
-        with self.reading():
-            return [self._configuration(), self.state.to_content(), *written(self)]
+        with self._reading():
+            return [self._configuration(), self.state._to_content(), *written(self)]
 
     def _same(self, other: Self) -> bool:
-        if self.unit_folds or other.unit_folds:
+        if self._unit_folds or other._unit_folds:
             return super()._same(other)
         return repr(self._configuration()) == repr(other._configuration()) and bool(self.state == other.state)

@@ -47,10 +47,10 @@ def update_unit(owner: MetricBase, unit: Label, given: tuple[object, ...], w: ob
     """Count a sample in the whole and in the fold of its unit, or in neither."""
     fold, sample = fold_of(canonical(unit, "unit"), FOLDS), _plain(owner, given, w, more)
     empty = _empty(owner)
-    with owner.writing():
-        part = owner.unit_folds.get(fold) or empty.copy()
-        added = [] if fold in owner.unit_folds else [FoldsStep(owner, {**owner.unit_folds, fold: part})]
-        commit(owner.sample_steps(sample) + part.sample_steps(sample) + added)
+    with owner._writing():
+        part = owner._unit_folds.get(fold) or empty.copy()
+        added = [] if fold in owner._unit_folds else [FoldsStep(owner, {**owner._unit_folds, fold: part})]
+        commit(owner._sample_steps(sample) + part._sample_steps(sample) + added)
 
 
 def revert_unit(
@@ -59,23 +59,23 @@ def revert_unit(
     """Undo one update, of a sample without a unit if `unit` is None."""
     fold = FOLDS if unit is None else fold_of(canonical(unit, "unit"), FOLDS)
     sample = _plain(owner, given, w, more)
-    with owner.writing():
-        steps = owner.sample_steps(sample, True)
+    with owner._writing():
+        steps = owner._sample_steps(sample, True)
         if unit is None:
-            if owner.unit_folds:
+            if owner._unit_folds:
                 rest = _without_folds(owner)
-                commit(rest.sample_steps(sample, True))
-                if not _holds_folds(rest, owner.unit_folds):
+                commit(rest._sample_steps(sample, True))
+                if not _holds_folds(rest, owner._unit_folds):
                     raise WeightError("Expected the `unit` of the sample, since no such sample has none, but got none")
-        elif fold not in owner.unit_folds:
+        elif fold not in owner._unit_folds:
             raise WeightError(
                 f"Expected to revert a sample that was counted, but got one of unit={unit!r}, which has none"
             )
         else:
-            part = owner.unit_folds[fold]
-            steps += part.sample_steps(sample, True)
+            part = owner._unit_folds[fold]
+            steps += part._sample_steps(sample, True)
             if _size(part) == 1:  # which is reverted
-                steps.append(FoldsStep(owner, {at: each for at, each in owner.unit_folds.items() if at != fold}))
+                steps.append(FoldsStep(owner, {at: each for at, each in owner._unit_folds.items() if at != fold}))
         commit(steps)
 
 
@@ -85,31 +85,32 @@ def batch_of(owner: L, columns: Mapping[str, object], unit: object, classes: Ite
     folds = folds_of(unit, batch.n, FOLDS)
     empty = _empty(owner)
     whole: L = empty.copy()
-    whole.unit_folds = batch.split_by_key(folds, lambda _: None, empty)
-    for part in whole.unit_folds.values():
-        commit(whole.merge_whole(part))
+    whole._unit_folds = batch.split_by_key(folds, lambda _: None, empty)
+    for part in whole._unit_folds.values():
+        commit(whole._merge_whole(part))
     return whole
 
 
 def merge_folds(owner: MetricBase, other: MetricBase) -> list[Step]:
     """Return the steps that add the folds of another accumulator."""
-    alike, steps, folds = bool(other.unit_folds) and owner.has_options_of(other), list[Step](), dict(owner.unit_folds)
-    for fold, part in other.unit_folds.items():
+    alike = bool(other._unit_folds) and owner._has_options_of(other)
+    steps, folds = list[Step](), dict(owner._unit_folds)
+    for fold, part in other._unit_folds.items():
         if fold in folds:
-            steps += folds[fold].merge_steps(part)
+            steps += folds[fold]._merge_steps(part)
         else:
-            folds[fold] = part.copy() if alike else owner.emptied().merge(part)
-    return [*steps, FoldsStep(owner, folds)] if len(folds) > len(owner.unit_folds) else steps
+            folds[fold] = part.copy() if alike else owner._emptied().merge(part)
+    return [*steps, FoldsStep(owner, folds)] if len(folds) > len(owner._unit_folds) else steps
 
 
 def copied(owner: L) -> dict[int, L]:
     """Return independent copies of the folds, in their order."""
-    return {fold: part.copy() for fold, part in sorted(owner.unit_folds.items())} if owner.unit_folds else {}
+    return {fold: part.copy() for fold, part in sorted(owner._unit_folds.items())} if owner._unit_folds else {}
 
 
 def written(owner: MetricBase) -> list[object]:
     """Return the folds as the last part of a content; nothing if there are none."""
-    folds = [[fold, part.to_content()[1:]] for fold, part in sorted(owner.unit_folds.items())]
+    folds = [[fold, part._to_content()[1:]] for fold, part in sorted(owner._unit_folds.items())]
     return [folds] if folds else []
 
 
@@ -120,11 +121,11 @@ def read_folds(owner: MetricBase, configuration: object, content: Any) -> None:
         if not folds or {*map(type, folds)} != {int} or folds != sorted({*folds} & {*range(FOLDS)}):
             raise ValueError(f"folds from 0 to {FOLDS - 1} in their order")
         for fold, states in folds_content:
-            part = type(owner).from_content((configuration, *states))
-            if not _size(part) or part.unit_folds:
+            part = type(owner)._from_content((configuration, *states))
+            if not _size(part) or part._unit_folds:
                 raise ValueError("samples in every fold")
-            owner.unit_folds[fold] = part
-    if not _holds_folds(owner, owner.unit_folds):
+            owner._unit_folds[fold] = part
+    if not _holds_folds(owner, owner._unit_folds):
         raise ValueError("no more samples in folds than there are")
 
 
@@ -135,10 +136,10 @@ def _holds_folds(owner: MetricBase, folds: Mapping[int, MetricBase]) -> bool:
         return True
     if sum(part.n for part in parts) > owner.n or sum(part.abstained for part in parts) > owner.abstained:
         return False
-    for whole, *in_folds in zip(owner.states(), *(part.states() for part in parts), strict=True):
-        most, labels = whole.merge_load(), set(getattr(whole, "labels", ()))
+    for whole, *in_folds in zip(owner._states(), *(part._states() for part in parts), strict=True):
+        most, labels = whole._merge_load(), set(getattr(whole, "labels", ()))
         for state in in_folds:
-            if any(x > y for x, y in zip(state.merge_load(), most, strict=True)):
+            if any(x > y for x, y in zip(state._merge_load(), most, strict=True)):
                 return False
             if not labels.issuperset(getattr(state, "labels", ())):
                 return False
@@ -148,7 +149,7 @@ def _holds_folds(owner: MetricBase, folds: Mapping[int, MetricBase]) -> bool:
 def _without_folds(owner: L) -> L:
     """Return a copy of the samples of an accumulator, without units."""
     twin: L = _empty(owner).copy()
-    commit(twin.merge_whole(owner))
+    commit(twin._merge_whole(owner))
     return twin
 
 
@@ -158,18 +159,18 @@ def _size(owner: MetricBase) -> int:
 
 def _empty(owner: L) -> L:
     """Return an accumulator of the same configuration that has counted nothing."""
-    if owner.prototype is None:
+    if owner._prototype is None:
         empty = owner.copy()
         empty.reset()
-        owner.prototype = empty
-    prototype: L = owner.prototype
+        owner._prototype = empty
+    prototype: L = owner._prototype
     return prototype
 
 
 def _plain(owner: MetricBase, given: tuple[object, ...], w: object, more: dict[str, object]) -> PlainSample:
     """Return truth, prediction, weight and other arguments, as values that run no code of the caller."""
     classes = owner.state.classes if isinstance(owner.state, ProbabilityLosses) else None
-    truth, predicted, weight = plain_sample(owner.reads, given, w, more, classes, names_of_state(owner))
+    truth, predicted, weight = plain_sample(owner._reads, given, w, more, classes, names_of_state(owner))
     if type(predicted) is ExtendedPrediction:
         return truth, predicted.predicted, weight, predicted.more
     return truth, predicted, weight, {}

@@ -48,7 +48,7 @@ STATES: dict[str, tuple[type[Any], dict[str, object]]] = {
     "ranks": (RankSketch, SKETCH),
     "losses": (ProbabilityLosses, {"pos_label": True}),
 }  # by what a row reads: the state, and the options of it that a metric takes
-COUNTING = ("update", "update_many", "update_counts", "revert", "sample_steps")  # what a class may do in its own way
+COUNTING = ("update", "update_many", "update_counts", "revert", "_sample_steps")  # what a class may do in its own way
 ANNOTATIONS: dict[object, str] = {  # of the options that are not of the type of their default
     "average": "Literal['arithmetic', 'geometric', 'harmonic', 'power']",
     "direction": "Literal['up', 'down', 'auto']",
@@ -122,7 +122,7 @@ class Metric(ReadingBase, MetricBase):
 
     KIND: ClassVar[str] = "metric"
     zero_division: float
-    row: ClassVar[MetricSpec]
+    _row: ClassVar[MetricSpec]
     key: ClassVar[str]
     bigger_is_better: ClassVar[bool]
     requires_labels: ClassVar[bool]
@@ -132,14 +132,14 @@ class Metric(ReadingBase, MetricBase):
         """Look up the row of a class that has a key of its own."""
         super().__init_subclass__(**options)
         if "key" in cls.__dict__:
-            cls.row = find(cls.key)
-            cls.bigger_is_better = cls.row.direction == "higher"
-            cls.requires_labels = cls.row.state == "counts"
+            cls._row = find(cls.key)
+            cls.bigger_is_better = cls._row.direction == "higher"
+            cls.requires_labels = cls._row.state == "counts"
 
     def __init__(self, **arguments: Any) -> None:
-        if not hasattr(self, "row"):
+        if not hasattr(self, "_row"):
             raise TypeError("Metric has no formula of its own; use a class such as stream_metrics.MacroF1")
-        row, options = self.row, arguments
+        row, options = self._row, arguments
         zero_division = options.pop("zero_division")
         self.zero_division = checked_zero_division(row.zero_division if zero_division is None else zero_division)
         kind, names = STATES[row.state]
@@ -149,7 +149,7 @@ class Metric(ReadingBase, MetricBase):
         state = kind(**for_state, **_sketched(row))
         if row.kind == "per_class" and row.state == "counts" and self.pos_label is not None:
             check_possible(self.pos_label, state.fixed_labels, state.other)
-        self.attach(state)
+        self._attach(state)
         for name in for_state:
             setattr(self, name, getattr(self.state, "fixed_labels" if name == "labels" else name))
         self._set_options(options)
@@ -158,7 +158,7 @@ class Metric(ReadingBase, MetricBase):
 
     def _set_options(self, options: dict[str, object]) -> None:
         """Check the options of the formula, and bind them to it."""
-        row = self.row
+        row = self._row
         for name, value in options.items():
             if callable(value):
                 raise ValueError(
@@ -189,12 +189,12 @@ class Metric(ReadingBase, MetricBase):
         Snapshot
             The metrics at this moment; later updates do not change it.
         """
-        name: str = self.row.state
-        with self.reading():
+        name: str = self._row.state
+        with self._reading():
             state, parts = self.state.copy(), copied(self)
         folds = {fold: {name: part.state} for fold, part in parts.items()}
-        own = {name: value for name, value in self._options.items() if value != self.row.options[name]}
-        options = {self.row.key: own} if own else None
+        own = {name: value for name, value in self._options.items() if value != self._row.options[name]}
+        options = {self._row.key: own} if own else None
         return Snapshot(**{name: state}, folds=folds, zero_division=self.zero_division, options=options)
 
     def _with(self, state: BatchState) -> Self:
@@ -203,9 +203,9 @@ class Metric(ReadingBase, MetricBase):
         return twin
 
     @property
-    def reads(self) -> Literal["labels", "scores", "both"]:
+    def _reads(self) -> Literal["labels", "scores", "both"]:
         """Whether a sample has labels or scores."""
-        return "labels" if self.row.state == "counts" else "scores"
+        return "labels" if self._row.state == "counts" else "scores"
 
     def is_better_than(self, other: Readable) -> bool:
         """Return whether this value is better than another metric's.
@@ -242,14 +242,14 @@ class Metric(ReadingBase, MetricBase):
         if base is None:
             return False
         others = {"counts": (base.Clusterer,), "ranks": (base.AnomalyDetector, base.AnomalyFilter)}
-        return isinstance(model, (base.Classifier, *others.get(self.row.state, ())))
+        return isinstance(model, (base.Classifier, *others.get(self._row.state, ())))
 
     def _configuration(self) -> tuple[object, ...]:
-        own = () if self.pos_label is None or self.row.state != "counts" else (self.pos_label,)
+        own = () if self.pos_label is None or self._row.state != "counts" else (self.pos_label,)
         return self.key, self.zero_division, own, self._options
 
     def _counts_like(self, other: object) -> bool:
-        if not isinstance(other, Metric) or self.row.state != other.row.state:
+        if not isinstance(other, Metric) or self._row.state != other._row.state:
             return False
         return all(getattr(type(self), name) is getattr(type(other), name) for name in COUNTING)
 
@@ -268,8 +268,8 @@ class Metric(ReadingBase, MetricBase):
             )
 
     def _count_again(self, twin: Self) -> None:
-        names = STATES[self.row.state][1]
-        options = {name: getattr(twin, name) for name in names} | _sketched(self.row)
+        names = STATES[self._row.state][1]
+        options = {name: getattr(twin, name) for name in names} | _sketched(self._row)
         state = self.state.reconfigured(**options)
         if _takes_binary_only(twin.state) and not _takes_binary_only(state):
             for label in state.labels:
@@ -284,21 +284,21 @@ class Metric(ReadingBase, MetricBase):
         if row.class_name is None and row.state != "counts":
             raise ValueError(f"a metric that has a class, not {key!r}")
         kind, names = STATES[row.state]
-        state = kind.from_content(state_content)
+        state = kind._from_content(state_content)
         for_state = {name: getattr(state, "fixed_labels" if name == "labels" else name) for name in names}
         if pos_label:
             for_state["pos_label"] = pos_label[0]
         named = metric_class(row)
         chosen = cls if issubclass(cls, named) else named
         metric: Metric = as_counted_before(chosen, zero_division=zero_division, **for_state, **options)
-        if metric.state.to_content()[0] != state.to_content()[0] and row.state == "ranks":
+        if metric.state._to_content()[0] != state._to_content()[0] and row.state == "ranks":
             raise ValueError("a sketch such as this metric makes")
-        metric.attach(state)
+        metric._attach(state)
         read_folds(metric, content[0], folds)
         return metric._checked(content)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return super().__reduce__() if self.row.class_name else (from_bytes, (self.to_bytes(),))
+        return super().__reduce__() if self._row.class_name else (from_bytes, (self.to_bytes(),))
 
     def __repr__(self) -> str:
         try:
@@ -311,9 +311,9 @@ class Metric(ReadingBase, MetricBase):
 class OneClassMetric(Metric):
     """A metric of one class, `pos_label`, against the rest."""
 
-    def attach(self, state: Any) -> None:
+    def _attach(self, state: Any) -> None:
         """Count in this state from now on; with the default `pos_label` it takes 0/1 and False/True only."""
-        super().attach(_binary_only(self, state))
+        super()._attach(_binary_only(self, state))
 
     def _value(self) -> float:
         value: float = self._formula(self.state.one_vs_rest(self.pos_label)).item(0)
@@ -323,19 +323,19 @@ class OneClassMetric(Metric):
 class ScoreMetric(Metric):
     """A metric of the scores of all classes, or of those of `pos_label` against the rest."""
 
-    def attach(self, state: Any) -> None:
+    def _attach(self, state: Any) -> None:
         """Count in this state from now on; with the default `pos_label`, metrics of a class take 0/1 and False/True.
 
         Metrics of pairs of classes refuse more classes than pairs are kept of.
         """
-        row = getattr(self, "row", None)
+        row = getattr(self, "_row", None)
         if row is not None and row.quadratic and isinstance(state, RankSketch):
             state.require_pairs()
-        super().attach(_binary_only(self, state) if row is not None and row.kind == "per_class" else state)
+        super()._attach(_binary_only(self, state) if row is not None and row.kind == "per_class" else state)
 
     def _value(self) -> float:
-        if self.row.kind == "per_class":
-            computed = self.row.formula.measure(self.state.column(self.pos_label), **self._options)  # type: ignore[attr-defined]
+        if self._row.kind == "per_class":
+            computed = self._row.formula.measure(self.state.column(self.pos_label), **self._options)  # type: ignore[attr-defined]
         else:
             computed = self._read(self._formula)
         value: float = point_value(computed)
@@ -352,14 +352,14 @@ def _binary_only(metric: Metric, state: Any) -> Any:
 def _takes_binary_only(state: Any) -> bool:
     """Return whether a state refuses labels but 0/1 and False/True that another one takes."""
     open_labels = getattr(state, "fixed_labels", None) is None or state.other is not None
-    return getattr(state, "binary_only", False) and open_labels
+    return getattr(state, "_binary_only", False) and open_labels
 
 
 class _Documentation:
     """The docstring of a metric class, read from `classes.pyi` when it is asked for; without that file, the summary."""
 
     def __get__(self, metric: Metric | None, owner: type[Metric]) -> str:
-        return _docstrings().get(owner.__name__, owner.row.summary)
+        return _docstrings().get(owner.__name__, owner._row.summary)
 
 
 @cache

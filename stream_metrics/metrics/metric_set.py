@@ -143,7 +143,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         named = [metric.key if hasattr(metric, "key") else metric for metric in metrics or ()]
         self.metrics = None if metrics is None else tuple(dict.fromkeys(find(key).key for key in named))
         self.zero_division = None if zero_division is None else checked_zero_division(zero_division)
-        self.attach(ConfusionMatrix(labels, other))
+        self._attach(ConfusionMatrix(labels, other))
         self.labels, self.other = self.state.fixed_labels, self.state.other
         self.scores: bool | Literal["any"] = "any" if scores == "any" else bool(scores)
         self.buckets, self.sample = whole(buckets, "buckets", 2, LARGEST), whole(sample, "sample", 1, LARGEST)
@@ -161,10 +161,10 @@ class MetricSet(ScoredUpdateBase, MetricBase):
 
     def _narrow(self, scored: ScoreStates) -> None:
         """Count these states of scores only from now on, which the others have in common."""
-        self.attach_scored(scored)
-        self.prototype = None
-        empty = self.emptied()
-        self.unit_folds = {fold: empty.copy().merge(part) for fold, part in self.unit_folds.items()}
+        self._attach_scored(scored)
+        self._prototype = None
+        empty = self._emptied()
+        self._unit_folds = {fold: empty.copy().merge(part) for fold, part in self._unit_folds.items()}
 
     def _needed(self) -> tuple[str, ...]:
         """Return what the options need to be counted of scores, as `score_states` names it."""
@@ -191,7 +191,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         if "losses" in names:
             states["losses"] = ProbabilityLosses(self.pos_label)
         rule = LabelRule(self.pos_label, self.labels, self.threshold)
-        self.attach_scored(ScoreStates(rule, **states) if names else None)
+        self._attach_scored(ScoreStates(rule, **states) if names else None)
 
     def _set_threshold(self, threshold: float) -> None:
         self.threshold = threshold
@@ -201,12 +201,12 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes
     ) -> None:
         sample = self._read_sample(y_true, y_pred, w, scores, classes)
-        with self.writing():  # a merge may have replaced `scored` meanwhile
+        with self._writing():  # a merge may have replaced `scored` meanwhile
             commit(self.scored.steps(self.state, sample))
 
     def _revert_scored(self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes) -> None:
         sample = self._read_sample(y_true, y_pred, w, scores, classes)
-        with self.writing():
+        with self._writing():
             commit(self.scored.steps(self.state, sample, True))
 
     def _read_sample(self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes) -> ReadSample:
@@ -261,13 +261,13 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         >>> metrics.snapshot()["accuracy"], metrics.n
         (1.0, 3)
         """
-        if self.unit_folds:
+        if self._unit_folds:
             raise ValueError("Expected samples without units for `remove`, but some have units: use `revert`")
         if self.scored is None:
             self.revert(y_true, y_pred, w, scores=scores, classes=classes)
             return
         sample = self._read_sample(y_true, y_pred, w, scores, classes)
-        with self.writing():
+        with self._writing():
             commit(self.scored.remove_steps(self.state, sample))
 
     def _with_scores(self) -> ScoreStates:
@@ -322,31 +322,30 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         else:
             self._with_scores().update_many(self, self.state, y_true, y_pred, w, scores, classes)
 
-    def merge_steps(self, other: Any) -> list[Step]:
+    def _merge_steps(self, other: Any) -> list[Step]:
         """Return the steps of a merge; called in a section of both."""
         if self.scored is None:
-            return super().merge_steps(other)
-        scored: ScoreStates = self.scored
-        common = scored.only(other.score_states)
-        if common is scored:
-            return super().merge_steps(other)
+            return super()._merge_steps(other)
+        common: ScoreStates = self.scored.only(other.score_states)
+        if common is self.scored:
+            return super()._merge_steps(other)
         twin: MetricSet = self._with(self.state.copy())
-        twin.unit_folds = copied(self)
+        twin._unit_folds = copied(self)
         twin._narrow(common.copy())
         twin.merge(other)
-        return [Swap(self.state, twin.state), FoldsStep(self, twin.unit_folds, twin.scored)]
+        return [Swap(self.state, twin.state), FoldsStep(self, twin._unit_folds, twin.scored)]
 
-    def merge_whole(self, other: Any) -> list[Step]:
+    def _merge_whole(self, other: Any) -> list[Step]:
         """Return the steps that add the counts of all samples, but not those of the folds."""
-        steps = super().merge_whole(other)
+        steps = super()._merge_whole(other)
         if self.scored is None:
             return steps
         theirs: ScoreStates = other.scored.only(self.score_states)
         mine: ScoreStates = self.scored.only(other.score_states)
-        return steps + mine.merge_steps(theirs)
+        return steps + mine._merge_steps(theirs)
 
     @property
-    def reads(self) -> Literal["labels", "both"]:
+    def _reads(self) -> Literal["labels", "both"]:
         """Whether a sample has labels, or labels and scores."""
         return "labels" if self.scored is None else "both"
 
@@ -378,10 +377,10 @@ class MetricSet(ScoredUpdateBase, MetricBase):
             self._with_scores()
         super()._update_unit(unit, y_true, y_pred, w, more)
 
-    def sample_steps(self, sample: PlainSample, reverts: bool = False) -> list[Step]:
+    def _sample_steps(self, sample: PlainSample, reverts: bool = False) -> list[Step]:
         """Return the steps that count a plain sample in all states but the folds, or undo that."""
         if self.scored is None:
-            return super().sample_steps(sample, reverts)
+            return super()._sample_steps(sample, reverts)
         y_true, y_pred, w, more = sample
         classes: Any = more.get("classes")
         read = self._read_sample(y_true, y_pred, w, more.get("scores"), classes)
@@ -400,13 +399,13 @@ class MetricSet(ScoredUpdateBase, MetricBase):
             named = (dict(zip(COUNTED, options, strict=True)) for options in (mine, theirs))
             raise options_differ(next(named), next(named), ("buckets", "sample"))
 
-    def states(self) -> list[BatchState]:
+    def _states(self) -> list[BatchState]:
         """Return the states of all samples, without those of the folds."""
-        return [self.state, *([] if self.scored is None else self.scored.states().values())]
+        return [self.state, *([] if self.scored is None else self.scored._states().values())]
 
-    def merge_load(self) -> Load:
+    def _merge_load(self) -> Load:
         """Return bounds of what a merge adds up; see `states.limits`."""
-        weights, samples, abstentions = zip(*(state.merge_load() for state in self.states()), strict=True)
+        weights, samples, abstentions = zip(*(state._merge_load() for state in self._states()), strict=True)
         return max(weights), max(samples), max(abstentions)
 
     def copy(self) -> Self:
@@ -417,9 +416,9 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         MetricSet
             The copy.
         """
-        with self.reading():
+        with self._reading():
             twin = super().copy()
-            twin.attach_scored(None if self.scored is None else self.scored.copy())
+            twin._attach_scored(None if self.scored is None else self.scored.copy())
         return twin
 
     def _reset_steps(self) -> list[Step]:
@@ -449,7 +448,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         Snapshot
             The metrics at this moment; later updates do not change it.
         """
-        with self.reading():
+        with self._reading():
             counts, scored = self.state.copy(), None if self.scored is None else self.scored.copy()
             folds = {fold: states_by_name(part.state, part.scored) for fold, part in copied(self).items()}
         states = states_by_name(counts, scored)
@@ -502,11 +501,11 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         return self.metrics, self.zero_division, self.scores, self.pos_label, self.threshold, *sketch, *states
 
     def _content(self) -> list[object]:
-        with self.reading():
-            states = [state.to_content() for state in self.states()]
+        with self._reading():
+            states = [state._to_content() for state in self._states()]
             folds = written(self)
             if self.scored is not None and self.scored.removed is not None:
-                folds = [*(folds or [[]]), [sketch.to_content() for sketch in self.scored.removed.sketches()]]
+                folds = [*(folds or [[]]), [sketch._to_content() for sketch in self.scored.removed.sketches()]]
             return [self._configuration(), *states, *folds]
 
     def _same(self, other: Self) -> bool:
@@ -516,7 +515,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
     @classmethod
     def _restore(cls, content: Any) -> Self:
         (metrics, zero_division, *rest), counts_content, *contents = content
-        counts = ConfusionMatrix.from_content(counts_content)
+        counts = ConfusionMatrix._from_content(counts_content)
         rest, score_states = rest[:6], rest[6:]
         of_scores = ("scores", "pos_label", "threshold", "buckets", "sample", "pairs")
         options = dict(zip(of_scores, rest, strict=bool(rest)))
@@ -533,16 +532,16 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         metric_set._start_scores(names)
         if metric_set.scored is not None:  # earlier versions let an infinity pass
             metric_set._set_threshold(real(threshold, "threshold"))
-        metric_set.attach(counts)
-        states: dict[str, Any] = {} if metric_set.scored is None else metric_set.scored.states()
+        metric_set._attach(counts)
+        states: dict[str, Any] = {} if metric_set.scored is None else metric_set.scored._states()
         written_states = {}
         for (name, state), state_content in zip(states.items(), contents[: len(states)], strict=True):
-            written_states[name] = written_state = type(state).from_content(state_content)
+            written_states[name] = written_state = type(state)._from_content(state_content)
             if isinstance(written_state, ProbabilityLosses) and written_state.classes is not None:
                 raise ValueError("losses without classes of their own")  # a merge would forget them
-            state.merge_step(written_state)  # MergeError if they count differently
+            state._merge_step(written_state)  # MergeError if they count differently
         if metric_set.scored is not None:
-            metric_set.attach_scored(metric_set.scored.with_states(written_states))
+            metric_set._attach_scored(metric_set.scored.with_states(written_states))
         folds, removed = contents[len(states) : len(states) + 1], contents[len(states) + 1 :]
         if len(removed) > (metric_set.scored is not None):
             raise ValueError("the states of a set, its folds and the samples removed")

@@ -44,7 +44,7 @@ class Ranks(Protocol):
     def column(self, label: Label, own: Label | None = None, rest: Label | None = None) -> RankColumn:
         """Return the scores of `label`, of the class `own` (default: `label`) against `rest` (default: all others)."""
 
-    def pairs_against(
+    def _pairs_against(
         self, label: Label, rests: Sequence[Label]
     ) -> Sequence[tuple[int, int, int, float, float] | None]:
         """Return for each of `rests` what `areas.area_of` takes, or None where the column must be read."""
@@ -152,7 +152,7 @@ def directed_areas(r: Ranks) -> list[list[Certified]]:
 
 def _areas_of(r: Ranks, label: Label, others: Sequence[Label]) -> list[Certified]:
     """Return A(label|j) for other classes; a column is made only where pairs cannot be counted without."""
-    counted = r.pairs_against(label, others)
+    counted = r._pairs_against(label, others)
     return [
         ranks.roc_auc(r.column(label, label, other)) if parts is None else ranks.area_of(Pairs(*parts[:3]), *parts[3:])
         for other, parts in zip(others, counted, strict=True)

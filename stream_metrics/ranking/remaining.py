@@ -41,7 +41,7 @@ class Sketch(RankState, Protocol):
     def rounded(self) -> int:
         """The number of samples whose weight was rounded."""
 
-    def total_units(self) -> int:
+    def _total_units(self) -> int:
         """Return the sum of all weights in units of 2**-64."""
 
 
@@ -64,7 +64,7 @@ class RemainingRanks:
     @property
     def weight(self) -> int | float:
         """The sum of all weights."""
-        units = self._counted.total_units() - self._removed.total_units()
+        units = self._counted._total_units() - self._removed._total_units()
         return units / 2**64 if units % 2**64 else units >> 64
 
     def column(self, label: Label, own: Label | None = None, rest: Label | None = None) -> RankColumn:
@@ -76,8 +76,8 @@ class RemainingRanks:
             self._columns[key] = column._replace(grain=grain)
         return self._columns[key]
 
-    def pairs_against(self, label: Label, rests: Sequence[Label]) -> list[None]:
-        """Return that every column must be read; see `RankCounters.pairs_against`."""
+    def _pairs_against(self, label: Label, rests: Sequence[Label]) -> list[None]:
+        """Return that every column must be read; see `RankCounters._pairs_against`."""
         return [None] * len(rests)
 
     def check(self) -> None:

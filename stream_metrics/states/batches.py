@@ -56,7 +56,7 @@ class KeyedBatch:
         self._callers = self.columns  # with all rows, by which errors name positions
         self._typed: Columns | None = None  # the columns, each read once
 
-    def count_rows(self, rows: NDArray[np.int64], empty: State, w: list[float] | None = None) -> State:
+    def _count_rows(self, rows: NDArray[np.int64], empty: State, w: list[float] | None = None) -> State:
         """Return a new state that has counted some rows, with the weights `w` of these rows if they are given.
 
         An error names the position in the whole batch.
@@ -135,16 +135,16 @@ class KeyedBatch:
             if self.common or "scores" in given or "y_pred" not in given:
                 return None
             batch = Batch(truth, weights, predicted=given["y_pred"], samples=given.get("n"))
-            return _of_state(counts.prepare_rows(batch, order), empty)
+            return _of_state(counts._prepare_rows(batch, order), empty)
         if "n" in given:
             return None
         predicted, scores = given.get("y_pred"), given.get("scores")
         scored: ScoreStates | None = getattr(empty, "scored", None)
         if scored is not None:
-            return scored.prepare_rows(counts, truth, predicted, weights, scores, classes, order)
-        read = counts.read_batch if isinstance(counts, ProbabilityLosses) else score_batch
+            return scored._prepare_rows(counts, truth, predicted, weights, scores, classes, order)
+        read = counts._read_batch if isinstance(counts, ProbabilityLosses) else score_batch
         batch = read(truth, chosen_scores(empty, predicted, scores), weights, classes)
-        return _of_state(counts.prepare_rows(batch, order), empty)
+        return _of_state(counts._prepare_rows(batch, order), empty)
 
     def split_by_key(
         self,
@@ -182,7 +182,7 @@ class KeyedBatch:
             if count is not None and few:
                 state = self._counted(base, _run(count, start, end))
             else:
-                state = self.count_rows(order[start:end], base)
+                state = self._count_rows(order[start:end], base)
             states[key] = state if before is None or base is before else before.copy().merge(state)
         return states
 

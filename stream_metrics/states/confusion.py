@@ -113,7 +113,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
         y_pred = chosen_labels(self, y_pred, scores, classes)
-        self.count_batch(label_batch(y_true, y_pred, w, names=self.class_names))
+        self._count_batch(label_batch(y_true, y_pred, w, names=self.class_names))
 
     @named_arguments
     def update_counts(self, y_true: object, y_pred: object, n: object, w: object = None) -> None:
@@ -157,24 +157,24 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         >>> state.n, state.abstained
         (3, 5)
         """
-        self.count_batch(count_batch(y_true, y_pred, n, w))
+        self._count_batch(count_batch(y_true, y_pred, n, w))
 
-    def count_batch(self, batch: Batch) -> None:
+    def _count_batch(self, batch: Batch) -> None:
         """Count a batch that was read."""
-        commit([self.batch_step(batch)])
+        commit([self._batch_step(batch)])
 
-    def batch_step(self, batch: Batch) -> Step:
+    def _batch_step(self, batch: Batch) -> Step:
         """Return the step that counts a batch, which has been counted apart."""
         assert batch.predicted is not None
         counted = count_pairs(batch.truth, batch.predicted, *batch.split_weights(), batch.samples)
         truth, predicted = counted.truth, counted.predicted
-        if self.fixed_labels is not None or self.binary_only or float in {*map(type, truth), *map(type, predicted)}:
-            truth = admit_labels(self.admit, truth, batch.truth, "y_true")
-            predicted = admit_labels(self.admit, predicted, batch.predicted, "y_pred")
+        if self.fixed_labels is not None or self._binary_only or float in {*map(type, truth), *map(type, predicted)}:
+            truth = admit_labels(self._admit, truth, batch.truth, "y_true")
+            predicted = admit_labels(self._admit, predicted, batch.predicted, "y_pred")
         numbers = counted.n, counted.abstained, counted.weighted
-        return self.cells_step(truth, predicted, counted.cells, counted.seen, *numbers)
+        return self._cells_step(truth, predicted, counted.cells, counted.seen, *numbers)
 
-    def prepare_rows(self, batch: Batch, order: NDArray[np.int64]) -> CountRows | None:
+    def _prepare_rows(self, batch: Batch, order: NDArray[np.int64]) -> CountRows | None:
         """Return what counts rows of a batch, in an order; None if one is refused."""
         assert batch.predicted is not None
         if batch.predicted.n != batch.n:
@@ -185,7 +185,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         samples, (wholes, parts) = batch.samples, batch.split_weights()
 
         def count(state: ConfusionMatrix, start: int, end: int) -> None:
-            state.count_coded(truth, predicted, order[start:end], samples, wholes, parts)
+            state._count_coded(truth, predicted, order[start:end], samples, wholes, parts)
 
         return count
 
@@ -294,7 +294,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         weighted = 0 if parts is None else int((parts != 0).sum())
         n = weighted + int(wholes.sum() if parts is None else wholes[parts == 0].sum())
         unseen = np.zeros(len(names), np.int64)
-        commit([state.cells_step(names, names, (rows, columns, wholes, parts), (unseen, unseen), n, 0, weighted)])
+        commit([state._cells_step(names, names, (rows, columns, wholes, parts), (unseen, unseen), n, 0, weighted)])
         return state
 
     def reconfigured(self, **options: Any) -> Self:
@@ -336,8 +336,8 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         check_options(self, options, ("labels", "other"))
         twin = type(self)(**{"labels": self.fixed_labels, "other": self.other, **options})
         state = self.copy()
-        twin.add_renamed(state, renamed_labels(state, twin))
-        if self.binary_only:
+        twin._add_renamed(state, renamed_labels(state, twin))
+        if self._binary_only:
             twin.allow_binary_only()
         return twin
 
@@ -395,6 +395,6 @@ class ConfusionMatrix(ConfusionCounters, Portable):
 
 
 def _coded(column: Column) -> tuple[NDArray[np.int32], list[Label], NDArray[np.int64]]:
-    """Return a column of labels as `count_coded` takes it."""
+    """Return a column of labels as `_count_coded` takes it."""
     codes, names = factorize(column)
     return codes, names, np.full(len(names), -1, np.int64)

@@ -264,7 +264,7 @@ class ChangeDetector(Detector, Portable):
         rows = self._losses(x, y_pred) if self.of is None else self._pairs(x, y_pred)
         if w is not None and any(weight != 1 for weight in read_weights(w, len(rows))):
             raise WeightError("Expected no `w`, or weights of 1, where changes are detected")
-        with self.writing():
+        with self._writing():
             twin: ChangeDetector = self._twin()
             for position, row in enumerate(rows):
                 try:
@@ -320,7 +320,7 @@ class ChangeDetector(Detector, Portable):
                 f"Expected `total` to be a whole number of errors of at most {MOST_STEPS:,} samples where the level is "
                 f"learned by ranks, but got {total!r} and {n!r}; learn='bound' takes any"
             )
-        with self.writing():
+        with self._writing():
             twin: ChangeDetector = self._twin()
             twin._watch_sum(float(total), n)
             commit([Swap(self, twin, inside=True)])
@@ -364,7 +364,7 @@ class ChangeDetector(Detector, Portable):
         True
         """
         n, runs = whole(int(self.arl) if n is None else n, "n", 1, 2**62), whole(runs, "runs", 1, 2**31)
-        with self.reading():
+        with self._reading():
             twin: ChangeDetector = self._twin()
         if rate is None:
             if twin.levels is None:
@@ -406,7 +406,7 @@ class ChangeDetector(Detector, Portable):
         ChangeDetector
             The copy.
         """
-        with self.reading():
+        with self._reading():
             return self._twin()
 
     def _twin(self) -> Self:
@@ -433,7 +433,7 @@ class ChangeDetector(Detector, Portable):
             The detector at this moment.
         """
         names = ("n", "abstained", "evidence", "arl", "alarms", "alarm", "changed", "learning", "stopped")
-        with self.reading():
+        with self._reading():
             data = {name: getattr(self, name) for name in names}
             levels = None if self.levels is None else list(self.levels)
             return DetectorSnapshot({**data, "changes": list(self.changes), "levels": levels})
@@ -451,7 +451,7 @@ class ChangeDetector(Detector, Portable):
             self.restart,
             *([self.learn, self.block] if self.block > 1 else ["running"] if self.learn == "running" else []),
         ]
-        with self.reading():
+        with self._reading():
             return [configuration, self._numbers()]
 
     @classmethod

@@ -146,28 +146,28 @@ class Comparison(PairedCounts, Portable):
         if not self.scores or is_abstention(pred_a) or is_abstention(pred_b):
             if self.scores:
                 pred_a, pred_b = (None if is_abstention(pred) else y_true for pred in (pred_a, pred_b))
-            commit([self.sample_step(y_true, pred_a, pred_b, w, fold)])
+            commit([self._sample_step(y_true, pred_a, pred_b, w, fold)])
             return
         pred_a, pred_b = (
             self._by_class(self._scores_of(pred, argument, names), y_true, argument)
             for pred, argument in ((pred_a, "pred_a"), (pred_b, "pred_b"))
         )
         place = fold if unit is not None else content_fold(y_true, pred_a, pred_b, self.folds)
-        with self.writing():
+        with self._writing():
             pair = self._scored.get(place) or (self._empty(), self._empty())
             (labels_a, read_a), (labels_b, read_b) = (
                 scored.read_sample(y_true, pred, w, None, None, self._shown_labels)
                 for scored, pred in zip(pair, (pred_a, pred_b), strict=True)
             )
             states = pair[0].bound(read_a) + pair[1].bound(read_b)
-            of_scores = [state.update_step(*arguments) for state, arguments in states]
-            of_labels = self.sample_step(y_true, labels_a[1], labels_b[1], w, fold, inside=True)
+            of_scores = [state._update_step(*arguments) for state, arguments in states]
+            of_labels = self._sample_step(y_true, labels_a[1], labels_b[1], w, fold, inside=True)
             added = [] if place in self._scored else [ScoredStep(self, {**self._scored, place: pair})]
             try:
                 commit([*of_scores, of_labels, *added])
             except ScoreError as error:
                 try:
-                    commit([state.update_step(*arguments) for state, arguments in self._empty().bound(read_a)])
+                    commit([state._update_step(*arguments) for state, arguments in self._empty().bound(read_a)])
                 except ScoreError:
                     raise error.with_argument("pred_a") from None
                 raise error.with_argument("pred_b") from None
@@ -259,7 +259,7 @@ class Comparison(PairedCounts, Portable):
             assert column is not None
             check_column(column, argument, argument != "y_true")
             column_codes, names = factorize(column)
-            labels.append(admit_labels(self.admit, names, column, argument))
+            labels.append(admit_labels(self._admit, names, column, argument))
             codes.append(column_codes.astype(np.int64))
         self._commit(labels, codes, folds, *first.split_weights())
 
@@ -330,8 +330,8 @@ class Comparison(PairedCounts, Portable):
             for scored, side, argument in zip(pair, sides, ARGUMENTS[1:], strict=True):
                 part = side.take(own, [side.scores[row] for row in own.tolist()])
                 try:
-                    for state in scored.states().values():
-                        state.count_batch(part)
+                    for state in scored._states().values():
+                        state._count_batch(part)
                 except StreamMetricsError as error:
                     error = part.with_caller_position(error)
                     raise (error.with_argument(argument) if error.argument == "scores" else error) from None
@@ -363,22 +363,22 @@ class Comparison(PairedCounts, Portable):
                 raise options_differ({name: mine}, {name: theirs}, ("a", "b", "scores"))
         if not same_labels(self.fixed_labels, other.fixed_labels):
             raise options_differ({"labels": self.fixed_labels}, {"labels": other.fixed_labels}, ("labels",))
-        with self.merging(other):
+        with self._merging(other):
             pairs = {fold: (a.copy(), b.copy()) for fold, (a, b) in other._scored.items()}
             for fold, pair in pairs.items():
                 for scored, mine in zip(pair, self._scored.get(fold, ()), strict=False):
-                    commit(scored.merge_steps(mine))
-            commit([self.merge_step(other, inside=True), ScoredStep(self, {**self._scored, **pairs})])
+                    commit(scored._merge_steps(mine))
+            commit([self._merge_step(other, inside=True), ScoredStep(self, {**self._scored, **pairs})])
         return self
 
     def _loads(self) -> list[Load]:
         """Return for every kind of state of scores bounds of what a merge of all folds adds up."""
-        pairs = [[*a.states().values(), *b.states().values()] for a, b in self._scored.values()]
+        pairs = [[*a._states().values(), *b._states().values()] for a, b in self._scored.values()]
         return [load_of(states) for states in zip(*pairs, strict=True)]
 
-    def merge_load(self) -> Load:
+    def _merge_load(self) -> Load:
         """Return bounds of what a merge adds up: the sum of weights, samples, abstentions."""
-        weights, samples, abstentions = zip(super().merge_load(), *self._loads(), strict=True)
+        weights, samples, abstentions = zip(super()._merge_load(), *self._loads(), strict=True)
         return max(weights), max(samples), max(abstentions)
 
     def _check_scores(self) -> None:
@@ -388,7 +388,7 @@ class Comparison(PairedCounts, Portable):
             a.check()
             b.check()
             (ranks,), (theirs,) = a.sketches(), b.sketches()
-            if (ranks.n, ranks.total_units()) != (theirs.n, theirs.total_units()):
+            if (ranks.n, ranks._total_units()) != (theirs.n, theirs._total_units()):
                 raise ValueError("scores of both models for the same samples")
             weights, samples = weights + int(ranks.weight), samples + ranks.n
         if self.scores and (samples != self.n or weights > self._mass):
@@ -434,7 +434,7 @@ class Comparison(PairedCounts, Portable):
         self._check_follows(twin)
         used = [at for column in state.cells()[1:4] for at in set(column.tolist())]
         check_fixed(state.fixed_labels, twin.fixed_labels, [state.labels[at] for at in sorted({*used})])
-        commit([twin.merge_step(state)])
+        commit([twin._merge_step(state)])
         if twin.scores:
             twin._scored = {
                 fold: (_again(a, twin._empty()), _again(b, twin._empty())) for fold, (a, b) in state._scored.items()
@@ -486,7 +486,7 @@ class Comparison(PairedCounts, Portable):
         labels, fixed = state.labels, state.fixed_labels
         numbers = [x.tolist() for x in (*columns, *(() if parts is None else (parts,)))]
         scored = [
-            [fold, [state.to_content() for scored in pair for state in scored.states().values()]]
+            [fold, [state._to_content() for scored in pair for state in scored._states().values()]]
             for fold, pair in sorted(state._scored.items())
         ]
         return [
@@ -510,8 +510,8 @@ class Comparison(PairedCounts, Portable):
         comparison._refill(list(labels), appearances, counters, (*cells[:5], parts))
         for fold, contents in scored:
             pair = comparison._empty(), comparison._empty()
-            for state, data in zip((s for side in pair for s in side.states().values()), contents, strict=True):
-                state.merge(type(state).from_content(data))
+            for state, data in zip((s for side in pair for s in side._states().values()), contents, strict=True):
+                state.merge(type(state)._from_content(data))
             if type(fold) is not int or not 0 <= fold < folds or not comparison.scores or not pair[0].n:
                 raise ValueError("scores of the folds there are")
             comparison._scored[fold] = pair

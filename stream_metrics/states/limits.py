@@ -2,7 +2,7 @@
 
 A window or a group is read as the merge of its states, so what it has counted must fit into one. The states of a
 container are looked at together only when a bound of the capacity left is used up: a sample costs one
-subtraction. `merge_load` of a state returns three bounds of what a merge adds up: the sum of weights, the number of
+subtraction. `_merge_load` of a state returns three bounds of what a merge adds up: the sum of weights, the number of
 samples (or of appearances of a label), the number of abstentions (or of appearances of a group).
 """
 
@@ -26,7 +26,7 @@ def load_of(states: Iterable[Any]) -> Load:
     """Return what states that can be merged count together."""
     weight = samples = abstentions = 0
     for state in states:
-        load = state.merge_load()
+        load = state._merge_load()
         weight, samples, abstentions = weight + load[0], samples + load[1], abstentions + load[2]
     return weight, samples, abstentions
 

@@ -120,39 +120,39 @@ class ProbabilityLosses(LossSums, Portable):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
-        self.count_batch(self.read_batch(y_true, chosen_scores(self, y_pred, scores), w, classes))
+        self._count_batch(self._read_batch(y_true, chosen_scores(self, y_pred, scores), w, classes))
 
-    def read_batch(self, y_true: object, scores: object, w: object, classes: Iterable[Label] | None) -> Batch:
+    def _read_batch(self, y_true: object, scores: object, w: object, classes: Iterable[Label] | None) -> Batch:
         """Return a batch of scores with the names of its columns."""
         batch = score_batch(y_true, scores, w, classes)
         batch.classes = self._names(batch)
         batch.name_classes(OPEN)
         return batch
 
-    def batch_step(self, batch: Batch) -> Step:
+    def _batch_step(self, batch: Batch) -> Step:
         """Return the step that counts a batch, which has been counted apart."""
         counted = self.copy()
         counted.reset()
-        counted.count_batch(batch)
-        return self.merge_step(counted)
+        counted._count_batch(batch)
+        return self._merge_step(counted)
 
-    def count_batch(self, batch: Batch) -> None:
+    def _count_batch(self, batch: Batch) -> None:
         """Count a batch that was read."""
         table, (wholes, parts) = batch.scores, batch.split_weights()
         names = batch.classes
         if isinstance(table, list):
             codes, labels = factorize(batch.truth)
-            self.count_objects(labels, codes, table, names, wholes, parts)
+            self._count_objects(labels, codes, table, names, wholes, parts)
         elif table.ndim == 1:
-            refused = self.count_singles(table, self._positive(batch.truth), wholes, parts)
+            refused = self._count_singles(table, self._positive(batch.truth), wholes, parts)
             self._refuse(refused, table, (self.pos_label,), wholes)
         else:
             names = check_classes(names, table.shape[1])
             truth, binary = batch.true_columns(names), _is_binary(names)
-            refused = self.count_rows(table, truth, _places(names), wholes, parts, binary)
+            refused = self._count_rows(table, truth, _places(names), wholes, parts, binary)
             self._refuse(refused, table, names, wholes)
 
-    def prepare_rows(self, batch: Batch, order: NDArray[np.int64]) -> CountRows | None:
+    def _prepare_rows(self, batch: Batch, order: NDArray[np.int64]) -> CountRows | None:
         """Return what counts rows of a batch of single scores or a table, in an order; None for other scores."""
         if isinstance(batch.scores, list):
             return None
@@ -168,9 +168,9 @@ class ProbabilityLosses(LossSums, Portable):
             scores, weights = table[rows], None if wholes is None else wholes[rows]
             fractions = None if parts is None else parts[rows]
             if places is None:
-                refused = state.count_singles(scores, truth[rows], weights, fractions)
+                refused = state._count_singles(scores, truth[rows], weights, fractions)
             else:
-                refused = state.count_rows(scores, truth[rows], places, weights, fractions, binary)
+                refused = state._count_rows(scores, truth[rows], places, weights, fractions, binary)
             state._refuse(refused, scores, names, weights)
 
         return count
@@ -189,7 +189,7 @@ class ProbabilityLosses(LossSums, Portable):
             return equal.view(np.uint8)
         codes, labels = factorize(truth)
         try:
-            return np.asarray(np.array([self.is_positive(label) for label in labels], np.uint8)[codes])
+            return np.asarray(np.array([self._is_positive(label) for label in labels], np.uint8)[codes])
         except LabelError:
             check_truths_of_singles(self.pos_label, codes, labels)
             raise
@@ -251,7 +251,7 @@ class ProbabilityLosses(LossSums, Portable):
         if state.n and repr(twin.pos_label) != repr(self.pos_label):
             reason = "single numbers were counted as probabilities of this class"
             raise not_counted("pos_label", self.pos_label, twin.pos_label, reason)
-        twin.restore(state.numbers(), state.squares(), state.binary_numbers())
+        twin._fill(state.numbers(), state.squares(), state.binary_numbers())
         return twin
 
     def snapshot(self) -> Snapshot:
@@ -265,7 +265,7 @@ class ProbabilityLosses(LossSums, Portable):
         return Snapshot(losses=self.copy())
 
     def _content(self) -> list[object]:
-        with self.reading():  # so that all numbers are of the same samples
+        with self._reading():  # so that all numbers are of the same samples
             numbers, squares, binary = self.numbers(), self.squares(), self.binary_numbers()
         if not numbers[0]:  # without samples, bytes are those of earlier releases
             squares = None
@@ -284,7 +284,7 @@ class ProbabilityLosses(LossSums, Portable):
         known, more = SUMS + 5, numbers[SUMS:]
         squares = more[:5] if len(numbers) >= known else None
         binary = numbers[known:] if squares else more
-        state.restore(numbers[:SUMS], squares, binary or None)
+        state._fill(numbers[:SUMS], squares, binary or None)
         if binary and len(state._content()) != len(content):
             raise ValueError("no numbers of binary samples that follow from the others")
         return state

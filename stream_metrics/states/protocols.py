@@ -66,14 +66,14 @@ class Accumulator(Mergeable, Protocol):
     def update_many(self) -> Callable[..., None]:
         """Count a batch, or nothing of it."""
 
-    def to_content(self) -> list[object]:
+    def _to_content(self) -> list[object]:
         """Return what an accumulator that contains this one writes of it."""
 
     @classmethod
-    def from_content(cls, content: object) -> Self:
+    def _from_content(cls, content: object) -> Self:
         """Return the accumulator of a content."""
 
-    def merge_load(self) -> Load:
+    def _merge_load(self) -> Load:
         """Return bounds of what a merge adds up."""
 
 
@@ -87,22 +87,22 @@ class Readable(Accumulator, Protocol):
 class BatchState(Accumulator, Protocol):
     """A state that counts a `Batch`, alone or in step with other states."""
 
-    def update_step(self, y_true: Any, y_pred: Any, w: Any) -> Step:
+    def _update_step(self, y_true: Any, y_pred: Any, w: Any) -> Step:
         """Return the step that counts a sample."""
 
-    def revert_step(self, y_true: Any, y_pred: Any, w: Any) -> Step:
+    def _revert_step(self, y_true: Any, y_pred: Any, w: Any) -> Step:
         """Return the step that undoes one `update` with the same arguments."""
 
-    def merge_step(self, other: Any) -> Step:
+    def _merge_step(self, other: Any) -> Step:
         """Return the step that adds the counts of another state; MergeError if it counts differently."""
 
-    def reset_step(self) -> Step:
+    def _reset_step(self) -> Step:
         """Return the step that forgets every sample."""
 
-    def batch_step(self, batch: Batch) -> Step:
+    def _batch_step(self, batch: Batch) -> Step:
         """Return the step that counts a batch, which has been counted apart."""
 
-    def count_batch(self, batch: Batch) -> None:
+    def _count_batch(self, batch: Batch) -> None:
         """Count a batch that was read."""
 
 

@@ -122,7 +122,7 @@ class RankSketch(RankCounters, Portable):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
-        self.count_batch(score_batch(y_true, chosen_scores(self, y_pred, scores), w, classes))
+        self._count_batch(score_batch(y_true, chosen_scores(self, y_pred, scores), w, classes))
 
     @named_arguments
     def update_counts(
@@ -164,7 +164,7 @@ class RankSketch(RankCounters, Portable):
         >>> state.n
         115
         """
-        self.count_batch(score_count_batch(scores, y_true, n, classes))
+        self._count_batch(score_count_batch(scores, y_true, n, classes))
 
     @classmethod
     def from_counts(
@@ -220,16 +220,16 @@ class RankSketch(RankCounters, Portable):
         state.update_counts(scores, y_true, n, classes=classes)
         return state
 
-    def count_batch(self, batch: Batch) -> None:
+    def _count_batch(self, batch: Batch) -> None:
         """Count a batch that was read."""
-        commit([self.batch_step(batch)])
+        commit([self._batch_step(batch)])
 
-    def batch_step(self, batch: Batch) -> Step:
+    def _batch_step(self, batch: Batch) -> Step:
         """Return the step that counts a batch, which has been counted apart."""
         wholes, parts, rounded = (None, None, None) if batch.weights is None else batch.weights.positive()
         weights = wholes, parts
         if isinstance(batch.scores, list) or not batch.n:
-            return self._prepare_rows(batch, list(batch.scores), weights, rounded)
+            return self._step_of_rows(batch, list(batch.scores), weights, rounded)
         matrix, names = _matrix(batch.scores, batch.classes), batch.classes
         bad = first_bad(matrix)
         if bad is not None:
@@ -242,7 +242,7 @@ class RankSketch(RankCounters, Portable):
         counted.count_matrix(self, matrix)
         return counted.step(self, (matrix,), 0, 0 if rounded is None else int(rounded.sum()))
 
-    def prepare_rows(self, batch: Batch, order: NDArray[np.int64]) -> CountRows | None:
+    def _prepare_rows(self, batch: Batch, order: NDArray[np.int64]) -> CountRows | None:
         """Return what counts rows of a batch of single scores or a table, in an order; None if one may be refused."""
         if isinstance(batch.scores, list):
             return None
@@ -256,7 +256,7 @@ class RankSketch(RankCounters, Portable):
         columns: list[Any] = [None] if batch.classes is None else list(batch.classes)
         return CodedScores(codes[order], labels, columns, matrix[order], wholes, parts, rounded).count
 
-    def _prepare_rows(self, batch: Batch, samples: list[Any], weights: Weights, rounded: Array | None) -> Step:
+    def _step_of_rows(self, batch: Batch, samples: list[Any], weights: Weights, rounded: Array | None) -> Step:
         """Count samples that are mappings, numbers, rows or abstentions."""
         rows = ScoreRows(samples, self.pos_label, batch.classes)
         wholes, parts = (None if x is None else x[rows.counted] for x in weights)
@@ -289,10 +289,10 @@ class RankSketch(RankCounters, Portable):
         `singles` are the rows that have a single score, all if it is None.
         """
         check_truths_of_singles(self.pos_label, codes, labels, singles)
-        if self.binary_only:
-            check_rows(partial(self.check_new, argument="y_true"), codes, labels)
+        if self._binary_only:
+            check_rows(partial(self._check_new, argument="y_true"), codes, labels)
             for name in names:
-                self.check_new(name, "scores")
+                self._check_new(name, "scores")
 
     def reconfigured(self, **options: Any) -> Self:
         """Return a new state of the same samples with another size, or without pairs.
@@ -339,10 +339,10 @@ class RankSketch(RankCounters, Portable):
             raise not_counted("pairs", False, True, "classes were not counted apart")
         for name in ("buckets", "sample"):
             before, after = getattr(self, name), getattr(twin, name)
-            if after > before and not state.exact:
+            if after > before and not state._exact:
                 raise not_counted(name, before, after, "some scores share cells already")
-        twin.add_resized(state)
-        if self.binary_only:
+        twin._add_resized(state)
+        if self._binary_only:
             twin.allow_binary_only()
         return twin
 
@@ -363,7 +363,7 @@ class RankSketch(RankCounters, Portable):
         RankColumn
             The column.
         """
-        return RankColumn(*self.arrays(label, own, rest))
+        return RankColumn(*self._arrays(label, own, rest))
 
     def snapshot(self) -> Snapshot:
         """Return a frozen copy from which areas, curves and calibration can be read.
@@ -408,7 +408,7 @@ class RankSketch(RankCounters, Portable):
         if {type(x) for x in (buckets, sample, n, abstained, places, rounded, *appearances)} != {int}:
             raise ValueError("whole numbers of samples and appearances")
         state = cls(buckets, sample, pos_label, pairs)
-        state.restore(list(labels), list(appearances), weights, list(columns), n, abstained, places, rounded)
+        state._fill(list(labels), list(appearances), weights, list(columns), n, abstained, places, rounded)
         again = [tuple(x) if isinstance(x, list) else x for x in _written(state, columns=False)]
         if repr((*again[:6], *again[7:])) != repr((*content[:6], *content[7:])):
             raise ValueError("what this state would be written as")

@@ -40,7 +40,7 @@ def run_writer(state: Any) -> Writer | None:
     empty = state.copy()
     empty.reset()
     matrix, data = label_counts(empty), empty.to_bytes()
-    if matrix is None or not data.endswith(encoded(matrix.to_content())):
+    if matrix is None or not data.endswith(encoded(matrix._to_content())):
         return None
     return partial(_written, matrix, data[HEADER:].removesuffix(NOTHING))
 
@@ -77,4 +77,4 @@ def run_contents(
 def _admitted(matrix: ConfusionMatrix, column: Column, argument: str) -> tuple[Any, list[Label]]:
     """Return the codes of a column and their labels, as a state counts them."""
     codes, names = factorize(column)
-    return codes, admit_labels(matrix.admit, names, column, argument)
+    return codes, admit_labels(matrix._admit, names, column, argument)

@@ -48,7 +48,7 @@ class UncountedPairs:
         self._ranks = ranks
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # while it is copied or read from a pickle
+        if name.startswith("__") or name == "_ranks":  # while it is copied or read from a pickle
             raise AttributeError(name)
         return getattr(self._ranks, name)
 
@@ -89,9 +89,9 @@ class ScoreStates(ScoreCounters):
     def copy(self) -> ScoreStates:
         """Return an independent copy."""
         removed = None if self.removed is None else self.removed.copy()
-        return self.with_states({name: state.copy() for name, state in self.states().items()}, removed)
+        return self.with_states({name: state.copy() for name, state in self._states().items()}, removed)
 
-    def states(self) -> dict[str, Any]:
+    def _states(self) -> dict[str, Any]:
         """Return the states there are by name, in the order of their bytes."""
         return {name: state for name in STATES if (state := getattr(self, name)) is not None}
 
@@ -103,7 +103,7 @@ class ScoreStates(ScoreCounters):
     def names(self) -> tuple[str, ...]:
         """What is counted, as the configuration of a set writes it."""
         pairs = self.ranks is not None and self.ranks.pairs
-        return in_order({*self.states()} | ({"pairs"} if pairs else set()))
+        return in_order({*self._states()} | ({"pairs"} if pairs else set()))
 
     @property
     def n(self) -> int:
@@ -117,7 +117,7 @@ class ScoreStates(ScoreCounters):
         if self.losses is not None and self.declared is not None:
             by_name["losses"] = ProbabilityLosses(self.losses.pos_label, self.declared).merge(self.losses)
         if self.removed is not None:
-            gone = self.removed.states()
+            gone = self.removed._states()
             by_name |= {name: RemainingRanks(by_name[name], removed) for name, removed in gone.items()}
         return by_name
 
@@ -130,24 +130,24 @@ class ScoreStates(ScoreCounters):
         """Return states that lack what is not in `names`; they share the others with these."""
         if {*self.names} <= {*names}:
             return self
-        states = {name: state for name, state in self.states().items() if name in names}
+        states = {name: state for name, state in self._states().items() if name in names}
         if "ranks" in states and "pairs" not in names:
             states["ranks"] = states["ranks"].reconfigured(pairs=False)
         removed = None if self.removed is None else self.removed.only(names)
-        return self.with_states(states, removed if removed is not None and removed.states() else None)
+        return self.with_states(states, removed if removed is not None and removed._states() else None)
 
-    def merge_steps(self, other: ScoreStates) -> list[Step]:
+    def _merge_steps(self, other: ScoreStates) -> list[Step]:
         """Return the steps that add the counts of another shard with the same configuration."""
-        steps = [mine.merge_step(other.states()[name]) for name, mine in self.states().items()]
+        steps = [mine._merge_step(other._states()[name]) for name, mine in self._states().items()]
         if other.removed is None:
             return steps
         if self.removed is None:
             return [*steps, RemovedStep(self, other.removed.copy())]
-        return steps + self.removed.merge_steps(other.removed)
+        return steps + self.removed._merge_steps(other.removed)
 
     def _nothing_removed(self) -> ScoreStates:
         """Return empty sketches like these, to count removed samples."""
-        removed = self.with_states({name: state.copy() for name, state in self.states().items() if name != "losses"})
+        removed = self.with_states({name: state.copy() for name, state in self._states().items() if name != "losses"})
         commit(removed.reset_steps())
         return removed
 
@@ -161,11 +161,11 @@ class ScoreStates(ScoreCounters):
             check_fixed(mine.labels, theirs.labels, self.ranks.labels)  # the matrix has no class that only scores name
         elif self.n and theirs.labels is not None and not {*theirs.labels} >= {*(mine.labels or UNKNOWN)}:
             raise not_counted("labels", mine.labels, theirs.labels, "which classes the scores named is not counted")
-        for name, state in twin.states().items():
+        for name, state in twin._states().items():
             size: dict[str, Any] = {} if name == "losses" else {"buckets": state.buckets, "sample": state.sample}
             more = {"pairs": state.pairs} if name == "ranks" else {}
-            state.merge(self.states()[name].reconfigured(**size, **more, pos_label=state.pos_label))
-        if self.removed is not None and (removed := twin._nothing_removed()).states():
+            state.merge(self._states()[name].reconfigured(**size, **more, pos_label=state.pos_label))
+        if self.removed is not None and (removed := twin._nothing_removed())._states():
             twin.removed = removed
             self.removed.count_again(removed)
 
@@ -177,37 +177,37 @@ class ScoreStates(ScoreCounters):
             counted.add((self.losses.n + removed, self.losses.abstained))
         if counted != {(self.n, 0)}:
             raise ValueError("states of scores that have counted as many samples")
-        if len({state.total_units() for state in self.sketches()}) > 1:
+        if len({state._total_units() for state in self.sketches()}) > 1:
             raise ValueError("sketches that have counted the same weights")
 
     def restore_removed(self, contents: Sequence[object]) -> None:
         """Load the sketches of removed samples; ValueError unless these are among the samples."""
         removed = self.removed = self._nothing_removed()
         for sketch, content in zip(removed.sketches(), contents, strict=True):
-            sketch.merge(RankSketch.from_content(content))
+            sketch.merge(RankSketch._from_content(content))
         removed.check()
-        if self.confidence is not None and all(sketch.exact for sketch in self.sketches()):  # it may have been dropped
+        if self.confidence is not None and all(sketch._exact for sketch in self.sketches()):  # it may have been dropped
             raise ValueError("removed samples beside sketches that have coarsened")
         for counted, gone in zip(self.sketches(), removed.sketches(), strict=True):
             RemainingRanks(counted, gone).check()
 
     def reset_steps(self) -> list[Step]:
         """Return the steps that forget every sample."""
-        return [*(state.reset_step() for state in self.states().values()), RemovedStep(self, None)]
+        return [*(state._reset_step() for state in self._states().values()), RemovedStep(self, None)]
 
     def remove_steps(self, counts: LabelCounts, sample: ReadSample) -> list[Step]:
         """Return the steps that undo a sample; one that a coarse sketch cannot forget is counted as removed."""
         labels, steps, sketches = sample[0], self.bound(sample[1]), self.sketches()
-        if not steps or all(sketch.exact for sketch in sketches):
-            return [state.revert_step(*arguments) for state, arguments in [(counts, labels), *steps]]
+        if not steps or all(sketch._exact for sketch in sketches):
+            return [state._revert_step(*arguments) for state, arguments in [(counts, labels), *steps]]
         exact = [(counts, labels), *steps[: -len(sketches)]]
-        reverts = [state.revert_step(*arguments) for state, arguments in exact]
+        reverts = [state._revert_step(*arguments) for state, arguments in exact]
         of_sketches = [arguments for _, arguments in steps[-len(sketches) :]]
         if 1 + (0 if self.removed is None else self.removed.n) == self.n:  # nothing is left
-            return [*reverts, *(sketch.reset_step() for sketch in sketches), RemovedStep(self, None)]
+            return [*reverts, *(sketch._reset_step() for sketch in sketches), RemovedStep(self, None)]
         if self.removed is not None:
             gone = zip(self.removed.sketches(), of_sketches, strict=True)
-            return reverts + [sketch.update_step(*arguments) for sketch, arguments in gone]
+            return reverts + [sketch._update_step(*arguments) for sketch, arguments in gone]
         removed = self._nothing_removed()
         for sketch, arguments in zip(removed.sketches(), of_sketches, strict=True):
             sketch.update(*arguments)
@@ -226,23 +226,23 @@ class ScoreStates(ScoreCounters):
         """Count a batch in all states, or in none, in one section of their owner."""
         whole, scored, y_pred = mixed_batch(y_true, y_pred, w, scores, classes)
         if scored is None:
-            with owner.writing():
-                counts.count_batch(whole)
+            with owner._writing():
+                counts._count_batch(whole)
             return
         decisions = self.rule.of_batch(scored, () if self.negative else counts.labels)
         named = predictions_by_class(whole.truth, self.rule.names)
         whole.predicted = fill_predictions(y_pred, decisions.labels, scored, whole.n, named)
-        with owner.writing():
-            steps = [counts.batch_step(whole)]
+        with owner._writing():
+            steps = [counts._batch_step(whole)]
             try:
                 batches = self._batches(scored, decisions)
                 states = [(getattr(owner.scored, name), part) for name, part in batches]
-                steps += [state.batch_step(part) for state, part in states if state is not None]
+                steps += [state._batch_step(part) for state, part in states if state is not None]
             except StreamMetricsError as error:
                 raise scored.with_caller_position(error) from None
             commit(steps)
 
-    def prepare_rows(
+    def _prepare_rows(
         self,
         counts: ConfusionMatrix,
         y_true: object,
@@ -266,9 +266,9 @@ class ScoreStates(ScoreCounters):
             return None
         named = predictions_by_class(whole.truth, self.rule.names)
         whole.predicted = fill_predictions(y_pred, decisions.labels, scored, whole.n, named)
-        count_labels = counts.prepare_rows(whole, order)
+        count_labels = counts._prepare_rows(whole, order)
         batches = self._batches(scored, decisions)
-        readers = [(name, getattr(self, name).prepare_rows(batch, order)) for name, batch in batches]
+        readers = [(name, getattr(self, name)._prepare_rows(batch, order)) for name, batch in batches]
         if count_labels is None or any(reader is None for _, reader in readers):
             return None
 
@@ -292,7 +292,7 @@ class ScoreStates(ScoreCounters):
         """Return the steps that count a sample in all states, or undo that; the sketches must not have coarsened."""
         labels, read = sample
         every = [*self.bound(read), (counts, labels)]  # labels last, as scores may be refused
-        return [state.revert_step(*args) if reverts else state.update_step(*args) for state, args in every]
+        return [state._revert_step(*args) if reverts else state._update_step(*args) for state, args in every]
 
     def bound(self, read: Iterable[tuple[str, tuple[object, ...]]]) -> list[tuple[BatchState, tuple[object, ...]]]:
         """Return the states of these names with what they count, but those that a merge has dropped since."""
@@ -324,7 +324,7 @@ class ScoreStates(ScoreCounters):
             decision = self.rule.of_sample(scores, truth, () if self.negative or is_mapping(scores) else seen())
         label, largest = decision
         sample: tuple[object, ...] = (y_true, scores, w)
-        read = [(name, sample if name != "confidence" else (label == truth, largest, w)) for name in self.states()]
+        read = [(name, sample if name != "confidence" else (label == truth, largest, w)) for name in self._states()]
         return (y_true, label if is_abstention(y_pred) or is_missing(y_pred) else y_pred, w), read
 
 

@@ -191,7 +191,7 @@ def _too_many(state: Accumulator, most: int, columns: tuple[str, str | None]) ->
 def _labels(state: Any) -> Iterator[tuple[object, ...]]:
     """Yield the labels of each state inside a state."""
     if isinstance(state, ByGroup):
-        for part in state.states():
+        for part in state._states():
             yield from _labels(part)
     elif hasattr(state, "inner"):
         yield state.snapshot().labels

@@ -467,6 +467,6 @@ def test_a_worker_that_registered_may_report_late() -> None:
         assert aggregate.put("late", state, 2, late) is FENCED
         assert aggregate.n == 2
     fresh = sm.Aggregate()
-    fresh.restore_registered("late", late)  # as an older copy has it
+    fresh._restore_registered("late", late)  # as an older copy has it
     assert fresh.merge(total).put("late", state, 2, late) is FENCED
     refused(lambda: older.merge(total), sm.MergeError)

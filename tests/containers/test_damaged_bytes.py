@@ -163,7 +163,7 @@ def test_groups_of_units_are_read() -> None:
     twin = sm.from_bytes(groups.to_bytes())
 
     assert twin.to_bytes() == groups.to_bytes()
-    assert [bool(twin.state(key).unit_folds) for key in range(3)] == [False, True, True]
+    assert [bool(twin.state(key)._unit_folds) for key in range(3)] == [False, True, True]
     twin.update("a", "b", group=0)
     assert ([twin.state(key).n for key in range(3)], groups.n, twin.inner.n) == ([5, 4, 4], 12, 0)
 

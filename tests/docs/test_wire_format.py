@@ -88,10 +88,10 @@ def check(state: Any, kind: str, content: Any) -> None:
         CHECKS[kind](state, content)
     elif kind in ("metric", "set"):
         assert kind == "metric" or len(content[0]) <= 8 or content[0][8] == state.score_states
-        own = state.states()
+        own = state._states()
         parts = list(zip(own, content[1:], strict=False))
         for fold, states in [*content[1 + len(own) :], ()][0]:
-            parts += zip(state.unit_folds[fold].states(), states, strict=True)
+            parts += zip(state._unit_folds[fold]._states(), states, strict=True)
         for part, part_content in parts:
             check(part, part.KIND, part_content)
     elif kind == "comparison":

@@ -197,7 +197,7 @@ def test_a_set_counts_and_writes_what_its_keys_read(keys: list[str]) -> None:
     small, values = with_batch(empty.copy(), *columns), with_batch(sm.MetricSet(scores=True), *columns).snapshot()
     assert {key: repr(value) for key, value in small.get().items()} == {key: repr(values[key]) for key in small.get()}
     assert {*small.score_states} == {name for key in keys for name in sm.MetricSet([key]).score_states}
-    assert len(small.to_bytes()) < sum(len(state.to_bytes()) + 20 for state in small.states()) + len(repr(keys)) + 99
+    assert len(small.to_bytes()) < sum(len(state.to_bytes()) + 20 for state in small._states()) + len(repr(keys)) + 99
     assert len(read(unread.to_bytes())[1][0]) == 8
     times = [*range(40)]
     wraps: list[tuple[Any, dict[str, Any]]] = [

@@ -52,11 +52,11 @@ def same_outcome(pair: Pair, call: Callable[[Any], Any]) -> None:
 def assert_same_ratios(state: Any, oracle: Oracle) -> None:
     """Ratios of forms with whole coefficients are correctly rounded; means add ratios in units of 2^-62."""
     for above, below in RATIOS:
-        pairs = list(zip(state.ratios(above, below).tolist(), oracle.ratios(above, below).tolist(), strict=True))
+        pairs = list(zip(state._ratios(above, below).tolist(), oracle._ratios(above, below).tolist(), strict=True))
         for undefined, by_support in ((0.0, False), (1.0, True), (NAN, False), (NAN, True)):
             if above[0] == 1 and min(below) >= 0:  # a ratio in [0, 1]
-                mean = oracle.mean_ratio(above, below, undefined, by_support)
-                pairs.append((state.mean_ratio(above, below, undefined, by_support), mean))
+                mean = oracle._mean_ratio(above, below, undefined, by_support)
+                pairs.append((state._mean_ratio(above, below, undefined, by_support), mean))
         for at, (mine, theirs) in enumerate(pairs):
             exact = all(x == int(x) for x in above + below)
             slack = 0 if exact and at < oracle.k else 4 * math.ulp(theirs) + 2.0**-62 * (at >= oracle.k)
@@ -168,9 +168,9 @@ def test_a_ratio_is_nan_exactly_where_its_denominator_is_zero() -> None:
     """0/0 is decided on exact counts: a tiny denominator is not zero."""
     state = counted(("a", "a", 2**60), ("b", "a", 2.0**-64), labels=["a", "b", "c"])
 
-    assert np.isnan(state.ratios(*RECALL)).tolist() == [False, False, True]
-    assert np.isnan(state.ratios(*PRECISION)).tolist() == [False, True, True]
-    assert np.isnan(state.ratios((0, 0, 0, 1), (1, -1, 0, 0))).tolist() == [True, False, True]
+    assert np.isnan(state._ratios(*RECALL)).tolist() == [False, False, True]
+    assert np.isnan(state._ratios(*PRECISION)).tolist() == [False, True, True]
+    assert np.isnan(state._ratios((0, 0, 0, 1), (1, -1, 0, 0))).tolist() == [True, False, True]
 
 
 four = st.lists(st.integers(0, 2**58), min_size=4, max_size=4)
@@ -182,12 +182,12 @@ def test_ratios_and_means_of_any_counts(cells: list[list[int]], form: Any) -> No
     """Numerator and denominator are exact before they become doubles, and so are sums of means."""
     for matrix in (cells, (WHOLE * (cells[0][0] % 2**56 + 1)).tolist(), WHOLE.repeat(8, 0).repeat(8, 1).tolist()):
         state, exact = state_of(matrix), Oracle.from_matrix(matrix)
-        got, expected = state.ratios(*form), exact.ratios(*form)
+        got, expected = state._ratios(*form), exact._ratios(*form)
         assert np.isnan(got).tolist() == np.isnan(expected).tolist()
         assert all(abs(a - b) <= 2 * math.ulp(b) for a, b in zip(got, expected, strict=True) if not math.isnan(b))
         for undefined, by_support in ((0.0, False), (1.0, False), (NAN, False), (0.0, True), (NAN, True)):
-            mean = exact.mean_ratio(*form, undefined, by_support)
-            assert state.mean_ratio(*form, undefined, by_support) == pytest.approx(mean, rel=2**-51, nan_ok=True)
+            mean = exact._mean_ratio(*form, undefined, by_support)
+            assert state._mean_ratio(*form, undefined, by_support) == pytest.approx(mean, rel=2**-51, nan_ok=True)
 
 
 def test_what_has_no_samples() -> None:
@@ -195,15 +195,15 @@ def test_what_has_no_samples() -> None:
     fixed, state = sm.ConfusionMatrix(labels=["a", "b"]), counted(("a", "b", 2.5), "zz")
     state.revert("z", "z")
     for undefined in (0.0, 1.0, NAN):
-        assert math.isnan(sm.ConfusionMatrix().mean_ratio(*RECALL, undefined))
-        assert math.isnan(fixed.mean_ratio(*RECALL, undefined, by_support=True))
-        assert repr(fixed.mean_ratio(*RECALL, undefined)) == repr(undefined)
+        assert math.isnan(sm.ConfusionMatrix()._mean_ratio(*RECALL, undefined))
+        assert math.isnan(fixed._mean_ratio(*RECALL, undefined, by_support=True))
+        assert repr(fixed._mean_ratio(*RECALL, undefined)) == repr(undefined)
     for label in ("z", "never", 5, ("a",)):
         assert state.one_vs_rest(label).matrix.tolist() == [[0, 0], [0, 2.5]]
     refused(lambda: state.one_vs_rest(NAN), sm.LabelError)
     for form in ((1, 2, 3), (1, 2, 3, 4, 5), (1, NAN, 0, 0), (1, "x", 0, 0)):
         with pytest.raises((TypeError, ValueError)):
-            state.ratios(form, (0, 0, 0, 1))
+            state._ratios(form, (0, 0, 0, 1))
 
 
 LABELS: list[Any] = ["a", "b", b"a", 0, 1, 2, True, False, 1.0, 2.0, ("a", 1), ("a", 1.0), 2**70]

@@ -63,9 +63,8 @@ def _described(name: str, value: Any) -> Iterator[str]:
     yield f"class {name}{_signature(value)}" + (f" of {bases[0].__name__}" if bases else "")
     if bases and bases[0] is sm.Metric:
         return  # all metrics have the same members
-    internal = _internal_members()
     for member in dir(value):
-        if member.startswith("_") or member in internal:
+        if member.startswith("_"):
             continue
         line = f"    {member}{_signature(inspect.getattr_static(value, member), value, member)}"
         if bases and hasattr(bases[0], member):
@@ -86,15 +85,6 @@ def _signature(item: Any, owner: type | None = None, member: str = "") -> str:
         return str(inspect.signature(value)).replace("'", "")
     except (TypeError, ValueError):
         return "(...)"
-
-
-def _internal_members() -> set[str]:
-    """Return the members that only the package itself calls."""
-    file = ROOT / ".ci" / "internal_members.py"
-    names = ast.parse(file.read_text()).body[-1]
-    assert isinstance(names, ast.Assign)
-    internal: set[str] = ast.literal_eval(names.value)
-    return internal
 
 
 def _adapter(module: str) -> Iterator[str]:

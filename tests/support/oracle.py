@@ -289,7 +289,7 @@ class Oracle:
         square[rows, columns] = values
         return square
 
-    def _ratios(self, numerator: Any, denominator: Any) -> list[Fraction | None]:
+    def _exact_ratios(self, numerator: Any, denominator: Any) -> list[Fraction | None]:
         total = self.total  # once, as it is a sum over all cells
 
         def form(factors: Any, row: Any) -> Fraction:
@@ -298,13 +298,14 @@ class Oracle:
         return [form(numerator, row) / form(denominator, row) if form(denominator, row) else None
                 for row in self._totals()]  # fmt: skip
 
-    def ratios(self, numerator: Any, denominator: Any) -> np.ndarray[Any, Any]:
+    def _ratios(self, numerator: Any, denominator: Any) -> np.ndarray[Any, Any]:
         """Return the ratio of two linear forms for every class, nan where the denominator is 0."""
-        return np.array([math.nan if x is None else float(x) for x in self._ratios(numerator, denominator)], float)
+        ratios = self._exact_ratios(numerator, denominator)
+        return np.array([math.nan if x is None else float(x) for x in ratios], float)
 
-    def mean_ratio(self, numerator: Any, denominator: Any, undefined: float, by_support: bool = False) -> float:
+    def _mean_ratio(self, numerator: Any, denominator: Any, undefined: float, by_support: bool = False) -> float:
         """Return the mean of these ratios, a 0/0 counted as `undefined` or, if that is nan, left out."""
-        ratios = self._ratios(numerator, denominator)
+        ratios = self._exact_ratios(numerator, denominator)
         weights = [t if by_support else 1 for _, t, _ in self._totals()]
         instead = [] if math.isnan(undefined) else [Fraction(undefined)]
         pairs = [

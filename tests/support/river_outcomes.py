@@ -63,5 +63,5 @@ def every_class(labels: list[Any], scored: bool = True) -> Iterator[tuple[str, t
     }
     for name, cls in CLASSES.items():
         if scored or cls.requires_labels:
-            positive = {"pos_label": labels[0]} if cls.row.kind == "per_class" else {}
+            positive = {"pos_label": labels[0]} if cls._row.kind == "per_class" else {}
             yield name, cls, {**positive, **needed.get(name, {})}

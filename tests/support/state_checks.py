@@ -86,7 +86,7 @@ def assert_same_readings(state: sm.ConfusionMatrix, oracle: Oracle) -> None:
         assert (mine.dtype, mine.tolist()) == (theirs.dtype, theirs.tolist()), name
     assert [x.tolist() for x in state.cells()] == [x.tolist() for x in oracle.cells()]
     for form in FORMS[1:3]:
-        assert np.array_equal(state.ratios(*form), oracle.ratios(*form), equal_nan=True)
+        assert np.array_equal(state._ratios(*form), oracle._ratios(*form), equal_nan=True)
     if small:
         assert state.unit_totals() == oracle.unit_totals()
         assert [list(x) for x in state.unit_cells()] == [list(x) for x in oracle.unit_cells()]

@@ -271,7 +271,7 @@ cdef class ConfusionAggregates(Cells):
             return <double> above.whole / <double> below.whole
         return fixed_quotient(above, below)
 
-    def ratios(self, tuple numerator not None, tuple denominator not None):
+    def _ratios(self, tuple numerator not None, tuple denominator not None):
         """The ratio of two linear forms for every class, in the order of report; nan where the denominator is 0."""
         cdef Form top = parse(numerator), bottom = parse(denominator)
         cdef Py_ssize_t a
@@ -282,7 +282,7 @@ cdef class ConfusionAggregates(Cells):
             out[a] = self.ratio(&top, &bottom, self.order[a])
         return array
 
-    def mean_ratio(self, tuple numerator not None, tuple denominator not None, double undefined, bint by_support=False):
+    def _mean_ratio(self, tuple numerator not None, tuple denominator not None, double undefined, bint by_support=False):
         """The mean over the classes of the ratio of two linear forms that lies in [0, 1].
 
         A class whose denominator is 0 counts as `undefined`, or is left out if that is nan. `by_support` weights by the

@@ -99,7 +99,7 @@ cdef inline bint count_quickly(ConfusionCounters self, object y_true, object y_p
         if w is not ONE:
             self.weighted += whole != 1 or part != 0
         return True
-    return self.count_objects(y_true, y_pred, whole, part)
+    return self._count_objects(y_true, y_pred, whole, part)
 
 
 cdef class ConfusionCounters(ConfusionAggregates):
@@ -154,11 +154,11 @@ cdef class ConfusionCounters(ConfusionAggregates):
         self.label_index.binary = True
 
     @property
-    def binary_only(self):
+    def _binary_only(self):
         """Whether new labels must be 0 or 1, False or True."""
         return self.label_index.binary
 
-    def admit(self, label, str argument, position=None):
+    def _admit(self, label, str argument, position=None):
         """The canonical label to count for `label`: itself, or `other` if it is outside the fixed set."""
         return self.label_index.admitted(label, argument, position)
 
@@ -284,7 +284,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
     cdef int count_prediction(self, object y_true, object y_pred, object w) except -1:
         return self.count(y_true, y_pred, w)
 
-    cdef bint count_objects(self, object y_true, object y_pred, int64_t whole, uint64_t part) except -1:
+    cdef bint _count_objects(self, object y_true, object y_pred, int64_t whole, uint64_t part) except -1:
         """Count a sample, not both of whose objects are cached; return False, and change nothing, if that needs Python
         code. A method, so that no compiler makes it a part of `count`, which would be slower."""
         cdef int kind_i, kind_j
@@ -329,7 +329,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
             self.wait()
         return count_labels(self, truth, predicted, y_true, y_pred, whole, part)
 
-    def count_coded(self, tuple truth, tuple predicted, const int64_t[:] rows, samples=None, wholes=None, parts=None):
+    def _count_coded(self, tuple truth, tuple predicted, const int64_t[:] rows, samples=None, wholes=None, parts=None):
         """Count some rows of two columns of codes, as `update` counts their samples; after an error, only some of them.
 
         truth, predicted: codes, -1 for a missing label; the label of each code; an array that is -1 for each code, in
@@ -433,7 +433,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         if s.j < 0:  # what is the caller's is read before the section
             truth = self.label_index.admitted(y_true, "y_true", None)
             predicted = self.label_index.admit_prediction(y_pred, y_true)
-            return commit_steps([self.revert_step(truth, predicted, plain_weight(w))])
+            return commit_steps([self._revert_step(truth, predicted, plain_weight(w))])
         self.find_place(&s)
         if not self.can_revert(&s):
             raise not_counted((y_true, y_pred, w), f"y_true={y_true!r}, y_pred={y_pred!r}, w={w!r}")
@@ -520,15 +520,15 @@ cdef class ConfusionCounters(ConfusionAggregates):
         self.n += 1
         self.weighted += s.whole != 1 or s.part != 0
 
-    def update_step(self, y_true, y_pred, w):
+    def _update_step(self, y_true, y_pred, w):
         """Return the step that counts a sample."""
         return sample_step(self, y_true, y_pred, w, False)
 
-    def revert_step(self, y_true, y_pred, w):
+    def _revert_step(self, y_true, y_pred, w):
         """Return the step that takes back a sample."""
         return sample_step(self, y_true, y_pred, w, True)
 
-    def cells_step(self, list truth, list predicted, cells, label_counts, int64_t n, int64_t abstained,
+    def _cells_step(self, list truth, list predicted, cells, label_counts, int64_t n, int64_t abstained,
                    int64_t weighted):
         """Return the step that counts a checked batch.
 
@@ -543,14 +543,14 @@ cdef class ConfusionCounters(ConfusionAggregates):
         step.n, step.abstained, step.weighted = n, abstained, weighted
         return step
 
-    def merge_step(self, other):
+    def _merge_step(self, other):
         """Return the step that adds the counts of another state."""
         self.check_same(other, "merge")
         return merge_step(self, other, None)
 
-    def reset_step(self):
+    def _reset_step(self):
         """Return the step that forgets every sample."""
-        return Swap(self, self.emptied())
+        return Swap(self, self._emptied())
 
     cdef object place_labels(self, list labels, used):
         """Return the index of every label that is used, -1 for the others."""
@@ -678,10 +678,10 @@ cdef class ConfusionCounters(ConfusionAggregates):
         -----
         Fixed labels may be in another order in the other state; here they keep theirs.
         """
-        commit_steps([self.merge_step(other)])
+        commit_steps([self._merge_step(other)])
         return self
 
-    def add_renamed(self, ConfusionCounters other, dict renamed):
+    def _add_renamed(self, ConfusionCounters other, dict renamed):
         """Add the counts of another state to an empty one, where some labels get other names, several perhaps one."""
         commit_steps([merge_step(self, other, renamed)])
 
@@ -793,7 +793,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         twin.n, twin.abstained, twin.weighted, twin.spare = self.n, self.abstained, self.weighted, self.spare
         return twin
 
-    cdef ConfusionCounters emptied(self):
+    cdef ConfusionCounters _emptied(self):
         """Return a state of the same configuration that has counted nothing."""
         cdef ConfusionCounters twin = type(self).__new__(type(self), self.label_index.fixed_labels,
                                                          self.label_index.other)
@@ -802,9 +802,9 @@ cdef class ConfusionCounters(ConfusionAggregates):
 
     def reset(self):
         """Forget every sample; the configuration stays."""
-        commit_steps([self.reset_step()])
+        commit_steps([self._reset_step()])
 
-    def merge_load(self):
+    def _merge_load(self):
         """Bounds of what a merge adds up: the sum of weights, samples or appearances, abstentions."""
         return self.mass + (self.mass_part != 0), max(self.n, self.largest_type_count()), self.abstained
 
@@ -847,10 +847,10 @@ cdef class UpdateBase(Guarded):
     """Base class of metrics: passes samples to its state. A Python method would cost more than the counting itself."""
 
     def __cinit__(self, *args, **kwargs):
-        self.unit_folds = {}
-        self.attach(ConfusionCounters.__new__(ConfusionCounters))
+        self._unit_folds = {}
+        self._attach(ConfusionCounters.__new__(ConfusionCounters))
 
-    def attach(self, Guarded state not None):
+    def _attach(self, Guarded state not None):
         """Pass samples to this state from now on."""
         self.state = state
         self.counts = state if isinstance(state, ConfusionCounters) else None
@@ -929,7 +929,7 @@ cdef class UpdateBase(Guarded):
         WeightError
             If the counts show that there was no such update. Nothing changes then.
         """
-        if unit is not None or self.unit_folds:
+        if unit is not None or self._unit_folds:
             self._revert_unit(unit, y_true, self.chosen(y_pred, scores, classes), w, score_arguments(None, classes))
         else:
             self.state.revert(y_true, self.chosen(y_pred, scores, classes), w, **score_arguments(None, classes))
@@ -947,7 +947,7 @@ cdef class UpdateBase(Guarded):
 cdef class SetUpdateBase(UpdateBase):
     """Base class of metrics that may also count scores."""
 
-    def attach_scored(self, scored):
+    def _attach_scored(self, scored):
         """Pass samples also to these states of scores; None if there are none."""
         self.scored = scored
 
@@ -1020,7 +1020,7 @@ cdef class SetUpdateBase(UpdateBase):
             if scores is MISSING:
                 raise no_prediction(self, self.scored is not None)
             y_pred = None
-        if unit is not None or self.unit_folds:
+        if unit is not None or self._unit_folds:
             self._revert_unit(unit, y_true, y_pred, w, score_arguments(scores, classes))
         elif self.scored is None and (scores is MISSING or scores is None) and classes is None:
             self.counts.revert(y_true, y_pred, w)

@@ -122,7 +122,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
     cdef int find_spare(self, int64_t more) except -1
     cdef int count(self, object y_true, object y_pred, object w) except -1
     cdef bint try_count(self, object y_true, object y_pred, object w) except -1
-    cdef bint count_objects(self, object y_true, object y_pred, int64_t whole, uint64_t part) except -1
+    cdef bint _count_objects(self, object y_true, object y_pred, int64_t whole, uint64_t part) except -1
     cdef int count_slowly(self, object y_true, object y_pred, object w) except -1
     cdef int uncount(self, object y_true, object y_pred, object w) except -1
     cdef int read_sample(self, object y_true, object y_pred, object w, bint reverts, LabelSample *s) except -1
@@ -131,7 +131,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
     cdef void apply_sample(self, const LabelSample *s) noexcept
     cdef int subtract_state(self, ConfusionCounters other) except -1
     cdef ConfusionCounters twin(self)
-    cdef ConfusionCounters emptied(self)
+    cdef ConfusionCounters _emptied(self)
     cdef object place_labels(self, list labels, used)
     cdef object place_cells(self, const int64_t[:] to_row, const int64_t[:] to_column, rows, columns)
     cdef int make_room(self, const int64_t[:] to_row, const int64_t[:] to_column, const int64_t[:] row,
@@ -142,8 +142,8 @@ cdef class ConfusionCounters(ConfusionAggregates):
 cdef class UpdateBase(Guarded):
     cdef readonly object state
     cdef ConfusionCounters counts  # the state if it counts labels, else None
-    cdef public dict unit_folds  # by number, the state of each fold of units; see `metrics.folds`
-    cdef public object prototype  # the empty state that each fold copies; None until it is needed
+    cdef public dict _unit_folds  # by number, the state of each fold of units; see `metrics.folds`
+    cdef public object _prototype  # the empty state that each fold copies; None until it is needed
 
     cdef int update_named(self, object y_true, object y_pred, object w, object classes, object unit) except -1
     cdef object chosen(self, object y_pred, object scores, object classes)

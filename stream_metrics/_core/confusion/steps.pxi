@@ -25,7 +25,7 @@ cdef LabelStep sample_step(ConfusionCounters counts, object y_true, object y_pre
 
 @cython.final
 cdef class CellsStep(Step):
-    """Cells of a batch; see `ConfusionCounters.cells_step`."""
+    """Cells of a batch; see `ConfusionCounters._cells_step`."""
 
     cdef list truth, predicted
     cdef const int64_t[:] row, column, whole, count_row, count_column
@@ -195,8 +195,8 @@ cdef class FoldsStep(Step):
 
     cdef void apply(self) noexcept:
         cdef SetUpdateBase owner
-        self.owner.unit_folds, self.folds = self.folds, self.owner.unit_folds
+        self.owner._unit_folds, self.folds = self.folds, self.owner._unit_folds
         if self.with_scored:
             owner = <SetUpdateBase> self.owner
             owner.scored, self.scored = self.scored, owner.scored
-            owner.prototype, self.prototype = None, owner.prototype
+            owner._prototype, self.prototype = None, owner._prototype

@@ -23,7 +23,7 @@ cdef class LossSums(Guarded):
 
     cdef bint measure(self, object y_true, object scores, object classes, object position, Sample *s) except -1
     cdef int measure_single(self, object truth, double p, object position, Sample *s) except -1
-    cpdef bint is_positive(self, object truth, object position=*) except -1
+    cpdef bint _is_positive(self, object truth, object position=*) except -1
     cdef int count_sample(self, object y_true, object scores, object w, object classes) except -1
     cdef int read_sample(self, object y_true, object scores, object w, object classes, LossSample *s) except -1
     cdef int check_sample(self, const LossSample *s) except -1

@@ -64,12 +64,12 @@ cdef class LossSums(Guarded):
     cdef int measure_single(self, object truth, double p, object position, Sample *s) except -1:
         if not in_range(p):
             raise no_probability(p, self.pos_label, position)
-        rate_single(s, p, self.is_positive(truth, position))
+        rate_single(s, p, self._is_positive(truth, position))
         s.binary = True
         finish(s, 1)
         return 0
 
-    cpdef bint is_positive(self, object truth, position=None) except -1:
+    cpdef bint _is_positive(self, object truth, position=None) except -1:
         """Whether a true label is `pos_label`; raise LabelError for one that its score cannot be about."""
         if truth == self.pos_label:
             return True
@@ -198,22 +198,22 @@ cdef class LossSums(Guarded):
         minus_sums(rest, &one)
         return possible(rest)
 
-    def update_step(self, y_true, y_pred, w):
+    def _update_step(self, y_true, y_pred, w):
         """Return the step that counts a sample."""
         return loss_step(self, y_true, y_pred, w, False)
 
-    def revert_step(self, y_true, y_pred, w):
+    def _revert_step(self, y_true, y_pred, w):
         """Return the step that takes back a sample."""
         return loss_step(self, y_true, y_pred, w, True)
 
-    def merge_step(self, other):
+    def _merge_step(self, other):
         """Return the step that adds the sums of another state."""
         self.check_same(other, "merge")
         cdef LossesStep step = LossesStep.__new__(LossesStep)
         step.target, step.source = self, other
         return step
 
-    def reset_step(self):
+    def _reset_step(self):
         """Return the step that forgets every sample."""
         cdef LossSums twin = self.copy()
         memset(&twin.sums, 0, sizeof(Sums))
@@ -255,7 +255,7 @@ cdef class LossSums(Guarded):
             raise loss_not_counted(y_true, scores, w)
         self.sums = rest
 
-    def count_rows(self, const real[:, ::1] rows, const int32_t[::1] truth, const int32_t[::1] order,
+    def _count_rows(self, const real[:, ::1] rows, const int32_t[::1] truth, const int32_t[::1] order,
                    const int64_t[::1] whole, const uint64_t[::1] part, bint binary):
         """Count rows of probabilities; truth: the column of each row's class or -1; order: the place of each
         column's label; binary: whether the classes are False and True.
@@ -287,7 +287,7 @@ cdef class LossSums(Guarded):
         self.commit(&batch)
         return -1
 
-    def count_singles(self, const real[::1] scores, const uint8_t[::1] positive, const int64_t[::1] whole,
+    def _count_singles(self, const real[::1] scores, const uint8_t[::1] positive, const int64_t[::1] whole,
                       const uint64_t[::1] part):
         """Count probabilities of `pos_label`; returns as `count_rows` does."""
         cdef Sums batch
@@ -312,7 +312,7 @@ cdef class LossSums(Guarded):
         return -1
 
     @cython.boundscheck(True)  # the caller may change the list while scores are read
-    def count_objects(self, list labels, const int32_t[::1] code, list scores, classes, const int64_t[::1] whole,
+    def _count_objects(self, list labels, const int32_t[::1] code, list scores, classes, const int64_t[::1] whole,
                       const uint64_t[::1] part):
         """Count scores of any form, one a row, whose true labels are labels[code]."""
         cdef Sums batch
@@ -451,7 +451,7 @@ cdef class LossSums(Guarded):
         numbers = [fixed_units(s.binary_weight), wide_units(s.binary_brier)]
         return numbers if s.squares.unknown else [*numbers, wide_units(s.squares.binary)]
 
-    def restore(self, numbers, squares=None, binary=None):
+    def _fill(self, numbers, squares=None, binary=None):
         """Fill an empty state with what `numbers`, `squares` and `binary_numbers` returned; ValueError names what
         cannot have been counted.
 
@@ -493,7 +493,7 @@ cdef class LossSums(Guarded):
             raise ValueError("sums of samples that were counted")
         self.sums = s
 
-    def merge_load(self):
+    def _merge_load(self):
         """Bounds of what a merge adds up: the sum of weights, samples, abstentions."""
         return self.sums.weight.whole + (self.sums.weight.part != 0), self.sums.n, self.sums.abstained
 

@@ -177,15 +177,15 @@ cdef class Guarded:
         """Count one sample of labels or of scores; `update` without keywords, for compiled callers."""
         raise NotImplementedError
 
-    def writing(self):
+    def _writing(self):
         """Return the context of a section that writes."""
         return section(self, None, False)
 
-    def reading(self):
+    def _reading(self):
         """Return the context of a section that only reads."""
         return section(self, None, True)
 
-    def merging(self, Guarded other not None):
+    def _merging(self, Guarded other not None):
         """Return the context of a section that writes here and reads another object."""
         return section(self, other, False)
 

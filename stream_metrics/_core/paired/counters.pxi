@@ -343,7 +343,7 @@ cdef class PairedCounts(Guarded):
         else:
             self._update(y_true, pred_a, pred_b, w, unit, classes)
 
-    def sample_step(self, y_true, pred_a, pred_b, w, Py_ssize_t fold, bint inside=False):
+    def _sample_step(self, y_true, pred_a, pred_b, w, Py_ssize_t fold, bint inside=False):
         """Return the step that counts one sample in a fold, `folds` for none."""
         cdef PairedStep step = PairedStep.__new__(PairedStep)
         split(w, &step.whole, &step.part)
@@ -351,7 +351,7 @@ cdef class PairedCounts(Guarded):
         step.target, step.fold, step.inside = self, fold, inside
         return step
 
-    def admit(self, label, str argument, position=None):
+    def _admit(self, label, str argument, position=None):
         """The canonical label to count for `label`; LabelError if it is none, or outside the fixed labels."""
         return self.label_index.admitted(label, argument, position)
 
@@ -364,7 +364,7 @@ cdef class PairedCounts(Guarded):
         cdef PairedCounts batch = PairedCounts()
         batch._configure(self.label_index.fixed_labels, self.folds, self.aside)
         batch.add_batch(labels, codes, fold, wholes, parts)
-        commit_steps([self.merge_step(batch)])
+        commit_steps([self._merge_step(batch)])
 
     cdef int add_batch(self, list labels, codes, fold, wholes, parts) except -1:
         cdef const int64_t[::1] t = codes[0], a = codes[1], b = codes[2], folds = fold, whole = wholes
@@ -430,7 +430,7 @@ cdef class PairedCounts(Guarded):
         self.check_labels([name for b, name in enumerate(o.label_index.names) if o.classes[b].counted])
         return 0
 
-    def merge_step(self, PairedCounts other, bint inside=False):
+    def _merge_step(self, PairedCounts other, bint inside=False):
         """Return the step that adds the counts of another state of the same configuration."""
         cdef PairedMergeStep step = PairedMergeStep.__new__(PairedMergeStep)
         step.target, step.source, step.inside = self, other, inside
@@ -440,7 +440,7 @@ cdef class PairedCounts(Guarded):
         """An independent table with the same configuration and counts; called in a section."""
         cdef PairedCounts twin = PairedCounts()
         twin._configure(self.label_index.fixed_labels, self.folds, self.aside)
-        commit_steps([twin.merge_step(self, True)])
+        commit_steps([twin._merge_step(self, True)])
         return twin
 
     @property
@@ -476,7 +476,7 @@ cdef class PairedCounts(Guarded):
         """The number of samples without a prediction of one of the models; they are in no comparison."""
         return self.absent_samples()
 
-    def merge_load(self):
+    def _merge_load(self):
         """Bounds of what a merge adds up: the sum of weights, samples or appearances, abstentions."""
         return self.mass, max(self.n, self.largest_type_count()), self.absent_samples()
 

@@ -70,7 +70,7 @@ cdef bint loses_pairs(RankCounters self, labels) except -1:
     new = [label for label in dict.fromkeys(labels) if label not in known]
     if len(known) + len(new) <= most_paired:
         return False
-    if self.needs_pairs:
+    if self._needs_pairs:
         first = new[MOST_PAIRED - len(known)]
         raise ScoreError(subject=f"at most {MOST_PAIRED} classes", got=first,
                          expected="for a metric that compares pairs of classes",
@@ -82,11 +82,11 @@ cdef int check_allowed(RankCounters self, object truth, list labels) except -1:
     """Raise LabelError for new labels of a sample that are refused; None stands for an implied `pos_label`."""
     if len(labels) == 1 and labels[0] is None:
         check_with_single_score(self.pos_label, truth)
-    if self.binary_only:
-        self.check_new(truth, "y_true")
+    if self._binary_only:
+        self._check_new(truth, "y_true")
         for label in labels:
             if label is not None:
-                self.check_new(label, "scores")
+                self._check_new(label, "scores")
     return 0
 
 

@@ -30,9 +30,9 @@ cdef class RankCounters(Guarded):
     cdef readonly object pos_label
     cdef readonly bint pairs
     cdef readonly bint paired       # whether pairs are kept: `pairs`, and never more than MOST_PAIRED classes
-    cdef readonly bint needs_pairs  # whether more classes are refused instead
+    cdef readonly bint _needs_pairs  # whether more classes are refused instead
     cdef bint reads_names    # whether keys of scores that are text may name numbers; not if the caller read them
-    cdef readonly bint binary_only  # whether new labels must be 0 or 1, False or True
+    cdef readonly bint _binary_only  # whether new labels must be 0 or 1, False or True
     cdef readonly int64_t n
     cdef readonly int64_t abstained
     cdef readonly int64_t rounded  # samples whose weight was rounded to a multiple of 2^-64
@@ -132,23 +132,23 @@ cdef class RankCounters(Guarded):
             check_sample(self, &s, y_true, y_pred, w)
             remove_sample(self, &s)
 
-    def update_step(self, y_true, y_pred, w):
+    def _update_step(self, y_true, y_pred, w):
         """Return the step that counts a sample."""
         return score_step(self, y_true, y_pred, w, False)
 
-    def revert_step(self, y_true, y_pred, w):
+    def _revert_step(self, y_true, y_pred, w):
         """Return the step that takes back a sample."""
         return score_step(self, y_true, y_pred, w, True)
 
-    def merge_step(self, other):
+    def _merge_step(self, other):
         """Return the step that adds the counts of another state."""
         check_same(self, other)
         return state_step(self, other)
 
-    def reset_step(self):
+    def _reset_step(self):
         """Return the step that forgets every sample."""
         cdef RankCounters twin = type(self)(self.buckets, self.sample, self.pos_label, self.pairs)
-        twin.reads_names, twin.binary_only, twin.needs_pairs = self.reads_names, self.binary_only, self.needs_pairs
+        twin.reads_names, twin._binary_only, twin._needs_pairs = self.reads_names, self._binary_only, self._needs_pairs
         return Swap(self, twin)
 
     def take_names_as_given(self):
@@ -157,11 +157,11 @@ cdef class RankCounters(Guarded):
 
     def allow_binary_only(self):
         """Refuse every new label but 0 and 1, False and True; for a metric whose `pos_label` is the default."""
-        self.binary_only = True
+        self._binary_only = True
 
-    def check_new(self, label, str argument, position=None):
+    def _check_new(self, label, str argument, position=None):
         """Raise LabelError for a new label that is neither 0 nor 1 where others are refused."""
-        if self.binary_only and find_class(self, label) < 0:
+        if self._binary_only and find_class(self, label) < 0:
             check_binary(label, argument, position)
 
     def require_pairs(self):
@@ -169,7 +169,7 @@ cdef class RankCounters(Guarded):
         if self.pairs and not self.paired:
             raise ScoreError(subject=f"at most {MOST_PAIRED} classes",
                              expected="for a metric that compares pairs of classes", got=len(self.label_index.index))
-        self.needs_pairs = self.pairs
+        self._needs_pairs = self.pairs
 
     def merge(self, other):
         """Add the counts of another state.
@@ -189,10 +189,10 @@ cdef class RankCounters(Guarded):
         MergeError
             If the two count differently. The message names the options that differ.
         """
-        commit_steps([self.merge_step(other)])
+        commit_steps([self._merge_step(other)])
         return self
 
-    def add_resized(self, RankCounters other):
+    def _add_resized(self, RankCounters other):
         """Add the counts of another state to an empty one of other sizes, which the counts allow."""
         commit_steps([state_step(self, other)])
 
@@ -212,7 +212,7 @@ cdef class RankCounters(Guarded):
 
     def reset(self):
         """Forget every sample; the configuration stays."""
-        commit_steps([self.reset_step()])
+        commit_steps([self._reset_step()])
 
     def pack(self, columns=True):
         """Return the counts in the order of report: labels, type counts, weights, and the columns as bytes.
@@ -231,7 +231,7 @@ cdef class RankCounters(Guarded):
         finally:
             self.leave()
 
-    def arrays(self, label, own=None, rest=None):
+    def _arrays(self, label, own=None, rest=None):
         """Return the fields of `RankColumn`: level, keys, single codes, weights of rest and own, offsets, totals,
         samples."""
         label = canonical(label)
@@ -243,7 +243,7 @@ cdef class RankCounters(Guarded):
         finally:
             self.leave()
 
-    def pairs_against(self, label, rests):
+    def _pairs_against(self, label, rests):
         """Count the pairs of a class with each of others, by its own scores.
 
         Returns for each twice the pairs in order plus the tied ones, of those whose order is known; the pairs within
@@ -258,7 +258,7 @@ cdef class RankCounters(Guarded):
         finally:
             self.leave()
 
-    def merge_load(self):
+    def _merge_load(self):
         """Bounds of what a merge adds up: the sum of weights, samples or appearances, abstentions."""
         return self.mass + (self.mass_part != 0), max(self.n, largest_type_count(self)), self.abstained
 
@@ -277,7 +277,7 @@ cdef class RankCounters(Guarded):
         return self.mass if self.mass_part == 0 else unsigned_double(<uint64_t> self.mass, self.mass_part)
 
     @property
-    def exact(self):
+    def _exact(self):
         """Whether every column has all its different scores apart."""
         cdef Py_ssize_t i
         for i in range(self.used):
@@ -285,7 +285,7 @@ cdef class RankCounters(Guarded):
                 return False
         return True
 
-    def total_units(self):
+    def _total_units(self):
         """The sum of all weights, exact, in the smallest unit."""
         return (<object> self.mass << 64) + self.mass_part
 
@@ -315,7 +315,7 @@ cdef class RankCounters(Guarded):
         finally:
             self.leave()
 
-    def restore(self, list labels, appearances, bytes weights, columns, int64_t n, int64_t abstained, int places,
+    def _fill(self, list labels, appearances, bytes weights, columns, int64_t n, int64_t abstained, int places,
                 int64_t rounded):
         """Fill an empty state with decoded counts; raise ValueError for counts that no stream of samples produces."""
         restore_counters(self, labels, appearances, weights, columns, n, abstained, places, rounded)

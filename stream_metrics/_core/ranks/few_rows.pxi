@@ -87,8 +87,8 @@ cdef class CodedScores:
             place = self.places[self.truth[start + r]]
             if place < 0:
                 label = self.truths[self.truth[start + r]]
-                if into.binary_only:
-                    into.check_new(label, "y_true")
+                if into._binary_only:
+                    into._check_new(label, "y_true")
                 place = 4 * intern_class(into, label) + numeric_kind(label)
                 self.places[self.truth[start + r]] = place
             group[r] = <code_t> (place >> 2)
@@ -109,8 +109,8 @@ cdef class CodedScores:
         label = self.labels[k]
         if label is None:
             return intern_class(into, into.pos_label)
-        if into.binary_only:
-            into.check_new(label, "scores")
+        if into._binary_only:
+            into._check_new(label, "scores")
         return intern_class(into, label)
 
     cdef int count_column(self, RankCounters into, Py_ssize_t n, Py_ssize_t k, Py_ssize_t j, const CodeRows *rows,

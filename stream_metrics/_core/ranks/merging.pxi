@@ -280,7 +280,7 @@ cdef RankCounters duplicate(RankCounters self):
                 raise MemoryError("no memory for the copy of a column")
     twin.label_index.copy_from(self.label_index)
     twin.reads_names = self.reads_names
-    twin.binary_only, twin.paired, twin.needs_pairs = self.binary_only, self.paired, self.needs_pairs
+    twin._binary_only, twin.paired, twin._needs_pairs = self._binary_only, self.paired, self._needs_pairs
     twin.n, twin.abstained, twin.rounded = self.n, self.abstained, self.rounded
     twin.mass, twin.mass_part = self.mass, self.mass_part
     return twin

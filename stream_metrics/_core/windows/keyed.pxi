@@ -32,11 +32,11 @@ cdef class Packed:
     def __eq__(self, other):
         return type(other) is Packed and self.content == (<Packed> other).content
 
-    def to_content(self):
+    def _to_content(self):
         """Return what an accumulator that contains this state writes of it."""
         return Raw(self.content)
 
-    def merge_load(self):
+    def _merge_load(self):
         """Return bounds of what a merge adds up."""
         return self.load[0], self.load[1], self.load[2]
 

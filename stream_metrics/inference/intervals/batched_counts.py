@@ -126,14 +126,14 @@ class BatchedCounts:
         """Return rows, columns and weights of the cells that one of the matrices may have."""
         return self.where.rows, self.where.columns, self.values
 
-    def ratios(self, numerator: Form, denominator: Form) -> Batch:
-        """Return numerator / denominator for every class, nan where the denominator is 0; see `Counts.ratios`."""
+    def _ratios(self, numerator: Form, denominator: Form) -> Batch:
+        """Return numerator / denominator for every class, nan where the denominator is 0; see `Counts._ratios`."""
         values: Batch = divide(self.form(numerator), self.form(denominator))
         return values
 
-    def mean_ratio(self, numerator: Form, denominator: Form, undefined: float, by_support: bool = False) -> Any:
-        """Return the mean of the ratios over the classes; see `Counts.mean_ratio`."""
-        return mean_of(self.ratios(numerator, denominator), undefined, self.true_totals if by_support else 1.0)
+    def _mean_ratio(self, numerator: Form, denominator: Form, undefined: float, by_support: bool = False) -> Any:
+        """Return the mean of the ratios over the classes; see `Counts._mean_ratio`."""
+        return mean_of(self._ratios(numerator, denominator), undefined, self.true_totals if by_support else 1.0)
 
     def form(self, form: Form) -> Batch:
         """Return a C_kk + b t_k + c p_k + d N for every class."""

@@ -59,7 +59,7 @@ class MatrixCounts:
         rows, columns, values = self.cells()
         return rows, columns, values.tolist()
 
-    def ratios(self, numerator: Form, denominator: Form) -> Floats:
+    def _ratios(self, numerator: Form, denominator: Form) -> Floats:
         """Return numerator / denominator for every class, nan where the denominator is 0."""
         below = self._form(denominator)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -69,9 +69,9 @@ class MatrixCounts:
         parts = (self.diagonal, self.true_totals, self.predicted_totals, self.total)
         return np.asarray(sum(factor * part for factor, part in zip(form, parts, strict=True) if factor))
 
-    def mean_ratio(self, numerator: Form, denominator: Form, undefined: float, by_support: bool = False) -> float:
-        """Return the mean of the ratios over the classes; see `Counts.mean_ratio`."""
-        values = self.ratios(numerator, denominator)
+    def _mean_ratio(self, numerator: Form, denominator: Form, undefined: float, by_support: bool = False) -> float:
+        """Return the mean of the ratios over the classes; see `Counts._mean_ratio`."""
+        values = self._ratios(numerator, denominator)
         weights = self.true_totals if by_support else np.ones(self.k)
         values = np.where(np.isnan(values), undefined, values)
         defined = ~np.isnan(values)
