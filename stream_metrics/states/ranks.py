@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics._core.numeric.kernels import Step, chosen_scores, commit
-from stream_metrics._core.ranks.kernels import Batch as RankBatch
-from stream_metrics._core.ranks.kernels import CodedScores, RankCounters, ScoreRows, first_bad
-from stream_metrics.errors import LabelError, ScoreError, quantity
+from stream_metrics._core.ranks.kernels import RankCounters, ScoreTable, first_bad, samples_step, table_step
+from stream_metrics.errors import ScoreError, quantity
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import Batch, score_batch, score_count_batch
-from stream_metrics.inputs.columns import Column, factorize
+from stream_metrics.inputs.columns import factorize
 from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label
 from stream_metrics.ranking.protocol import RankColumn
@@ -26,11 +25,6 @@ from stream_metrics.states.score_labels import check_rows, check_truths_of_singl
 from stream_metrics.wire import Portable
 
 __all__ = ["RankSketch"]
-
-FEW = 32  # names that need not all occur
-NEAR = 2**16  # integer labels that lie no further apart are numbered by a table
-
-Weights: TypeAlias = tuple[Array | None, Array | None]  # whole parts and fractions
 
 
 class RankSketch(RankCounters, Portable):
@@ -227,20 +221,22 @@ class RankSketch(RankCounters, Portable):
     def _batch_step(self, batch: Batch) -> Step:
         """Return the step that counts a batch, which has been counted apart."""
         wholes, parts, rounded = (None, None, None) if batch.weights is None else batch.weights.positive()
-        weights = wholes, parts
+        codes, labels = factorize(batch.truth)
         if isinstance(batch.scores, list) or not batch.n:
-            return self._step_of_rows(batch, list(batch.scores), weights, rounded)
+            weights = wholes, parts, rounded
+            return samples_step(self, codes, labels, list(batch.scores), batch.classes, weights, batch.samples)
         matrix, names = _matrix(batch.scores, batch.classes), batch.classes
         bad = first_bad(matrix)
         if bad is not None:
             raise _not_finite(bad[0], matrix[bad], self.pos_label if names is None else names[bad[1]])
-        codes, labels = _numbered(batch.truth)
-        self._check_allowed(codes, labels, names or (), None if names is None else [])
-        seen = None if names is None else np.zeros((len(names), 4), np.int64)
-        columns = [None] if names is None else list(names)
-        counted = RankBatch(codes, labels, columns, seen, weights, self.pos_label, batch.samples)
-        counted.count_matrix(self, matrix)
-        return counted.step(self, (matrix,), 0, 0 if rounded is None else int(rounded.sum()))
+        if names is None:
+            check_truths_of_singles(self.pos_label, codes, labels)
+        if self._binary_only:
+            check_rows(partial(self._check_new, argument="y_true"), codes, labels)
+            for name in names or ():
+                self._check_new(name, "scores")
+        columns: list[Any] = [None] if names is None else list(names)
+        return table_step(self, ScoreTable(codes, labels, columns, matrix, wholes, parts, rounded, batch.samples))
 
     def _prepare_rows(self, batch: Batch, order: NDArray[np.int64]) -> CountRows | None:
         """Return what counts rows of a batch of single scores or a table, in an order; None if one may be refused."""
@@ -254,45 +250,7 @@ class RankSketch(RankCounters, Portable):
         weights = (None, None, None) if batch.weights is None else batch.weights.positive()
         wholes, parts, rounded = (None if x is None else x[order] for x in weights)
         columns: list[Any] = [None] if batch.classes is None else list(batch.classes)
-        return CodedScores(codes[order], labels, columns, matrix[order], wholes, parts, rounded).count
-
-    def _step_of_rows(self, batch: Batch, samples: list[Any], weights: Weights, rounded: Array | None) -> Step:
-        """Count samples that are mappings, numbers, rows or abstentions."""
-        rows = ScoreRows(samples, self.pos_label, batch.classes)
-        wholes, parts = (None if x is None else x[rows.counted] for x in weights)
-        times = None if batch.samples is None else batch.samples[rows.counted]
-        codes, labels = _numbered(batch.truth.take(rows.counted))
-        place = np.cumsum(rows.counted) - 1
-        row = place[rows.row]
-        try:
-            self._check_allowed(codes, labels, [*rows.labels, *rows.zeros], place[rows.singles].tolist())
-        except LabelError as error:
-            counted_rows = np.flatnonzero(rows.counted)
-            raise error if error.position is None else error.with_position(counted_rows[error.position]) from None
-        used = _some_weight(wholes if times is None else times, parts, len(codes))[row]
-        seen = np.zeros((len(rows.labels), 4), np.int64)
-        np.add.at(seen, (rows.label[used], rows.kind[used]), 1 if times is None else times[row[used]])
-        order = np.argsort(rows.label[used], kind="stable")
-        entries = row[used][order], rows.label[used][order], rows.code[used][order]
-        counted = RankBatch(codes, labels, rows.labels, seen, (wholes, parts), self.pos_label, times)
-        counted.count_entries(self, *entries)
-        left_out = ~rows.counted if batch.samples is None else batch.samples[~rows.counted]
-        return counted.step(
-            self, entries, int(left_out.sum()), 0 if rounded is None else int(rounded[rows.counted].sum())
-        )
-
-    def _check_allowed(
-        self, codes: NDArray[np.int32], labels: list[Label], names: Iterable[Label], singles: list[int] | None
-    ) -> None:
-        """Refuse true labels that a single score cannot be about, and what is not binary where all must be.
-
-        `singles` are the rows that have a single score, all if it is None.
-        """
-        check_truths_of_singles(self.pos_label, codes, labels, singles)
-        if self._binary_only:
-            check_rows(partial(self._check_new, argument="y_true"), codes, labels)
-            for name in names:
-                self._check_new(name, "scores")
+        return ScoreTable(codes[order], labels, columns, matrix[order], wholes, parts, rounded).count
 
     def reconfigured(self, **options: Any) -> Self:
         """Return a new state of the same samples with another size, or without pairs.
@@ -434,13 +392,6 @@ def _not_finite(row: int, score: float, label: Label) -> ScoreError:
     )
 
 
-def _some_weight(wholes: Array | None, parts: Array | None, n: int) -> NDArray[np.bool_]:
-    if wholes is None:
-        return np.ones(n, bool)
-    positive: NDArray[np.bool_] = wholes != 0 if parts is None else (wholes != 0) | (parts != 0)
-    return positive
-
-
 def _matrix(table: Array, names: tuple[Label, ...] | None) -> NDArray[np.float64]:
     """Return scores as a matrix, a column for each of the classes, or one for `pos_label`."""
     shape = (1,) if names is None else (2, len(names))
@@ -449,19 +400,3 @@ def _matrix(table: Array, names: tuple[Label, ...] | None) -> NDArray[np.float64
         raise ScoreError(argument="scores", expected=f"to have {wanted}", but=f"got the shape {table.shape}")
     real: NDArray[np.float64] = table.astype(np.float64, copy=False)
     return real.reshape(-1, 1) if names is None else real
-
-
-def _numbered(truth: Column) -> tuple[NDArray[np.int32], list[Label]]:
-    """Return a column of labels as codes and the labels that occur."""
-    values = truth.values
-    if truth.names is None and len(values):
-        low, high = int(values.min()), int(values.max())
-        if high - low < NEAR and -(2**62) < low < 2**62:
-            shifted = values.astype(np.int64) - low
-            occurs = np.bincount(shifted) > 0
-            table = (np.cumsum(occurs) - 1).astype(np.int32)
-            labels: list[Any] = (np.flatnonzero(occurs) + low).tolist()
-            return table[shifted], labels
-    if truth.names is not None and len(truth.names) <= FEW:
-        return values.astype(np.int32), list(truth.names)
-    return factorize(truth)

@@ -1,6 +1,5 @@
-"""Rows of codes, counted into a column: the loops of a batch."""
+"""Rows of codes, counted into a column: the loops of a table of scores."""
 
-from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from stream_metrics._core.numeric.hashing cimport splitmix64
@@ -85,37 +84,3 @@ cdef inline bint any_above_one(const uint64_t *code, const CodeRows *rows, Py_ss
         if code[r] > ONE and not weightless(rows, r):
             return True
     return False
-
-
-cdef inline int resample(ScoreHistogram *c, const uint64_t *code, const CodeRows *rows, Py_ssize_t n) noexcept nogil:
-    """Sample the codes of rows that have been counted; -1 if there is no memory."""
-    cdef Py_ssize_t r
-    cdef BottomKSample *s
-    cdef bint parts = rows.part != NULL
-    for r in range(n):
-        s = c.sample + group_of(rows, r)
-        if code[r] != ZERO and splitmix64(code[r]) <= s.threshold and not weightless(rows, r):
-            if not bottom_ready(s, parts) and bottom_reserve(s, 1, parts) < 0:
-                return -1
-            bottom_add(s, splitmix64(code[r]), 1 if rows.whole == NULL else rows.whole[r], rows.part[r] if parts else 0,
-                       c.scratch)
-    return 0
-
-
-cdef inline uint64_t estimate_threshold(Py_ssize_t n, Py_ssize_t size) noexcept nogil:
-    """Return a threshold that at least `size` of n distinct codes pass, by five standard deviations."""
-    cdef double want = size + 5.0 * sqrt(<double> size) + 16.0
-    return MIXED if want >= <double> n else <uint64_t> (want / <double> n * 18446744073709551616.0)
-
-
-cdef inline bint threshold_too_low(ScoreHistogram *c) noexcept nogil:
-    """Clear the samples if one lacks codes because its estimated threshold was too low; return whether that was so."""
-    cdef Py_ssize_t g
-    cdef bint short = False
-    for g in range(c.groups):
-        short = short or (c.sample[g].used < c.size and c.sample[g].threshold != MIXED)
-    if c.level == 0 or not short:
-        return False
-    for g in range(c.groups):
-        bottom_clear(c.sample + g)
-    return True

@@ -103,15 +103,6 @@ cdef void bottom_free(BottomKSample *s) noexcept nogil:
     s.at, s.part, s.order, s.slots, s.used, s.sorted = NULL, NULL, NULL, 0, 0, False
 
 
-cdef void bottom_clear(BottomKSample *s) noexcept nogil:
-    """Remove all hashes and the threshold."""
-    s.used, s.threshold, s.sorted = 0, ~(<uint64_t> 0), False
-    if s.slots:
-        memset(s.at, 0, s.slots * sizeof(SampleEntry))
-    if s.part != NULL:
-        memset(s.part, 0, s.slots * sizeof(fraction_t))
-
-
 cdef uint64_t select(uint64_t *x, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
     """Return the k-th smallest of n numbers; reorders them."""
     cdef Py_ssize_t low = 0, high = n - 1, i, j

@@ -78,12 +78,12 @@ cdef bint loses_pairs(RankCounters self, labels) except -1:
     return True
 
 
-cdef int check_allowed(RankCounters self, object truth, list labels) except -1:
+cdef int check_allowed(RankCounters self, object truth, list labels, object position) except -1:
     """Raise LabelError for new labels of a sample that are refused; None stands for an implied `pos_label`."""
-    if len(labels) == 1 and labels[0] is None:
-        check_with_single_score(self.pos_label, truth)
-    if self._binary_only:
-        self._check_new(truth, "y_true")
+    if labels is not None and len(labels) == 1 and labels[0] is None:
+        check_with_single_score(self.pos_label, truth, position)
+    if labels is not None and self._binary_only:
+        self._check_new(truth, "y_true", position)
         for label in labels:
             if label is not None:
                 self._check_new(label, "scores")

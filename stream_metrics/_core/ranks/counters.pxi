@@ -126,7 +126,8 @@ cdef class RankCounters(Guarded):
         if y_pred is MISSING or scores is not MISSING:
             y_pred = chosen_scores(self, y_pred, scores)
         cdef RankSample s
-        if classes is not None or not read_plain(self, y_true, y_pred, w, False, &s):
+        start_sample(&s, w)
+        if classes is not None or not read_plain(self, y_true, y_pred, False, &s):
             commit_sample(self, y_true, y_pred, w, classes, True)
         else:
             check_sample(self, &s, y_true, y_pred, w)

@@ -67,55 +67,13 @@ def inspect_cells(
 def codes(scores: NDArray[np.float64]) -> NDArray[np.uint64]: ...
 
 @disjoint_base
-class ScoreRows:
-    def __init__(self, samples: list[object], pos_label: Label, classes: tuple[Label, ...] | None) -> None: ...
-    @property
-    def row(self) -> NDArray[np.int64]: ...
-    @property
-    def singles(self) -> list[int]: ...
-    @property
-    def label(self) -> NDArray[np.int32]: ...
-    @property
-    def code(self) -> NDArray[np.uint64]: ...
-    @property
-    def kind(self) -> NDArray[np.int8]: ...
-    @property
-    def counted(self) -> NDArray[np.bool_]: ...
-    @property
-    def labels(self) -> list[Label]: ...
-    @property
-    def zeros(self) -> dict[Label, None]: ...
-
-@disjoint_base
 class CellScratch:
     def __new__(cls, most: int) -> Self: ...
 
-def unified(labels: list[Label]) -> tuple[list[int], list[Label]]: ...
-
 @disjoint_base
-class Batch:
-    def __init__(
-        self,
-        truth: NDArray[np.int32],
-        truths: list[Label],
-        labels: list[Label] | list[None],
-        label_types: NDArray[np.int64] | None,
-        weights: tuple[NDArray[np.int64] | None, NDArray[np.uint64] | None],
-        pos_label: Label,
-        samples: NDArray[np.int64] | None = None,
-    ) -> None: ...
-    def count_matrix(self, into: RankCounters, x: NDArray[np.float64]) -> None: ...
-    def count_entries(
-        self, into: RankCounters, row: NDArray[np.int64], label: NDArray[np.int32], codes: NDArray[np.uint64]
-    ) -> None: ...
-    def step(self, into: RankCounters, scores: tuple[Any, ...], abstained: int, rounded: int) -> Step: ...
-    def finish(self) -> None: ...
-    def totals(self) -> tuple[list[int], list[int]]: ...
-
-@disjoint_base
-class CodedScores:
-    def __init__(
-        self,
+class ScoreTable:
+    def __new__(
+        cls,
         truth: NDArray[np.int32],
         truths: list[Label],
         labels: list[Label] | list[None],
@@ -123,8 +81,20 @@ class CodedScores:
         wholes: NDArray[np.int64] | None,
         parts: NDArray[np.uint64] | None,
         rounded: NDArray[np.uint8] | None,
-    ) -> None: ...
+        samples: NDArray[np.int64] | None = None,
+    ) -> Self: ...
     def count(self, into: RankCounters, start: int, end: int) -> None: ...
+
+def table_step(into: RankCounters, table: ScoreTable) -> Step: ...
+def samples_step(
+    into: RankCounters,
+    truth: NDArray[np.int32],
+    truths: list[Label],
+    samples: list[Any],
+    classes: tuple[Label, ...] | None,
+    weights: tuple[NDArray[np.int64] | None, NDArray[np.uint64] | None, NDArray[np.bool_] | None],
+    repeats: NDArray[np.int64] | None,
+) -> Step: ...
 
 @disjoint_base
 class RankCounters(Guarded):

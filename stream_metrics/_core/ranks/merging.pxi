@@ -53,7 +53,8 @@ cdef class ScoreStep(RankStep):
         cdef RankSample *s = &self.sample
         cdef list labels
         if self.read is None:
-            if not self.reverts and read_known(ranks, self.y_true, self.scores, self.w, True, s):
+            start_sample(s, self.w)
+            if not self.reverts and read_known(ranks, self.y_true, self.scores, True, s):
                 return self.choose(False)
             self.read_arguments(None)
         labels, values = self.read
@@ -64,6 +65,7 @@ cdef class ScoreStep(RankStep):
         self.choose(labels is not None and (s.whole | s.part) != 0 and may_lose_pairs(ranks, 1 + len(labels))
                     and loses_pairs(ranks, [self.truth] + [ranks.pos_label if label is None else label
                                                            for label, x in zip(labels, values) if x != 0]))
+        check_allowed(ranks, self.truth, labels, None)
         return place_sample(self.into, self.truth, labels, values, s)
 
     cdef void apply(self) noexcept:
@@ -99,74 +101,6 @@ cdef int reserve_for(RankCounters self, Py_ssize_t j, const ScoreHistogram *o, c
     return 0
 
 
-@cython.final
-cdef class BatchStep(RankStep):
-    """A batch that was counted apart; it is counted once more if what it relied on has changed since."""
-
-    cdef Batch batch
-    cdef tuple scores  # as `Batch.count_matrix` or `Batch.count_entries` takes them
-    cdef int64_t abstained, rounded
-    cdef int64_t[::1] truth, column, to, whole
-    cdef fraction_t[::1] part
-
-    cdef int prepare(self) except -1:
-        cdef Batch batch = self.batch
-        cdef RankCounters into = self.target
-        cdef Py_ssize_t k
-        with_scores = [label for k, label in enumerate(batch.labels) if batch.histograms[k].used]
-        if batch.epoch != into.epoch or batch.pairs != (into.paired
-                                                        and not loses_pairs(into, batch.occurring(with_scores))):
-            batch.inside = True
-            if len(self.scores) == 1:
-                batch.count_matrix(into, *self.scores)
-            else:
-                batch.count_entries(into, *self.scores)
-        check_units(into, sum(batch.weight) * UNITS + sum(batch.parts))
-        if batch.samples + self.abstained > into.spare:
-            find_spare(into, batch.samples + self.abstained)
-        self.choose(into.paired and not batch.pairs)
-        return self.reserve(batch, self.into)
-
-    cdef int reserve(self, Batch batch, RankCounters into) except -1:
-        cdef Py_ssize_t k
-        truth = [intern_class(into, label) if n else -1 for label, n in zip(batch.truths, batch.occurs.tolist())]
-        column = [intern_class(into, label) if batch.histograms[k].used else -1 for k, label in enumerate(batch.labels)]
-        self.truth, self.column = np.array(truth, np.int64), np.array(column, np.int64)
-        self.to = np.array((truth if into.paired else [0, 1]) + [0], np.int64)
-        self.whole = np.array([whole + (part >> 64) for whole, part in zip(batch.weight, batch.parts)], np.int64)
-        self.part = np.array([part & (UNITS - 1) for part in batch.parts], np.uint64)
-        batch.truth_type = batch.truth_types
-        batch.label_type = batch.label_types
-        for k in range(batch.size):
-            if column[k] >= 0 and not adoptable(into, column[k], batch.histograms[k], &self.to[0]):
-                reserve_for(into, column[k], batch.histograms[k], &self.to[0])
-        return 0
-
-    cdef void apply(self) noexcept:
-        cdef Batch batch = self.batch
-        cdef RankCounters into = self.into
-        cdef Py_ssize_t k, j
-        for k in range(batch.size):
-            j = self.column[k]
-            if j < 0:
-                continue
-            if adoptable(into, j, batch.histograms[k], &self.to[0]):
-                into.classes[j].histogram, batch.histograms[k] = batch.histograms[k], into.classes[j].histogram
-            else:
-                histogram_absorb(into.classes[j].histogram, batch.histograms[k], &self.to[0])
-            if batch.label_type is not None:
-                add_types(into, j, &batch.label_type[k, 0])
-        for k in range(self.truth.shape[0]):
-            if self.truth[k] >= 0:
-                weigh_class(into, self.truth[k], self.whole[k], self.part[k])
-                add_types(into, self.truth[k], &batch.truth_type[k, 0])
-        into.n += batch.samples
-        into.abstained += self.abstained
-        into.rounded += self.rounded
-        into.spare -= batch.samples + self.abstained
-        self.finish()
-
-
 cdef bint adoptable(RankCounters self, Py_ssize_t j, const ScoreHistogram *o, const int64_t *to) noexcept:
     """Whether a column of a batch can replace the column here."""
     cdef Py_ssize_t g
@@ -200,14 +134,18 @@ cdef int check_same(RankCounters self, other) except -1:
 
 @cython.final
 cdef class StateStep(RankStep):
-    """The counts of another state."""
+    """The counts of another state, or of a batch that was counted in a state of its own."""
 
+    cdef bint is_batch
+    cdef ScoreTable table     # the batch if that is a table, else None
     cdef RankCounters other
     cdef int64_t[::1] to      # the index here of each class there, or -1
     cdef int64_t[::1] groups  # of a column there, to those here
 
     cdef int prepare(self) except -1:
         cdef RankCounters into = self.target, o = self.source
+        if self.table is not None and self.table.epoch != into.epoch:  # its levels are those of another state
+            o = self.table.counted(into, True)
         check_units(into, <object> o.mass * UNITS + o.mass_part)
         check_samples(o.n, into.n)
         check_samples(o.abstained, into.abstained)
@@ -228,18 +166,25 @@ cdef class StateStep(RankStep):
         for i in range(o.used):
             if self.to[i] >= 0 and o.classes[i].histogram != NULL and o.classes[i].histogram.used:
                 groups_of_column(into, o, i, self.groups)
+                if self.is_batch and adoptable(into, self.to[i], o.classes[i].histogram, &self.groups[0]):
+                    continue
                 reserve_for(into, self.to[i], o.classes[i].histogram, &self.groups[0])
         return 0
 
     cdef void apply(self) noexcept:
         cdef RankCounters into = self.into, o = self.other
         cdef Py_ssize_t i
+        cdef Class *c
         for i in range(o.used):
             if self.to[i] < 0:
                 continue
             if o.classes[i].histogram != NULL and o.classes[i].histogram.used:
                 groups_of_column(into, o, i, self.groups)
-                histogram_absorb(into.classes[self.to[i]].histogram, o.classes[i].histogram, &self.groups[0])
+                c = into.classes + self.to[i]
+                if self.is_batch and adoptable(into, self.to[i], o.classes[i].histogram, &self.groups[0]):
+                    c.histogram, o.classes[i].histogram = o.classes[i].histogram, c.histogram
+                else:
+                    histogram_absorb(c.histogram, o.classes[i].histogram, &self.groups[0])
             add_types(into, self.to[i], o.classes[i].type_counts)
             weigh_class(into, self.to[i], o.classes[i].whole, o.classes[i].part)
         into.n += o.n
@@ -252,6 +197,21 @@ cdef class StateStep(RankStep):
 cdef StateStep state_step(RankCounters self, RankCounters other):
     cdef StateStep step = StateStep.__new__(StateStep)
     step.target, step.source = self, other
+    return step
+
+
+def table_step(RankCounters into not None, ScoreTable table not None):
+    """Return the step that counts a table."""
+    cdef StateStep step = state_step(into, table.counted(into, False))
+    step.table, step.is_batch = table, True
+    return step
+
+
+def samples_step(RankCounters into not None, const code_t[::1] truth, list truths, list samples, classes, weights,
+                 repeats):
+    """Return the step that counts samples of any form; arguments as of `count_samples`."""
+    cdef StateStep step = state_step(into, count_samples(into, truth, truths, samples, classes, weights, repeats))
+    step.is_batch = True
     return step
 
 

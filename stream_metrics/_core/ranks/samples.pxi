@@ -40,7 +40,7 @@ cdef struct RankSample:
     Entry *entry     # of the scores: `near`, or memory of its own if there are more
     Py_ssize_t n, i  # the number of scores, and the true class
     int kind
-    int64_t whole
+    int64_t whole, samples  # how many samples it stands for
     fraction_t part
     bint rounded, abstains, single
 
@@ -48,31 +48,29 @@ cdef struct RankSample:
 cdef int count_one(RankCounters self, object y_true, object scores, object w, object classes) except -1:
     """`update`, for compiled callers."""
     cdef RankSample s
-    if classes is None and read_known(self, y_true, scores, w, False, &s):
+    start_sample(&s, w)
+    if classes is None and read_known(self, y_true, scores, False, &s):
         apply_sample(self, &s)
         return 0
     return commit_sample(self, y_true, scores, w, classes, False)
 
 
-cdef inline bint read_known(RankCounters self, object y_true, object scores, object w, bint inside,
-                            RankSample *s) except -1:
+cdef inline bint read_known(RankCounters self, object y_true, object scores, bint inside, RankSample *s) except -1:
     """Read a sample of plain scores of known classes, check it and reserve memory; False for any other sample.
 
     Unless it is `inside` a section, what follows is a stretch.
     """
-    if not read_plain(self, y_true, scores, w, inside, s) or (type(scores) is float and not self.classes[s.i].single):
+    if not read_plain(self, y_true, scores, inside, s) or (type(scores) is float and not self.classes[s.i].single):
         return False
-    if self.spare <= 0:
-        find_spare(self, 1)
+    if self.spare < s.samples:
+        find_spare(self, s.samples)
     if s.whole | s.part:
         reserve_sample(self, s)
     return True
 
 
-cdef inline bint read_plain(RankCounters self, object y_true, object scores, object w, bint inside,
-                            RankSample *s) except -1:
+cdef inline bint read_plain(RankCounters self, object y_true, object scores, bint inside, RankSample *s) except -1:
     """Read a sample of plain scores of known classes; False for any other sample."""
-    start_sample(s, w)
     if not inside and self.holder != 0:
         self.wait()
     s.i, s.kind = known_class(self, y_true), numeric_kind(y_true)
@@ -84,7 +82,8 @@ cdef inline bint read_plain(RankCounters self, object y_true, object scores, obj
 
 cdef inline int start_sample(RankSample *s, object w) except -1:
     """Read the weight of a sample."""
-    s.entry, s.n, s.whole, s.part, s.rounded, s.abstains, s.single = s.near, 0, 1, 0, False, False, False
+    s.entry, s.n, s.whole, s.part, s.samples = s.near, 0, 1, 0, 1
+    s.rounded, s.abstains, s.single = False, False, False
     if w is not UNIT_WEIGHT:
         s.rounded = split_some(w, &s.whole, &s.part)
     return 0
@@ -170,12 +169,11 @@ cdef tuple read_named(RankCounters self, object truth, object scores, object cla
 cdef int place_sample(RankCounters self, object truth, list labels, list values, RankSample *s) except -1:
     """Check a sample to be counted, and reserve memory for it; in a section. After an error drop empty classes."""
     cdef Py_ssize_t at
-    if self.spare <= 0:
-        find_spare(self, 1)
+    if self.spare < s.samples:
+        find_spare(self, s.samples)
     if labels is None:
         s.abstains = True
         return 0
-    check_allowed(self, truth, labels)
     if s.whole | s.part:
         make_entries(s, len(labels))
         s.i, s.kind, s.single = intern_class(self, truth), numeric_kind(truth), labels[0] is None
@@ -225,15 +223,48 @@ cdef inline int reserve_sample(RankCounters self, const RankSample *s) except -1
     return 0
 
 
+@cython.boundscheck(True)  # the list is the caller's, who may change it while scores are read
+cdef RankCounters count_samples(RankCounters into, const code_t[::1] truth, list truths, list samples, object classes,
+                                tuple weights, const int64_t[:] repeats):
+    """Count samples of any form in an empty state, to be merged into another one.
+
+    `truth` has the place in `truths` of each true label; `weights` are whole parts, fractions, and which were rounded,
+    or None; a sample stands for as many as `repeats` says, whose weight is then that number.
+    """
+    cdef RankCounters counts = RankCounters(into.buckets, into.sample, into.pos_label, into.pairs)
+    cdef const int64_t[:] wholes = weights[0] if repeats is None else repeats
+    cdef const fraction_t[:] parts = weights[1]
+    cdef Py_ssize_t r
+    cdef RankSample s
+    rounded = weights[2]
+    counts.reads_names, counts.needs_pairs = False, into.needs_pairs
+    for r in range(len(samples)):
+        start_sample(&s, UNIT_WEIGHT)
+        s.whole = 1 if wholes is None else wholes[r]
+        s.part = 0 if parts is None else parts[r]
+        s.samples = 1 if repeats is None else repeats[r]
+        s.rounded = rounded is not None and rounded[r]
+        try:
+            if not read_known(counts, truths[truth[r]], samples[r], True, &s):
+                labels, values = read_scores(samples[r], into.pos_label, classes, r)
+                check_allowed(into, truths[truth[r]], labels, r)
+                place_sample(counts, truths[truth[r]], labels, values, &s)
+            apply_sample(counts, &s)
+        finally:
+            if s.entry != s.near:
+                PyMem_RawFree(s.entry)
+    return counts
+
+
 cdef void apply_sample(RankCounters self, const RankSample *s) noexcept:
     """Count a sample for which memory was reserved."""
     cdef Py_ssize_t at
     cdef const Entry *entry
-    self.spare -= 1
+    self.spare -= s.samples
     if s.abstains:
-        self.abstained += 1
+        self.abstained += s.samples
         return
-    self.n += 1
+    self.n += s.samples
     self.rounded += s.rounded
     if not s.whole | s.part:
         return
@@ -243,9 +274,9 @@ cdef void apply_sample(RankCounters self, const RankSample *s) noexcept:
             histogram_add(self.classes[entry.class_index].histogram, entry.code,
                           group_in(self, s.i, entry.class_index), s.whole, s.part)
             if entry.kind < 3:
-                self.classes[entry.class_index].type_counts[entry.kind] += 1
+                self.classes[entry.class_index].type_counts[entry.kind] += s.samples
     if s.kind < 3:
-        self.classes[s.i].type_counts[s.kind] += 1
+        self.classes[s.i].type_counts[s.kind] += s.samples
     self.classes[s.i].single |= s.single
     weigh_class(self, s.i, s.whole, s.part)
 

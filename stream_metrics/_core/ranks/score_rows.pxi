@@ -2,18 +2,14 @@
 
 from collections.abc import Mapping
 
-cimport cython
-from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
-from cpython.ref cimport PyObject
 from libc.math cimport isfinite
-from libc.stdint cimport int8_t, int64_t, uint64_t
+from libc.stdint cimport uint64_t
 
 import numpy as np
 from numpy import floating
 
-from stream_metrics._core.numeric.kernels cimport plain
 from stream_metrics._core.numeric.kernels cimport row_values, to_double
-from stream_metrics._core.numeric.scores cimport bits, encode, encode_all
+from stream_metrics._core.numeric.scores cimport bits, encode_all
 from stream_metrics.errors import ScoreError
 from stream_metrics.labels.label import canonical, is_missing, unique
 
@@ -106,80 +102,3 @@ def codes(const double[::1] scores):
     if scores.shape[0]:
         encode_all(&scores[0], &code[0], scores.shape[0])
     return out
-
-
-cdef class ScoreRows:
-    """The scores of a list of samples: row, label, code and kind of each; which rows count; the labels by number."""
-
-    cdef readonly object row, label, code, kind, counted
-    cdef readonly list labels, singles  # labels by number, and the rows that are one number
-    cdef readonly dict zeros  # labels that have a score of 0 somewhere
-    cdef dict index
-    cdef int64_t[::1] rows
-    cdef code_t[::1] label_at
-    cdef uint64_t[::1] code_at
-    cdef int8_t[::1] kind_at
-    cdef Py_ssize_t used
-
-    @cython.boundscheck(True)  # the list is the caller's, who may change it while scores are read
-    def __init__(self, list samples, object pos_label, object classes):
-        cdef Py_ssize_t r, start
-        self.labels, self.singles, self.zeros, self.index, self.used = [], [], {}, {}, 0
-        kinds = (np.int64, np.int32, np.uint64, np.int8)
-        self.row, self.label, self.code, self.kind = (np.empty(0, kind) for kind in kinds)
-        self.counted = np.ones(len(samples), bool)
-        for r in range(len(samples)):
-            scores = samples[r]
-            start = self.used
-            if type(scores) is dict and scores and self.read_plain(<dict> scores, r):
-                continue
-            self.used = start
-            labels, values = read_scores(scores, pos_label, classes, r)
-            if labels is None:
-                self.counted[r] = False
-                continue
-            if labels[0] is None:
-                self.singles.append(r)
-            self.reserve(len(labels))
-            for label, x in zip(labels, values):
-                self.add(r, pos_label if label is None else label, x, 3 if label is None else numeric_kind(label))
-        self.row, self.label, self.code, self.kind = (x[:self.used]
-                                                      for x in (self.row, self.label, self.code, self.kind))
-
-    cdef bint read_plain(self, dict scores, Py_ssize_t r) except -1:
-        """Read a dict of plain labels and floats; return False for anything else."""
-        cdef PyObject *key
-        cdef PyObject *value
-        cdef Py_ssize_t at = 0
-        self.reserve(len(scores))
-        while PyDict_Next(scores, &at, &key, &value):
-            if type(<object> value) is not float or not plain(<object> key) or not isfinite(<double> <object> value):
-                return False
-            if type(<object> key) is float:
-                return False
-            self.add(r, <object> key, <double> <object> value, numeric_kind(<object> key))
-        return True
-
-    cdef int add(self, Py_ssize_t r, object label, double x, int kind) except -1:
-        cdef PyObject *label_number
-        if x == 0.0:
-            self.zeros[label] = None
-            return 0
-        label_number = PyDict_GetItemWithError(self.index, label)
-        if label_number == NULL:
-            self.index[label] = len(self.labels)
-            self.labels.append(label)
-            label_number = PyDict_GetItemWithError(self.index, label)
-        self.rows[self.used], self.label_at[self.used] = r, <code_t> <object> label_number
-        self.code_at[self.used], self.kind_at[self.used] = encode(x), kind
-        self.used += 1
-        return 0
-
-    cdef int reserve(self, Py_ssize_t more) except -1:
-        if self.used + more <= len(self.row):
-            return 0
-        more += self.used + 64
-        self.row, self.label, self.code, self.kind = (
-            np.concatenate([x, np.empty(more, x.dtype)]) for x in (self.row, self.label, self.code, self.kind))
-        self.rows, self.label_at, self.code_at, self.kind_at = self.row, self.label, self.code, self.kind
-        return 0

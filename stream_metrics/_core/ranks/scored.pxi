@@ -120,9 +120,11 @@ cdef class ScoreCounters:
         cdef LabelSample named
         cdef LossSample lost
         cdef RankSample ranked, sure
-        if self.ranks is not None and not read_known(self.ranks, y_true, scores, w, True, &ranked):
+        start_sample(&ranked, w)
+        if self.ranks is not None and not read_known(self.ranks, y_true, scores, True, &ranked):
             return False
-        if self.confidence is not None and not read_known(self.confidence, right, largest, w, True, &sure):
+        start_sample(&sure, w)
+        if self.confidence is not None and not read_known(self.confidence, right, largest, True, &sure):
             return False
         if self.losses is not None:
             self.losses.read_sample(y_true, scores, w, None, &lost)
