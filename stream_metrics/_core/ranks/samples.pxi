@@ -237,7 +237,7 @@ cdef RankCounters count_samples(RankCounters into, const code_t[::1] truth, list
     cdef Py_ssize_t r
     cdef RankSample s
     rounded = weights[2]
-    counts.reads_names, counts.needs_pairs = False, into.needs_pairs
+    counts.reads_names, counts._needs_pairs = False, into._needs_pairs
     for r in range(len(samples)):
         start_sample(&s, UNIT_WEIGHT)
         s.whole = 1 if wholes is None else wholes[r]

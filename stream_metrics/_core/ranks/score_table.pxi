@@ -93,7 +93,7 @@ cdef class ScoreTable:
         cdef RankCounters twin = RankCounters(target.buckets, target.sample, target.pos_label, target.pairs)
         cdef ScoreHistogram *c
         cdef Py_ssize_t j, g
-        twin.paired, twin.needs_pairs = target.paired, target.needs_pairs
+        twin.paired, twin._needs_pairs = target.paired, target._needs_pairs
         self.estimates = estimates and target.exact
         self.count_in(twin, 0, self.truth.shape[0], target, inside)
         for j in range(twin.used):
