@@ -157,11 +157,13 @@ def labels(values: ArrowColumn, argument: str) -> Read:
         if is_.is_integer(kind):
             coded = _nullable(values)
         elif is_.is_floating(kind):
-            coded = _floats(_widened(values))
+            wide = _widened(values)
+            if compute().is_finite(wide).index(False).as_py() < 0:  # nan may be an abstention
+                coded = _from_dictionary(wide.dictionary_encode())
         elif is_.is_dictionary(kind) or is_.is_date(kind) or is_.is_decimal(kind):
             coded = _from_dictionary(values if is_.is_dictionary(kind) else values.dictionary_encode())
         elif _is_text(kind):
-            coded = _texts(values)
+            coded = _short_texts(values, chunks_of(values)) or _from_dictionary(values.dictionary_encode())
     except UNREADABLE:  # of a name, which no row may have
         pass
     return rows(values, argument) if coded is None else coded
@@ -266,17 +268,6 @@ def _nullable(values: ArrowColumn) -> Codes | None:
     names: list[Any] = list(range(low, high + 1))
     parts = [_part(chunk, chunked.subtract_codes(low)) for chunk in chunks_of(values)]
     return concat_codes(parts, min_int_dtype(len(names))), names
-
-
-def _floats(values: ArrowColumn) -> Codes | None:
-    """Return floats, some of which are null, as codes; None if nan, which may be an abstention, is among them."""
-    if compute().is_finite(values).index(False).as_py() >= 0:
-        return None
-    return _from_dictionary(values.dictionary_encode())
-
-
-def _texts(values: ArrowColumn) -> Codes | None:
-    return _short_texts(values, chunks_of(values)) or _from_dictionary(values.dictionary_encode())
 
 
 def _short_texts(values: ArrowColumn, chunks: list[ArrowArray]) -> Codes | None:

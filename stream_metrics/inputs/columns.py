@@ -250,27 +250,19 @@ def _from_array(array: Array, argument: str, may_abstain: bool, named: Namer | N
         return Column((array.view(np.uint8) != 0).view(np.int8), [False, True])  # a byte may be neither 0 nor 1
     if kind == "f":
         array = array.astype(np.float64) + 0.0  # -0.0 becomes 0.0
-        bad = np.flatnonzero(~np.isfinite(array))
-        if len(bad) and may_abstain and np.isnan(array[bad]).all():
-            return _with_gaps(array, bad, argument)
-        for row in bad.tolist():
-            if not may_abstain or math.isinf(array[row]):
-                canonical(array[row].item(), argument, row)
+        bad = np.flatnonzero(np.isinf(array) if may_abstain else ~np.isfinite(array))
+        if len(bad):
+            canonical(array[bad[0]].item(), argument, int(bad[0]))
     if kind in "fUS" and len(array) and 0 < array.itemsize <= LONGEST:
         codes, firsts = encode_bytes(array.view(np.uint8).reshape(len(array), -1))
-        return Column(codes, array[firsts].tolist())
+        names = array[firsts].tolist()
+        if kind == "f" and any(map(math.isnan, names)):  # abstentions: labels joined by pandas come as such
+            numbers = np.cumsum([name == name for name in names], dtype=np.int32) - 1
+            numbers[np.isnan(array[firsts])] = -1
+            codes, names = numbers[codes], [name for name in names if name == name]
+        return Column(codes, names)
     times = kind in "mM"  # in a list of Python objects some units would be numbers
     return Column(*encode_objects(list(array) if times else array.tolist(), argument, may_abstain, named))
-
-
-def _with_gaps(array: Array, missing: Array, argument: str) -> Column:
-    """Return a column of floats that are missing in some rows: labels joined by pandas come as such."""
-    present = np.ones(len(array), bool)
-    present[missing] = False
-    rest = _from_array(array[present], argument, False)
-    codes = np.full(len(array), -1, np.int32)
-    codes[present] = rest.values
-    return Column(codes, rest.names if rest.names is not None else [])
 
 
 def count_pairs(
@@ -331,20 +323,19 @@ def _in_pieces(t: list[Array], p: list[Array]) -> tuple[int, Array] | None:
     edges = common_edges(t, p)
     if len(edges) == 2 or edges[-1] < SHORTEST * len(edges):
         return None
-    totals: dict[tuple[int, int], Array] = {}
+    counted: list[tuple[int, Array]] = []
     for a, b in zip(split_at(t, edges), split_at(p, edges), strict=True):
-        counted = count_integers(*_alike(a, b))
-        if counted is None or counted[1].size > LARGEST:
+        piece = count_integers(*_alike(a, b))
+        if piece is None or piece[1].size > LARGEST:
             return None
-        low, table = counted
-        key = low, low + len(table)
-        totals[key] = totals[key] + table if key in totals else table
-    first, end = min(low for low, _ in totals), max(high for _, high in totals)
+        counted.append(piece)
+    first, end = min(low for low, _ in counted), max(low + len(table) for low, table in counted)
     if (end - first) ** 2 > LARGEST:
         return None
     total = np.zeros((end - first, end - first), np.int64)
-    for (low, high), table in totals.items():
-        total[low - first : high - first, low - first : high - first] += table
+    for low, table in counted:
+        place = slice(low - first, low - first + len(table))
+        total[place, place] += table
     return first, total
 
 

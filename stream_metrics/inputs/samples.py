@@ -11,12 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from stream_metrics._core.numeric.kernels import by_class, checked_weight, real_number, row_values
+from stream_metrics._core.numeric.kernels import by_class, checked_weight
 from stream_metrics._core.windows.kernels import ExtendedPrediction
 from stream_metrics.inputs.batch import Batch, label_batch, mixed_batch, score_batch
 from stream_metrics.inputs.columns import Column, as_column, read_weights
-from stream_metrics.inputs.score_tables import is_abstention, is_mapping, is_soft, predictions_by_class
-from stream_metrics.inputs.tensors import Array, is_single
+from stream_metrics.inputs.score_tables import (
+    finite_scores,
+    is_abstention,
+    is_mapping,
+    is_row,
+    is_soft,
+    predictions_by_class,
+    row_of_scores,
+)
+from stream_metrics.inputs.tensors import is_single
 from stream_metrics.labels import Label, canonical, is_missing, most_likely, ordering, unique
 from stream_metrics.labels.class_names import OPEN, ClassNames
 from stream_metrics.labels.pos_label import as_counted_before
@@ -96,7 +104,10 @@ def plain_rows(
     for name, values in more.items():
         beside = _labels(as_column([values] * n if is_single(values) else values, name, True), rows)
         predicted = [_with(p, None, {name: label}) for p, label in zip(predicted, beside, strict=True)]
-    weight = [1] * len(truths) if w is None else list(map(_weight, _listed(read_weights(w, n))[rows]))
+    weight: list[Any] = [1] * len(truths)
+    if w is not None:
+        numbers = read_weights(w, n)[rows]
+        weight = list(map(_weight, numbers if isinstance(numbers, list) else numbers.tolist()))
     return n, list(zip(truths, predicted, weight, strict=True))
 
 
@@ -207,33 +218,18 @@ def _predicted(value: object) -> object:
 @_passed_on
 def _soft(scores: object, classes: Any) -> object:
     """Return scores as a float, a dict, or None."""
-    if type(scores) is float or scores is None:
-        return scores
-    if is_abstention(scores):
-        return None
-    if isinstance(scores, Mapping):
-        row = {canonical(label): _number(scores[label]) for label in scores}
-        return (row or None) if len(row) == len(scores) else scores
-    values = row_values(scores)
-    if values is None:
-        return _number(scores)
-    return dict(zip(unique(classes), map(_number, values), strict=True))
+    if type(scores) is float or is_abstention(scores):
+        return scores if type(scores) is float else None
+    read = finite_scores(row_of_scores(scores, unique(classes)) if is_row(scores) else scores)
+    if isinstance(read, float):
+        return read
+    row = {canonical(label): score for label, score in read.items()}
+    return row if len(row) == len(read) else read
 
 
 def _weight(w: object) -> object:
     """Return a weight as an int or a float, so that what is taken back later is what was counted."""
     return w if type(w) in (int, float) else checked_weight(w)
-
-
-def _number(score: object) -> float:
-    number = real_number(score)
-    if number is None:
-        raise TypeError("no number")
-    return number
-
-
-def _listed(values: Array | list[float]) -> list[float]:
-    return values if isinstance(values, list) else values.tolist()
 
 
 def _written(w: float, reads: Reads) -> int | float:

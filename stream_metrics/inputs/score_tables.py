@@ -167,10 +167,7 @@ def stand_in(y_pred: object, scores: object) -> tuple[Any, Any]:
     """
     if soft_rows(y_pred, None)[0] is None:
         return y_pred, scores
-    table, some = drop_null_rows(scores)
-    rows = iter(table)
-    full = list(rows) if some is None else [next(rows) if there else None for there in some.tolist()]
-    predicted = row_objects(y_pred)
+    full, predicted = list(score_table(scores)), row_objects(y_pred)
     missing = [
         at for at, (row, p) in enumerate(zip(full, predicted, strict=False)) if is_abstention(row) and is_soft(p)
     ]
@@ -208,6 +205,11 @@ def finite_scores(scores: object) -> float | Mapping[Label, float]:
             )
         read[label] = number
     return read
+
+
+def is_row(scores: object) -> bool:
+    """Tell whether the scores of a sample are a sequence, one for each class."""
+    return not is_mapping(scores) and row_values(scores) is not None
 
 
 def is_mapping(scores: object) -> TypeGuard[Mapping[Label, Any]]:
@@ -269,9 +271,4 @@ def scores_by_class(
         return scores, classes
     rows = scores if isinstance(scores, list) else list(scores.tolist())
     by_row = zip(rows, numeric.tolist(), strict=True)
-    return [row_of_scores(row, named) if number and _is_row(row) else row for row, number in by_row], classes
-
-
-def _is_row(scores: object) -> bool:
-    """Tell whether the scores of a sample are a sequence."""
-    return hasattr(scores, "__len__") and not is_mapping(scores) and not isinstance(scores, str | bytes)
+    return [row_of_scores(row, named) if number and is_row(row) else row for row, number in by_row], classes

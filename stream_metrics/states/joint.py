@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics._core.numeric.kernels import Swap, by_class, commit, real_number, row_values
+from stream_metrics._core.numeric.kernels import Swap, by_class, commit, real_number
 from stream_metrics._core.paired.kernels import PairedCounts, ScoredStep
 from stream_metrics.errors import ScoreError, StreamMetricsError, options_differ, other_kind, quantity
 from stream_metrics.inputs.arguments import named_arguments
@@ -31,6 +31,7 @@ from stream_metrics.inputs.score_tables import (
     finite_scores,
     is_abstention,
     is_mapping,
+    is_row,
     own_names,
     plain_number,
     row_of_scores,
@@ -176,7 +177,7 @@ class Comparison(PairedCounts, Portable):
         """Return a prediction as a float or as a mapping to floats; a truth value is no score."""
         pred = plain_number(pred)
         try:
-            if names is not None and not is_mapping(pred) and row_values(pred) is not None:
+            if names is not None and is_row(pred):
                 pred = row_of_scores(pred, names)
             if not is_mapping(pred) and (isinstance(pred, bool) or real_number(pred) is None):
                 expected = "to be a mapping from label to score, a number, or a row of scores with `classes`"
