@@ -298,12 +298,11 @@ class Comparison(PairedCounts, Portable):
     ) -> list[Scores | None]:
         """Return the scores of each row as a float or as a mapping to floats, None for an abstention."""
         own = own_names(values)
-        names = own if names is None else names
         try:
             table = own is not None or getattr(values, "ndim", 1) != 1
             rows = score_table(values) if table else as_container(values, "scores")
             if isinstance(rows, np.ndarray) and rows.ndim == 2:
-                check_classes(names, rows.shape[1])
+                check_classes(names or own, rows.shape[1])
         except ScoreError as error:
             raise error.with_argument(argument) from None
         column = row_objects(rows, argument)
@@ -311,7 +310,7 @@ class Comparison(PairedCounts, Portable):
             raise ScoreError(argument=argument, expected=f"to have as many rows as `y_true`, {n}", got=len(column))
         for position, pred in enumerate(column):
             try:
-                column[position] = None if is_abstention(pred) else self._scores_of(pred, argument, names)
+                column[position] = None if is_abstention(pred) else self._scores_of(pred, argument, names or own)
             except StreamMetricsError as error:
                 raise error.with_position(position) from None
         return column
