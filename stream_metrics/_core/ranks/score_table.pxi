@@ -94,7 +94,7 @@ cdef class ScoreTable:
         cdef ScoreHistogram *c
         cdef Py_ssize_t j, g
         twin.paired, twin._needs_pairs = target.paired, target._needs_pairs
-        self.estimates = estimates and target.exact
+        self.estimates = estimates and target._exact
         self.count_in(twin, 0, self.truth.shape[0], target, inside)
         for j in range(twin.used):
             c = twin.classes[j].histogram
