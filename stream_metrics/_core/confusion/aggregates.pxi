@@ -282,7 +282,8 @@ cdef class ConfusionAggregates(Cells):
             out[a] = self.ratio(&top, &bottom, self.order[a])
         return array
 
-    def _mean_ratio(self, tuple numerator not None, tuple denominator not None, double undefined, bint by_support=False):
+    def _mean_ratio(self, tuple numerator not None, tuple denominator not None, double undefined,
+                    bint by_support=False):
         """The mean over the classes of the ratio of two linear forms that lies in [0, 1].
 
         A class whose denominator is 0 counts as `undefined`, or is left out if that is nan. `by_support` weights by the

@@ -529,7 +529,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         return sample_step(self, y_true, y_pred, w, True)
 
     def _cells_step(self, list truth, list predicted, cells, label_counts, int64_t n, int64_t abstained,
-                   int64_t weighted):
+                    int64_t weighted):
         """Return the step that counts a checked batch.
 
         cells: rows, columns, whole parts, fractions or None; rows and columns index the two lists of canonical labels.

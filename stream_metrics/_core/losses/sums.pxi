@@ -256,7 +256,7 @@ cdef class LossSums(Guarded):
         self.sums = rest
 
     def _count_rows(self, const real[:, ::1] rows, const int32_t[::1] truth, const int32_t[::1] order,
-                   const int64_t[::1] whole, const uint64_t[::1] part, bint binary):
+                    const int64_t[::1] whole, const uint64_t[::1] part, bint binary):
         """Count rows of probabilities; truth: the column of each row's class or -1; order: the place of each
         column's label; binary: whether the classes are False and True.
 
@@ -288,7 +288,7 @@ cdef class LossSums(Guarded):
         return -1
 
     def _count_singles(self, const real[::1] scores, const uint8_t[::1] positive, const int64_t[::1] whole,
-                      const uint64_t[::1] part):
+                       const uint64_t[::1] part):
         """Count probabilities of `pos_label`; returns as `count_rows` does."""
         cdef Sums batch
         cdef Sample s[BLOCK]
@@ -313,7 +313,7 @@ cdef class LossSums(Guarded):
 
     @cython.boundscheck(True)  # the caller may change the list while scores are read
     def _count_objects(self, list labels, const int32_t[::1] code, list scores, classes, const int64_t[::1] whole,
-                      const uint64_t[::1] part):
+                       const uint64_t[::1] part):
         """Count scores of any form, one a row, whose true labels are labels[code]."""
         cdef Sums batch
         cdef Sample s

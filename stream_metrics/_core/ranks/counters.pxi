@@ -317,6 +317,6 @@ cdef class RankCounters(Guarded):
             self.leave()
 
     def _fill(self, list labels, appearances, bytes weights, columns, int64_t n, int64_t abstained, int places,
-                int64_t rounded):
+              int64_t rounded):
         """Fill an empty state with decoded counts; raise ValueError for counts that no stream of samples produces."""
         restore_counters(self, labels, appearances, weights, columns, n, abstained, places, rounded)
