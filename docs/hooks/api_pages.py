@@ -17,15 +17,15 @@ __all__ = ["api_pages"]
 CLASS_PAGE = "metric-classes"
 PAGES = (  # path, title, introduction, prefixes of the modules that define the names
     ("functions", "Functions", "Evaluate arrays, count tables, merge states, read bytes.", ("",)),
-    ("metric-sets", "Metrics and sets", "What every live metric can do, and many metrics on shared states.",
+    ("metric-sets", "Metrics and sets", "The methods of every metric, and sets of metrics that share states.",
      ("metrics.base", "metrics.metric", "metrics.metric_set")),
-    ("states", "States", "The counters under the metrics: exact, mergeable, portable.", ("states.",)),
+    ("states", "States", "The exact, mergeable counters behind the metrics.", ("states.",)),
     ("containers", "Windows, groups, workers", "Containers of metrics, sets and states.", ("containers.",)),
-    ("tables", "Tables", "Rows of tables that are not counted.", ("tables.",)),
+    ("tables", "Tables", "Rows of tables that could not be counted.", ("tables.",)),
     ("results", "Results", "Frozen values: snapshots, estimates, intervals.",
      ("snapshots.", "inference.", "ranking.", "evaluation.")),
-    ("collector", "Reporting", "The worker's side of a collector.", ("collector.",)),
-    ("errors", "Errors", "Every exception is a `StreamMetricsError`; bad input also is a `ValueError`.", ("errors",)),
+    ("collector", "Reporting", "How workers report to a collector.", ("collector.",)),
+    ("errors", "Errors", "Exceptions are `StreamMetricsError`s, and for bad input also `ValueError`s.", ("errors",)),
 )  # fmt: skip
 RETURNED = (  # what methods return; callers do not construct them
     "ranking.curves.ROCCurve", "ranking.curves.PRCurve", "ranking.curves.DETCurve", "ranking.curves.Best",
@@ -36,8 +36,8 @@ RETURNED = (  # what methods return; callers do not construct them
 )  # fmt: skip
 MONITOR = [f"{getattr(monitor, name).__module__}.{name}".removeprefix("stream_metrics.") for name in monitor.__all__]
 MODULES = (  # path, title, introduction, modules
-    ("plots", "Plots", "Figures with matplotlib: `pip install 'stream-metrics[plot]'`.", ["plots"]),
-    ("integrations", "Integrations", "One module for each engine; each needs its extra.",
+    ("plots", "Plots", "Figures with matplotlib, which the [extra](../install.md#extras) `plot` installs.", ["plots"]),
+    ("integrations", "Integrations", "A module for each engine, which needs its [extra](../install.md#extras).",
      ["integrations.river", "integrations.tables", "tables.fields", "integrations.spark",
       "integrations.spark_sql", "integrations.spark_streaming", "integrations.beam", "integrations.dask",
       "integrations.ray", "integrations.torch", "integrations.torchmetrics", "integrations.transformers",
@@ -116,11 +116,11 @@ def _anchor(path: str) -> str:
 def _overview(names: dict[str, list[str]]) -> str:
     lines = [OVERVIEW]
     for path, title, _, _ in PAGES:
-        lines += [f"## {title}", "", "| Name | What |", "|---|---|"]
+        lines += [f"## {title}", "", "| Name | Description |", "|---|---|"]
         for name in names[path]:
             lines.append(f"| [`{name}`][stream_metrics.{name}] | {_summary(getattr(stream_metrics, name))} |")
         lines.append("")
-    lines += ["## Metric classes", "", "| Class | Key | What |", "|---|---|---|"]
+    lines += ["## Metric classes", "", "| Class | Key | Description |", "|---|---|---|"]
     for name, row in sorted(CLASS_ROWS.items()):
         if name != row.alias:
             lines.append(f"| [`{name}`][stream_metrics.{name}] | `{row.key}` | {row.summary} |")

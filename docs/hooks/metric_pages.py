@@ -88,7 +88,7 @@ def _page(row: MetricSpec, folder: str = "") -> str:
 def _index() -> str:
     lines = [INDEX]
     for family, rows in families().items():
-        lines += [f"## {family}", "", "| Key | What it is | Live class | Range |", "|---|---|---|---|"]
+        lines += [f"## {family}", "", "| Key | Metric | Class | Range |", "|---|---|---|---|"]
         for row in rows:
             classes = ", ".join(f"[`{name}`][stream_metrics.{name}]" for name in (row.class_name, row.alias) if name)
             lines.append(f"| [`{row.key}`]({_page(row)}) | {row.title} | {classes} | {_range(row)} |")
@@ -112,7 +112,7 @@ def _section(row: MetricSpec) -> str:
 
 def _classes(row: MetricSpec) -> str:
     names = [name for name in (row.class_name, row.alias) if name]
-    return f" · live class {' or '.join(f'[`{name}`][stream_metrics.{name}]' for name in names)}" if names else ""
+    return f" · class {' or '.join(f'[`{name}`][stream_metrics.{name}]' for name in names)}" if names else ""
 
 
 def _facts(row: MetricSpec) -> Iterator[tuple[str, str]]:
@@ -196,11 +196,11 @@ INTRODUCTIONS = {
 }
 INDEX = """# Metrics reference
 
-These pages are generated from the catalog, the table from which the package itself computes every metric.
+These pages are generated from the catalog, the table that the package itself uses to compute metrics.
 
-A metric has a *key*. A snapshot has the value of every key that it can compute; a metric that is often watched alone
-also has a class, whose object is updated and read by itself. [`sm.metrics()`][stream_metrics.metrics] lists the same in
-Python.
+Each metric has a *key*. A snapshot has the values of all keys that it can compute. Metrics that are often used alone
+also have a class, whose objects are updated and read separately. [`sm.metrics()`][stream_metrics.metrics] returns this
+list in Python.
 
 ```pycon
 >>> import stream_metrics as sm
