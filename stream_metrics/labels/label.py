@@ -26,7 +26,7 @@ from typing import Any, TypeAlias
 
 from stream_metrics.errors import LabelError, ScoreError
 
-Label: TypeAlias = "str | int | float | bytes | tuple[Label, ...]"
+Label: TypeAlias = str | int | float | bytes | tuple["Label", ...]
 
 ALLOWED = "a str, int, bool, finite float, bytes, or a tuple of these"
 DEEPEST, LONGEST, LARGEST_INT = 32, 2**20, 2048  # levels of tuples, characters or bytes, bits

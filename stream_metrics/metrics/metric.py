@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from math import nan
 from typing import Any, ClassVar, Literal, Self
@@ -28,7 +28,7 @@ from stream_metrics.formulas.linear import linear_forms
 from stream_metrics.formulas.protocol import CountState
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.options import sequence
-from stream_metrics.labels import canonical, ordering
+from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.labels.pos_label import as_counted_before, check_possible, is_binary, is_default
 from stream_metrics.metrics.base import MetricBase
 from stream_metrics.metrics.folds import copied, read_folds
@@ -49,6 +49,7 @@ STATES: dict[str, tuple[type[Any], dict[str, object]]] = {
     "losses": (ProbabilityLosses, {"pos_label": True}),
 }  # by what a row reads: the state, and the options of it that a metric takes
 COUNTING = ("update", "update_many", "update_counts", "revert", "_sample_steps")  # what a class may do in its own way
+OF_HINTS = {"Iterable": Iterable, "Label": Label, "Literal": Literal, "Mapping": Mapping, "Sequence": Sequence}
 ANNOTATIONS: dict[object, str] = {  # of the options that are not of the type of their default
     "average": "Literal['arithmetic', 'geometric', 'harmonic', 'power']",
     "direction": "Literal['up', 'down', 'auto']",
@@ -392,7 +393,7 @@ def metric_class(row: MetricSpec) -> type[Metric]:
         return _classes[row.key]
     name, written = row.class_name or f"Metric[{row.key}]", signature(row)
     passed = ", ".join(f"{option}={option}" for option in [*written.parameters][1:])
-    namespace: dict[str, Any] = {"nan": nan, "configure": Metric.__init__, "__name__": "stream_metrics"}
+    namespace: dict[str, Any] = {"nan": nan, "configure": Metric.__init__, "__name__": "stream_metrics", **OF_HINTS}
     source = f"def __init__{written}:\n    configure(self, {passed})"
     exec(compile(source, f"<{name}>", "exec", dont_inherit=True), namespace)  # so do `dataclasses`
     constructor = named_arguments(namespace["__init__"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import pickle
 from functools import partial
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 from hypothesis import given
@@ -153,13 +153,14 @@ def test_compiled_values_have_the_bits_of_the_formula(samples: list[Any], beta: 
 
 @pytest.mark.quick
 def test_every_class_keeps_its_configuration() -> None:
-    """A clone, bytes, pickles, a batch and reverts have options, counts and value; so river can build it."""
+    """A clone, bytes, pickles, a batch and reverts have options with types, counts and value; so river can build it."""
     with every_case() as case:
         for name in CLASSES:
             with case(name):
                 samples, shared = samples_of(name), shared_options(name)
                 whole, batch = fed(configured(name), samples), configured(name)
                 parameters = inspect.signature(CLASSES[name]).parameters
+                assert get_type_hints(CLASSES[name].__init__).keys() == {*parameters, "return"}
                 clone = CLASSES[name](**{parameter: getattr(whole, parameter) for parameter in parameters})
                 assert {option: getattr(whole, option) for option in shared} == shared
                 assert clone.n == 0

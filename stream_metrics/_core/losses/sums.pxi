@@ -518,11 +518,6 @@ cdef class LossSums(Guarded):
         return fixed_units(self.sums.weight)
 
     @property
-    def two_class_units(self):
-        """The weight of the samples that name at most two classes, in units of 2^-64, exact."""
-        return fixed_units(self.sums.two)
-
-    @property
     def binary_weight_units(self):
         """The weight of the samples of two classes that have no others, in units of 2^-64, exact."""
         return fixed_units(self.sums.binary_weight)
