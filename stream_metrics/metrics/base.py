@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, Self
 
@@ -15,6 +16,7 @@ from stream_metrics.labels.pos_label import as_counted_before
 from stream_metrics.metrics.folds import PlainSample, batch_of, copied, merge_folds, revert_unit, update_unit, written
 from stream_metrics.states.limits import Load
 from stream_metrics.states.protocols import BatchState
+from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import check_options, settled
 from stream_metrics.wire import Portable, encoded
 
@@ -45,11 +47,11 @@ class MetricBase(UpdateBase, Portable):
         y_true : array-like of shape (n,)
             True labels: a list, an array, a column of pandas or Arrow, or a tensor on the CPU.
         y_pred : array-like of shape (n,) or (n, K), optional
-            Predictions: labels, or for metrics of scores the scores of `pos_label` or a column for each class.
+            Predictions: labels, or where scores are read the scores of `pos_label` or a column for each class.
         w : array-like of shape (n,), optional
             Weights >= 0; 1 for every sample by default.
         scores : array-like of shape (n,) or (n, K), optional
-            For metrics of scores: the scores, if they are not passed as `y_pred`.
+            Where scores are read: the scores, if they are not passed as `y_pred`.
         classes : sequence of Label of length K, optional
             The classes of the columns of a table of scores; a data frame brings its own.
         unit : array-like of shape (n,) or Label, optional
@@ -60,18 +62,25 @@ class MetricBase(UpdateBase, Portable):
         LabelError
             If a label is not allowed; the message names argument and position.
         ScoreError
-            If a score is not allowed.
+            If a score is not allowed, or scores are given where labels only are read.
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
+        if unit is not None:
+            columns = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores}
+            self.merge(batch_of(self, columns, unit, classes))
+        else:
+            self._update_many(y_true, y_pred, w, scores, classes)
+
+    def _update_many(
+        self, y_true: object, y_pred: object, w: object, scores: object, classes: Iterable[Label] | None
+    ) -> None:
+        """Count a batch of samples without units."""
         if self._reads == "labels":
             y_pred = chosen_labels(self, y_pred, scores, classes)
         else:
             y_pred = chosen_scores(self, y_pred, scores)
-        if unit is not None:
-            self.merge(batch_of(self, {"y_true": y_true, "y_pred": y_pred, "w": w}, unit, classes))
-        else:
-            self.state.update_many(y_true, y_pred, w, classes=classes)
+        self.state.update_many(y_true, y_pred, w, classes=classes)
 
     @named_arguments
     def update_counts(self, y_true: object, y_pred: object, n: object, w: object = None) -> None:
@@ -274,6 +283,24 @@ class MetricBase(UpdateBase, Portable):
     def _reset_steps(self) -> list[Step]:
         """Return the steps that empty all states but the folds."""
         return [self.state._reset_step()]
+
+    def works_with(self, model: object) -> bool:
+        """Return whether this fits a model of river.
+
+        Parameters
+        ----------
+        model : river.base.Estimator
+            A model: a classifier, where labels only are read a clusterer, or for a ranking an anomaly detector.
+
+        Returns
+        -------
+        bool
+            False if river was not imported.
+        """
+        base = sys.modules.get("river.base")  # a caller with a model of river has imported it
+        rankers = ("AnomalyDetector", "AnomalyFilter") if isinstance(self.state, RankSketch) else ()
+        names = ("Classifier", *(("Clusterer",) if self._reads == "labels" else rankers))
+        return base is not None and isinstance(model, tuple(getattr(base, name) for name in names))
 
     def clone(self, new_params: Mapping[str, object] | None = None, include_attributes: bool = False) -> Self:
         """Return an empty copy, configured alike but for some parameters.

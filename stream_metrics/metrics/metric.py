@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from math import nan
@@ -225,25 +224,6 @@ class Metric(ReadingBase, MetricBase):
         return bool(mine > theirs if self.bigger_is_better else mine < theirs)
 
     __gt__ = is_better_than
-
-    def works_with(self, model: object) -> bool:
-        """Return whether the metric fits a model of river.
-
-        Parameters
-        ----------
-        model : river.base.Estimator
-            A model: a classifier, or for rankings an anomaly detector.
-
-        Returns
-        -------
-        bool
-            False if river was not imported.
-        """
-        base = sys.modules.get("river.base")  # a caller with a model of river has imported it
-        if base is None:
-            return False
-        others = {"counts": (base.Clusterer,), "ranks": (base.AnomalyDetector, base.AnomalyFilter)}
-        return isinstance(model, (base.Classifier, *others.get(self._row.state, ())))
 
     def _configuration(self) -> tuple[object, ...]:
         own = () if self.pos_label is None or self._row.state != "counts" else (self.pos_label,)

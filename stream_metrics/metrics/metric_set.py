@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable, Mapping
+from functools import partialmethod
 from operator import attrgetter, is_
 from typing import Any, ClassVar, Literal, Self
 
@@ -16,12 +16,11 @@ from stream_metrics._core.ranks.kernels import ScoredUpdateBase
 from stream_metrics.catalog.table import find
 from stream_metrics.errors import ScoreError, options_differ, quantity
 from stream_metrics.evaluation.evaluate import checked_zero_division
-from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.options import real, truth, whole
 from stream_metrics.labels import Label, canonical
 from stream_metrics.labels.pos_label import as_counted_before, check_possible, is_default
 from stream_metrics.metrics.base import MetricBase
-from stream_metrics.metrics.folds import PlainSample, batch_of, copied, read_folds, written
+from stream_metrics.metrics.folds import PlainSample, copied, read_folds, written
 from stream_metrics.metrics.metric import Metric
 from stream_metrics.metrics.needs import differ_by_metrics, named_states, needed_states, other_states
 from stream_metrics.snapshots.snapshot import Snapshot, Values
@@ -198,16 +197,13 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         self._start_scores(self.score_states)
 
     def _update_scored_slowly(
-        self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes
+        self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes, reverts: bool = False
     ) -> None:
         sample = self._read_sample(y_true, y_pred, w, scores, classes)
         with self._writing():  # a merge may have replaced `scored` meanwhile
-            commit(self.scored.steps(self.state, sample))
+            commit(self.scored.steps(self.state, sample, reverts))
 
-    def _revert_scored(self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes) -> None:
-        sample = self._read_sample(y_true, y_pred, w, scores, classes)
-        with self._writing():
-            commit(self.scored.steps(self.state, sample, True))
+    _revert_scored = partialmethod(_update_scored_slowly, reverts=True)
 
     def _read_sample(self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes) -> ReadSample:
         return self._with_scores().read_sample(y_true, y_pred, w, scores, classes, lambda: self.state.labels)
@@ -277,47 +273,8 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         scored: ScoreStates = self.scored
         return scored
 
-    @named_arguments
-    def update_many(
-        self,
-        y_true: object,
-        y_pred: object = None,
-        w: object = None,
-        *,
-        scores: object = None,
-        classes: Iterable[Label] | None = None,
-        unit: object = None,
-    ) -> None:
-        """Count a batch of samples; one bad row rejects the whole batch.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (n,)
-            True labels: a list, an array, a column of pandas or Arrow, or a tensor on the CPU.
-        y_pred : array-like of shape (n,) or (n, K), optional
-            Predictions: labels, or where scores are kept scores.
-        w : array-like of shape (n,), optional
-            Weights >= 0; 1 for every sample by default.
-        scores : array-like of shape (n,) or (n, K), optional
-            Scores: those of `pos_label`, or a column for each of `classes`.
-        classes : sequence of Label of length K, optional
-            The classes of the columns of a table of scores; a data frame brings its own.
-        unit : array-like of shape (n,) or Label, optional
-            Units of the samples, or one unit for all of them; see `update`.
-
-        Raises
-        ------
-        LabelError
-            If a label is not allowed; the message names argument and position.
-        ScoreError
-            If a score is not allowed, or scores are given to a set that keeps labels only.
-        WeightError
-            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
-        """
-        if unit is not None:
-            columns = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores}
-            self.merge(batch_of(self, columns, unit, classes))
-        elif self.scored is None and scores is None and classes is None:
+    def _update_many(self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes) -> None:
+        if self.scored is None and scores is None and classes is None:
             self.state.update_many(y_true, y_pred, w)
         else:
             self._with_scores().update_many(self, self.state, y_true, y_pred, w, scores, classes)
@@ -353,24 +310,6 @@ class MetricSet(ScoredUpdateBase, MetricBase):
     def requires_labels(self) -> bool:
         """Whether river passes labels to the set; it keeps scores otherwise, and river passes those."""
         return self.scored is None
-
-    def works_with(self, model: object) -> bool:
-        """Return whether the set fits a model of river.
-
-        Parameters
-        ----------
-        model : river.base.Estimator
-            A model: a classifier, or where no scores are kept a clusterer.
-
-        Returns
-        -------
-        bool
-            False if river was not imported.
-        """
-        base = sys.modules.get("river.base")  # a caller with a model of river has imported it
-        if base is None:
-            return False
-        return isinstance(model, (base.Classifier, base.Clusterer) if self.requires_labels else base.Classifier)
 
     def _update_unit(self, unit: Label, y_true: object, y_pred: object, w: object, more: dict[str, object]) -> None:
         if self.scored is None and more:
