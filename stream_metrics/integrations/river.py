@@ -104,7 +104,7 @@ class RiverMetric(ClassificationMetric):  # type: ignore[misc]
         own = isinstance(core, Metric) and self.key is None
         self._by_itself, self._options = own and not groups, {}
         if own:
-            self._options = {name: getattr(core, name) for name in core.row.options}
+            self._options = {name: getattr(core, name) for name in core._row.options}
         positive = getattr(core, "pos_label", None) if self.label is None else canonical(self.label, "label")
         self._class = True if positive is None else positive
         self._keeps = not any(hasattr(part, "clock") for part in chain)  # a window of time changes as it passes

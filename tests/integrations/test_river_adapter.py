@@ -94,7 +94,7 @@ def test_values_are_kept_until_something_changes() -> None:
 
 def test_what_is_undefined_is_finite_and_wins_nothing() -> None:
     """An undefined value is the worst one, or what was asked for, in `get`; in print it is called undefined."""
-    high = sm.BrierScore.row.high
+    high = sm.BrierScore._row.high
     for metric, value in [
         (sm.ROCAUC(), 0.0), (sm.BrierScore(), high), (sm.LogLoss(), 36.0), (sm.MCC(zero_division=NAN), -1.0),
     ]:  # fmt: skip
