@@ -373,8 +373,8 @@ def is_soft(values: ArrowColumn) -> bool:
     return bool(is_.is_floating(kind) or is_.is_map(kind) or is_list(kind))
 
 
-def drop_null_rows(values: ArrowData) -> tuple[ArrowData, Array] | None:
-    """Return the rows of a column or a table that have scores, and for each row whether it has; None if all have."""
+def rows_with_scores(values: ArrowData) -> ArrowColumn | None:
+    """Return for each row of a column or a table whether it has scores; None if all have."""
     table = hasattr(values, "column_names")
     columns = [values] if column_names(values) is None else values.columns if table else values.flatten()
     if not any(column.null_count for column in columns) or "view" in str(getattr(values, "type", "")):
@@ -382,7 +382,7 @@ def drop_null_rows(values: ArrowData) -> tuple[ArrowData, Array] | None:
     some = columns[0].is_valid()
     for column in columns[1:]:
         some = compute().or_(some, column.is_valid())
-    return values.filter(some), np.asarray(some.to_numpy(zero_copy_only=False))
+    return some
 
 
 def scores(values: ArrowData) -> Values:

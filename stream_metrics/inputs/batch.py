@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from stream_metrics._core.numeric.kernels import split_some_weights, split_weights
 from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError, WeightError
+from stream_metrics.inputs import arrow
 from stream_metrics.inputs.columns import Column, as_column, check_column, read_weights
+from stream_metrics.inputs.containers import as_container
 from stream_metrics.inputs.score_tables import (
-    drop_null_rows,
     is_abstention,
     keyed_as_table,
     materialize,
@@ -176,7 +177,9 @@ def mixed_batch(
         classes = own_names(scores) if classes is None else classes
         y_pred, scores = stand_in(y_pred, scores)
     names = own_names(scores) if classes is None else unique(classes, "classes")
-    table, some = (scores, None) if soft is not None else drop_null_rows(scores)
+    table = as_container(scores, "scores")
+    some = arrow.rows_with_scores(table) if arrow.is_pyarrow(table) else None
+    table = score_table(table if some is None else table.filter(some))
     truth = as_column(y_true, "y_true", False)
     n = truth.n
     if soft is not None and len(y_pred) != n:
@@ -185,7 +188,7 @@ def mixed_batch(
         raise _wrong_length(ScoreError, "scores", n, len(table if some is None else some))
     whole = Batch(truth, _weights(w, n))
     whole.check_truth()
-    rows = soft if some is None else np.flatnonzero(some)
+    rows = soft if some is None else np.flatnonzero(some.to_numpy(zero_copy_only=False))
     if not n:
         table, names = [], None
     if isinstance(table, list) and any(map(is_abstention, table)):

@@ -102,9 +102,11 @@ def concat(arrays: Sequence[Array], names: int | None) -> Array:
     """Return arrays of integers, codes of so many names if this is no None, as one array."""
     if not arrays:
         return np.empty(0, np.int8)
-    dtype = np.dtype(np.int8) if names is None else min_int_dtype(names)
-    small = _fitted(arrays, dtype) if dtype.itemsize < arrays[0].itemsize else None
-    return np.concatenate(arrays) if small is None else small
+    kind = np.iinfo(np.int8 if names is None else min_int_dtype(names))
+    narrow = kind.bits < 8 * arrays[0].itemsize
+    if narrow and all(kind.min <= int(array.min()) <= int(array.max()) <= kind.max for array in arrays if len(array)):
+        return np.concatenate(arrays, dtype=kind.dtype, casting="unsafe")
+    return np.concatenate(arrays)
 
 
 def stack_columns(columns: Sequence[Array], n: int, dtype: DTypeLike) -> Array:

@@ -66,15 +66,6 @@ def _stacked(rows: list[Any]) -> Values:
     return np.ascontiguousarray(np.stack(rows), np.float32 if dtype == np.float32 else np.float64) if alike else rows
 
 
-def drop_null_rows(scores: object) -> tuple[Values, Array | None]:
-    """Return what `score_table` does, of Arrow only the rows that have scores, with for each row whether it has."""
-    rows = as_container(scores, "scores")
-    some = arrow.drop_null_rows(rows) if arrow.is_pyarrow(rows) else None
-    if some is not None and some[1].any() and not isinstance(table := score_table(some[0]), list):
-        return table, some[1]
-    return score_table(rows), None
-
-
 def check_classes(names: tuple[Label, ...] | None, k: int) -> tuple[Label, ...]:
     """Return the names of k columns; ScoreError if there are none, or not k."""
     if names is None:
@@ -88,16 +79,10 @@ def check_classes(names: tuple[Label, ...] | None, k: int) -> tuple[Label, ...]:
 def row_of_scores(scores: object, names: tuple[Label, ...]) -> dict[Label, object]:
     """Return a sequence of scores, one for each of the names, as a mapping."""
     row = row_values(scores)
-    if row is None:
-        subject = "a row of scores,"
-        raise ScoreError(
-            argument="scores", subject=subject, expected="one for each of `classes`", got=scores, position_last=True
-        )
-    if len(row) != len(names):
-        subject = f"{len(names)} scores,"
-        raise ScoreError(
-            argument="scores", subject=subject, expected="one for each of `classes`", got=len(row), position_last=True
-        )
+    if row is None or len(row) != len(names):
+        subject, got = ("a row of scores,", scores) if row is None else (f"{len(names)} scores,", len(row))
+        expected = "one for each of `classes`"
+        raise ScoreError(argument="scores", subject=subject, expected=expected, got=got, position_last=True)
     return dict(zip(names, row, strict=True))
 
 
@@ -183,28 +168,20 @@ def finite_scores(scores: object) -> float | Mapping[Label, float]:
         if number is None:
             expected = "to be a mapping from label to number, a number, or a sequence with `classes`"
             raise ScoreError(argument="scores", expected=expected, got=scores, position_last=True)
-        if not math.isfinite(number):
-            expected, but = "to be a finite number", f"got {scores!r}"
-            raise ScoreError(
-                argument="scores", subject="the score", expected=expected, got=number, but=but, position_last=True
-            )
-        return number
+        return _finite(number, number, "the score", f"got {scores!r}")
     if {float}.issuperset(map(type, scores.values())) and math.isfinite(sum(scores.values())):
         return scores
     read: dict[Label, float] = {}
     for label, score in scores.items():
-        number = real_number(score)
-        if number is None or not math.isfinite(number):
-            raise ScoreError(
-                argument="scores",
-                subject="every score",
-                expected="to be a finite number",
-                got=score,
-                but=f"got {score!r:.60} for {label!r}",
-                position_last=True,
-            )
-        read[label] = number
+        read[label] = _finite(real_number(score), score, "every score", f"got {score!r:.60} for {label!r}")
     return read
+
+
+def _finite(number: float | None, got: object, subject: str, but: str) -> float:
+    if number is None or not math.isfinite(number):
+        expected = "to be a finite number"
+        raise ScoreError(argument="scores", subject=subject, expected=expected, got=got, but=but, position_last=True)
+    return number
 
 
 def is_row(scores: object) -> bool:
