@@ -66,6 +66,7 @@ def groups(snapshot: GroupSnapshot, metrics: Sequence[str] | None = None) -> Fig
     >>> taken = sm.evaluate([1, 0] * 4, [1, 0, 0, 0] * 2, group=["x", "x", "y", "y"] * 2)
     >>> figure = sm.plots.groups(taken, ["accuracy"])
     """
+    snapshot._with_metrics()
     keys = _checked(snapshot, metrics)
     ranked = ranked_groups(snapshot)
     if metrics is not None and keys and find(keys[0]).direction is not None:

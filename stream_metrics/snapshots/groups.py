@@ -12,7 +12,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stream_metrics.catalog.table import find
-from stream_metrics.errors import UnknownKeyError, no_attribute
+from stream_metrics.errors import OptionError, UnknownKeyError, no_attribute
 from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.inputs.options import real
 from stream_metrics.labels import canonical
@@ -168,12 +168,16 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
         `level` by themselves.
         """
         each = self._level_of_each(level, 1)
-        groups = {group: view.with_intervals(each, valid, t_opt=t_opt) for group, view in self._groups.items()}
+        groups = {group: view.with_intervals(each, valid, t_opt=t_opt) for group, view in self._with_metrics().items()}
         rest = (self.overall, self.other)
         overall, other = (None if view is None else view.with_intervals(level, valid, t_opt=t_opt) for view in rest)
-        shown = GroupSnapshot(groups, overall, other, self.other_name)
-        shown.interval_level, shown.notes = level, self.notes
-        return shown
+        return _restore(groups, overall, other, self.other_name, level, self.notes)
+
+    def _with_metrics(self) -> Mapping[Label, Snapshot]:
+        """Return the snapshots of the groups; OptionError if they have no metrics, as those of detectors."""
+        if all(hasattr(view, "evaluation") for view in self._groups.values()):
+            return self._groups
+        raise OptionError(argument="groups", expected="to have metrics", but="got groups of change detectors")
 
     def _level_of_each(self, level: float, least: int) -> float:
         from stream_metrics.inference.intervals.conditions import check_interval_options
@@ -213,11 +217,11 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
         ValueError
             If no group can compute it; the message says why.
         """
-        values = {}
-        refused = {group: problem for group, view in self._groups.items() if (problem := view.evaluation.obstacle(key))}
-        if refused and len(refused) == len(self._groups):
+        values, groups = {}, self._with_metrics()
+        refused = {group: problem for group, view in groups.items() if (problem := view.evaluation.obstacle(key))}
+        if refused and len(refused) == len(groups):
             raise next(iter(refused.values())).error
-        for group, view in self._groups.items():
+        for group, view in groups.items():
             if group not in refused and view.n >= least:
                 value = number_of(view.evaluation, key, label, **options)
                 if not math.isnan(value):
@@ -594,14 +598,7 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
         return f"<GroupSnapshot n={n}, groups={len(self)}>"
 
 
-def _restore(
-    groups: Mapping[Label, Snapshot],
-    overall: Snapshot | None,
-    other: Snapshot | None,
-    name: str,
-    level: float | None,
-    notes: tuple[str, ...] = (),
-) -> GroupSnapshot:
+def _restore(groups: Any, overall: Any, other: Any, name: str, level: Any, notes: Any = ()) -> GroupSnapshot:
     snapshot = GroupSnapshot(groups, overall, other, name)
     snapshot.interval_level, snapshot.notes = level, notes
     return snapshot

@@ -304,6 +304,19 @@ def test_the_report_shows_worst_groups_and_gaps() -> None:
     assert shown.to_json().count('"alarms": 4') == shown._repr_html_().count("of 10000") == 2
 
 
+@pytest.mark.quick
+def test_groups_of_detectors_have_no_metrics() -> None:
+    """What compares metrics of groups says so."""
+    detectors = sm.ByGroup(sm.ChangeDetector(0.2, arl=100, of=sm.outcome("accuracy")))
+    detectors.update_many([1, 0, 1], [1, 1, 1], group=["a", "b", "a"])
+    view = detectors.snapshot()
+    for compare in (view.values_of, view.worst, view.gap, view.intervals, view.gap_interval):
+        error: Any = refused(lambda: compare("accuracy"), sm.OptionError)  # noqa: B023
+        assert error.argument == "groups"
+    for show in (view.plot, view.with_intervals):
+        assert refused(show, sm.OptionError)
+
+
 def test_the_report_fits_any_width() -> None:
     """Long and strange names of groups, many groups, folded ones: no line is wider than asked for."""
     state = sm.ByGroup(sm.MetricSet(scores=True), max_groups=30, other="everybody else")
