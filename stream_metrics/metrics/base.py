@@ -14,7 +14,7 @@ from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.labels import Label
 from stream_metrics.labels.pos_label import as_counted_before
 from stream_metrics.metrics.folds import PlainSample, batch_of, copied, merge_folds, revert_unit, update_unit, written
-from stream_metrics.states.limits import Load
+from stream_metrics.states.limits import Load, largest_load
 from stream_metrics.states.protocols import BatchState
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import check_options, settled
@@ -181,8 +181,7 @@ class MetricBase(UpdateBase, Portable):
 
     def _merge_load(self) -> Load:
         """Return bounds of what a merge adds up: the sum of weights, samples, abstentions."""
-        load: Load = self.state._merge_load()
-        return load
+        return largest_load(state._merge_load() for state in self._states())
 
     def _check_same(self, other: object) -> None:
         """Raise MergeError unless the other counts states of the same kinds."""

@@ -34,7 +34,7 @@ from stream_metrics.metrics.folds import copied, read_folds
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
-from stream_metrics.states.protocols import BatchState, Readable
+from stream_metrics.states.protocols import BatchState
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import not_counted
 from stream_metrics.wire import from_bytes
@@ -207,7 +207,7 @@ class Metric(ReadingBase, MetricBase):
         """Whether a sample has labels or scores."""
         return "labels" if self._row.state == "counts" else "scores"
 
-    def is_better_than(self, other: Readable) -> bool:
+    def is_better_than(self, other: Metric) -> bool:
         """Return whether this value is better than another metric's.
 
         Parameters

@@ -25,7 +25,6 @@ from stream_metrics.metrics.metric import Metric
 from stream_metrics.metrics.needs import differ_by_metrics, named_states, needed_states, other_states
 from stream_metrics.snapshots.snapshot import Snapshot, Values
 from stream_metrics.states.confusion import ConfusionMatrix
-from stream_metrics.states.limits import Load
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import BatchState
 from stream_metrics.states.ranks import RankSketch
@@ -341,11 +340,6 @@ class MetricSet(ScoredUpdateBase, MetricBase):
     def _states(self) -> list[BatchState]:
         """Return the states of all samples, without those of the folds."""
         return [self.state, *([] if self.scored is None else self.scored._states().values())]
-
-    def _merge_load(self) -> Load:
-        """Return bounds of what a merge adds up; see `states.limits`."""
-        weights, samples, abstentions = zip(*(state._merge_load() for state in self._states()), strict=True)
-        return max(weights), max(samples), max(abstentions)
 
     def copy(self) -> Self:
         """Return an independent copy of configuration and counts.

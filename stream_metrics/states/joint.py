@@ -40,7 +40,7 @@ from stream_metrics.inputs.score_tables import (
 from stream_metrics.labels import Label, canonical, same_labels, unique
 from stream_metrics.labels.pos_label import check_possible, is_default
 from stream_metrics.states.folds import content_fold, fold_of, folds_of
-from stream_metrics.states.limits import Load, load_of
+from stream_metrics.states.limits import Load, largest_load, load_of
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import check_fixed, check_options, not_counted
@@ -371,15 +371,10 @@ class Comparison(PairedCounts, Portable):
             commit([self._merge_step(other, inside=True), ScoredStep(self, {**self._scored, **pairs})])
         return self
 
-    def _loads(self) -> list[Load]:
-        """Return for every kind of state of scores bounds of what a merge of all folds adds up."""
-        pairs = [[*a._states().values(), *b._states().values()] for a, b in self._scored.values()]
-        return [load_of(states) for states in zip(*pairs, strict=True)]
-
     def _merge_load(self) -> Load:
         """Return bounds of what a merge adds up: the sum of weights, samples, abstentions."""
-        weights, samples, abstentions = zip(super()._merge_load(), *self._loads(), strict=True)
-        return max(weights), max(samples), max(abstentions)
+        pairs = [[*a._states().values(), *b._states().values()] for a, b in self._scored.values()]
+        return largest_load([super()._merge_load(), *(load_of(states) for states in zip(*pairs, strict=True))])
 
     def _check_scores(self) -> None:
         """Raise ValueError unless the states of scores can have counted the samples of both models."""

@@ -16,7 +16,7 @@ from stream_metrics.errors import WeightError
 if TYPE_CHECKING:
     from stream_metrics.states.protocols import Accumulator
 
-__all__ = ["MOST", "Load", "capacity_left", "grown", "load_of"]
+__all__ = ["MOST", "Load", "capacity_left", "grown", "largest_load", "load_of"]
 
 MOST = 2**63 - 3  # the sum of weights, and the number of samples, of all states together
 Load: TypeAlias = tuple[int, int, int]
@@ -29,6 +29,12 @@ def load_of(states: Iterable[Any]) -> Load:
         load = state._merge_load()
         weight, samples, abstentions = weight + load[0], samples + load[1], abstentions + load[2]
     return weight, samples, abstentions
+
+
+def largest_load(loads: Iterable[Load]) -> Load:
+    """Return what states that count the same samples count at most, each by itself."""
+    weights, samples, abstentions = zip(*loads, strict=True)
+    return max(weights), max(samples), max(abstentions)
 
 
 def capacity_left(load: Iterable[int], taken: int = 0) -> int:

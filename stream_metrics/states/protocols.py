@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias
 if TYPE_CHECKING:
     from stream_metrics._core.numeric.kernels import Step
     from stream_metrics.inputs.batch import Batch
-    from stream_metrics.labels import Label
     from stream_metrics.states.limits import Load
 
-__all__ = ["Accumulator", "BatchState", "CountRows", "LabelCounts", "Mergeable", "Readable"]
+__all__ = ["Accumulator", "BatchState", "CountRows", "Mergeable"]
 
 # Lets a state count the rows of a batch, in some order, from one place on and before another. After an error the state
 # must be discarded.
@@ -77,13 +76,6 @@ class Accumulator(Mergeable, Protocol):
         """Return bounds of what a merge adds up."""
 
 
-class Readable(Accumulator, Protocol):
-    """An accumulator with a value of its own, or several: a metric or a set of metrics."""
-
-    def get(self) -> Any:
-        """Return the current value, or the values."""
-
-
 class BatchState(Accumulator, Protocol):
     """A state that counts a `Batch`, alone or in step with other states."""
 
@@ -104,11 +96,3 @@ class BatchState(Accumulator, Protocol):
 
     def _count_batch(self, batch: Batch) -> None:
         """Count a batch that was read."""
-
-
-class LabelCounts(BatchState, Protocol):
-    """Counts of labels that batches feed."""
-
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        """The labels, in the order of report."""

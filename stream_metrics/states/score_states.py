@@ -24,7 +24,7 @@ from stream_metrics.ranking.classes import RankState
 from stream_metrics.ranking.remaining import RemainingRanks
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
-from stream_metrics.states.protocols import BatchState, CountRows, LabelCounts
+from stream_metrics.states.protocols import BatchState, CountRows
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import check_fixed, not_counted
 from stream_metrics.states.score_labels import Decisions, LabelRule, fill_predictions
@@ -195,7 +195,7 @@ class ScoreStates(ScoreCounters):
         """Return the steps that forget every sample."""
         return [*(state._reset_step() for state in self._states().values()), RemovedStep(self, None)]
 
-    def remove_steps(self, counts: LabelCounts, sample: ReadSample) -> list[Step]:
+    def remove_steps(self, counts: ConfusionMatrix, sample: ReadSample) -> list[Step]:
         """Return the steps that undo a sample; one that a coarse sketch cannot forget is counted as removed."""
         labels, steps, sketches = sample[0], self.bound(sample[1]), self.sketches()
         if not steps or all(sketch._exact for sketch in sketches):
@@ -216,7 +216,7 @@ class ScoreStates(ScoreCounters):
     def update_many(
         self,
         owner: Any,
-        counts: LabelCounts,
+        counts: ConfusionMatrix,
         y_true: object,
         y_pred: object,
         w: object,
@@ -288,7 +288,7 @@ class ScoreStates(ScoreCounters):
             batches.append(("confidence", Batch(right, batch.weights, scores=decisions.confidence)))
         return batches
 
-    def steps(self, counts: LabelCounts, sample: ReadSample, reverts: bool = False) -> list[Step]:
+    def steps(self, counts: ConfusionMatrix, sample: ReadSample, reverts: bool = False) -> list[Step]:
         """Return the steps that count a sample in all states, or undo that; the sketches must not have coarsened."""
         labels, read = sample
         every = [*self.bound(read), (counts, labels)]  # labels last, as scores may be refused
