@@ -265,16 +265,11 @@ def _known(pair: object) -> tuple[str, object]:
     kinds = sorted({*_MODULES, *_kinds})
     if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)):
         raise ValueError(f"[kind, content] with a kind of {kinds}, but got something else")
-    if not _is_kind(pair[0]):
+    if pair[0] in _MODULES:
+        _import_module(_MODULES[pair[0]])  # the class that writes this kind is then in `_kinds`
+    if pair[0] not in _kinds:
         raise ValueError(f"a kind of {kinds}, but got {pair[0]!r:.60}{NEWER}")
     return pair[0], pair[1]
-
-
-def _is_kind(kind: str) -> bool:
-    """Tell whether a class writes this kind, which is then in `_kinds`."""
-    if kind in _MODULES:
-        _import_module(_MODULES[kind])
-    return kind in _kinds
 
 
 @functools.cache

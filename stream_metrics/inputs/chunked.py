@@ -117,18 +117,3 @@ def stack_columns(columns: Sequence[Array], n: int, dtype: DTypeLike) -> Array:
         for column, place in zip(columns, table[start : start + step].T, strict=True):
             place[:] = column[start : start + step]
     return table
-
-
-def _fitted(arrays: Sequence[Array], dtype: DType) -> Array | None:
-    """Return arrays of integers as one array of a narrower type, or None if one of the integers does not fit."""
-    out = np.empty(sum(map(len, arrays)), dtype)
-    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
-    at = 0
-    for array in arrays:
-        for start in range(0, len(array), BLOCK):
-            piece = array[start : start + BLOCK]
-            if not low <= int(piece.min()) <= int(piece.max()) <= high:
-                return None
-            np.copyto(out[at : at + len(piece)], piece, casting="unsafe")
-            at += len(piece)
-    return out
