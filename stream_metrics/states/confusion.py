@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics._core.confusion.kernels import ConfusionCounters, pack_cells, same_counts
+from stream_metrics._core.confusion.kernels import ConfusionCounters, pack_cells
 from stream_metrics._core.numeric.kernels import Step, chosen_labels, commit, split_weights
 from stream_metrics.errors import LabelError, WeightError, quantity
 from stream_metrics.inputs.arguments import named_arguments
@@ -370,9 +370,6 @@ class ConfusionMatrix(ConfusionCounters, Portable):
             pack_cells(rows, columns, wholes, parts, len(labels)),
             *([state.weighted] if state.weighted else []),  # not in bytes of earlier versions
         ]
-
-    def _same(self, other: Self) -> bool:
-        return same_counts(self, other)
 
     @classmethod
     def _restore(cls, content: Any) -> Self:

@@ -144,7 +144,7 @@ class ProbabilityLosses(LossSums, Portable):
             codes, labels = factorize(batch.truth)
             self._count_objects(labels, codes, table, names, wholes, parts)
         elif table.ndim == 1:
-            refused = self._count_singles(table, self._positive(batch.truth), wholes, parts)
+            refused = self._count_rows(table.reshape(-1, 1), self._positive(batch.truth), None, wholes, parts, False)
             self._refuse(refused, table, (self.pos_label,), wholes)
         else:
             names = check_classes(names, table.shape[1])
@@ -167,10 +167,8 @@ class ProbabilityLosses(LossSums, Portable):
             rows = slice(start, end)
             scores, weights = table[rows], None if wholes is None else wholes[rows]
             fractions = None if parts is None else parts[rows]
-            if places is None:
-                refused = state._count_singles(scores, truth[rows], weights, fractions)
-            else:
-                refused = state._count_rows(scores, truth[rows], places, weights, fractions, binary)
+            matrix = scores.reshape(len(scores), len(names))
+            refused = state._count_rows(matrix, truth[rows], places, weights, fractions, binary)
             state._refuse(refused, scores, names, weights)
 
         return count
@@ -186,10 +184,10 @@ class ProbabilityLosses(LossSums, Portable):
         """Return for each row whether its true label is `pos_label`."""
         if truth.names is None and isinstance(self.pos_label, int) and not is_default(self.pos_label):
             equal: Array = truth.values == self.pos_label
-            return equal.view(np.uint8)
+            return equal.astype(np.int32)
         codes, labels = factorize(truth)
         try:
-            return np.asarray(np.array([self._is_positive(label) for label in labels], np.uint8)[codes])
+            return np.asarray(np.array([self._is_positive(label) for label in labels], np.int32)[codes])
         except LabelError:
             check_truths_of_singles(self.pos_label, codes, labels)
             raise

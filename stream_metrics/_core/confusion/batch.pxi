@@ -192,24 +192,18 @@ def count_integers(t, p):
     Returns (low, table), where table[a, b] counts the pairs (low + a, low + b), or None if the values are too far
     apart.
     """
-    cdef const int8_t[::1] t1, p1
-    cdef const int16_t[::1] t2, p2
-    cdef const int32_t[::1] t4, p4
-    cdef const int64_t[::1] t8, p8
+    cdef const void *a = cnp.PyArray_DATA(t)
+    cdef const void *b = cnp.PyArray_DATA(p)
     cdef Py_ssize_t n = len(t), inspected
     for inspected in ([n] if n <= 4096 else [4096, n]):
         if t.itemsize == 1:
-            t1, p1 = t, p
-            result = count_small(&t1[0], &p1[0], n, inspected)
+            result = count_small(<const int8_t *> a, <const int8_t *> b, n, inspected)
         elif t.itemsize == 2:
-            t2, p2 = t, p
-            result = count_small(&t2[0], &p2[0], n, inspected)
+            result = count_small(<const int16_t *> a, <const int16_t *> b, n, inspected)
         elif t.itemsize == 4:
-            t4, p4 = t, p
-            result = count_small(&t4[0], &p4[0], n, inspected)
+            result = count_small(<const int32_t *> a, <const int32_t *> b, n, inspected)
         else:
-            t8, p8 = t, p
-            result = count_small(&t8[0], &p8[0], n, inspected)
+            result = count_small(<const int64_t *> a, <const int64_t *> b, n, inspected)
         if result is not None:
             return result
     return None
@@ -359,27 +353,18 @@ cdef int mark_codes(const whole_number *x, Py_ssize_t n, int64_t low, Py_ssize_t
 
 def codes_that_occur(x, int64_t low, Py_ssize_t names):
     """Return whether a column has each code from 0 to `names` - 1, then whether it has -1; `low` stands for code 0."""
-    cdef const int8_t[::1] x1
-    cdef const int16_t[::1] x2
-    cdef const int32_t[::1] x4
-    cdef const int64_t[::1] x8
+    cdef const void *code = cnp.PyArray_DATA(x)
     cdef Py_ssize_t n = len(x)
     occurs = np.zeros(names + 1, bool)
     cdef uint8_t[::1] seen = occurs.view(np.uint8)
-    if n == 0:
-        return occurs
     if x.itemsize == 1:
-        x1 = x
-        mark_codes(&x1[0], n, low, names, &seen[0])
+        mark_codes(<const int8_t *> code, n, low, names, &seen[0])
     elif x.itemsize == 2:
-        x2 = x
-        mark_codes(&x2[0], n, low, names, &seen[0])
+        mark_codes(<const int16_t *> code, n, low, names, &seen[0])
     elif x.itemsize == 4:
-        x4 = x
-        mark_codes(&x4[0], n, low, names, &seen[0])
+        mark_codes(<const int32_t *> code, n, low, names, &seen[0])
     else:
-        x8 = x
-        mark_codes(&x8[0], n, low, names, &seen[0])
+        mark_codes(<const int64_t *> code, n, low, names, &seen[0])
     return occurs
 
 
@@ -447,14 +432,12 @@ def count_codes(t, p, Py_ssize_t true_labels, Py_ssize_t predicted_labels, whole
     the row, by default their number. Returns cells as in `commit`, (appearances of true codes, of predicted codes),
     abstentions, and samples whose weight is not 1.
     """
-    cdef const int8_t[::1] t1, p1
-    cdef const int16_t[::1] t2, p2
-    cdef const int32_t[::1] t4, p4
-    cdef const int64_t[::1] t8, p8
+    cdef const void *a = cnp.PyArray_DATA(t)
+    cdef const void *b = cnp.PyArray_DATA(p)
     cdef Cells cells = Cells.__new__(Cells)
     cdef const int64_t[::1] whole = wholes, times = samples
     cdef const uint64_t[::1] part = parts
-    cdef Py_ssize_t pairs = true_labels * predicted_labels
+    cdef Py_ssize_t pairs = true_labels * predicted_labels, width = t.itemsize
     cdef Pair *counted = NULL
     cdef Rows rows
     counts_true = np.zeros(max(true_labels, 1), np.int64)
@@ -478,22 +461,15 @@ def count_codes(t, p, Py_ssize_t true_labels, Py_ssize_t predicted_labels, whole
     else:
         counted = <Pair *> allocate(max(pairs, 1), sizeof(Pair))
     try:
-        if t.itemsize == 1:
-            t1, p1 = t, p
-            with nogil:
-                count_rows(&t1[0], &p1[0], &rows, cells, counted)
-        elif t.itemsize == 2:
-            t2, p2 = t, p
-            with nogil:
-                count_rows(&t2[0], &p2[0], &rows, cells, counted)
-        elif t.itemsize == 4:
-            t4, p4 = t, p
-            with nogil:
-                count_rows(&t4[0], &p4[0], &rows, cells, counted)
-        else:
-            t8, p8 = t, p
-            with nogil:
-                count_rows(&t8[0], &p8[0], &rows, cells, counted)
+        with nogil:
+            if width == 1:
+                count_rows(<const int8_t *> a, <const int8_t *> b, &rows, cells, counted)
+            elif width == 2:
+                count_rows(<const int16_t *> a, <const int16_t *> b, &rows, cells, counted)
+            elif width == 4:
+                count_rows(<const int32_t *> a, <const int32_t *> b, &rows, cells, counted)
+            else:
+                count_rows(<const int64_t *> a, <const int64_t *> b, &rows, cells, counted)
         if counted != NULL:
             add_pairs(cells, counted, &rows)
     finally:

@@ -46,31 +46,6 @@ cdef inline void uncount_samples(ConfusionCounters self, int64_t n, int64_t weig
         self.weighted = min(max(self.weighted - weighted, 0), self.n)
 
 
-cdef int count_labels(ConfusionCounters self, object truth, object predicted, object y_true, object y_pred,
-                      int64_t whole,
-                      uint64_t part) except -1:
-    """Count a sample of admitted labels, None for an abstention, and cache the objects given; a stretch."""
-    cdef Py_ssize_t i, j
-    if self.spare <= 0:
-        self.find_spare(1)
-    if predicted is None:
-        self.abstained += 1
-        self.spare -= 1
-        return 0
-    if (whole | <int64_t> part) == 0:
-        self.n += 1
-        self.weighted += 1
-        self.spare -= 1
-        return 0
-    self.check_weight(whole)
-    i, j = self.intern(truth), self.intern(predicted)
-    self.label_index.cache_put(y_true, i, numeric_kind(truth))
-    self.label_index.cache_put(y_pred, j, numeric_kind(predicted))
-    count_cell(self, i, j, numeric_kind(truth), numeric_kind(predicted), whole, part)
-    self.weighted += whole != 1 or part != 0
-    return 0
-
-
 cdef inline int64_t place_of(ConfusionCounters self, int32_t code, list labels, int64_t[:] places,
                              str argument, bint counted) except -2:
     """Return 4 times the index of the label of a code, plus its kind; -1 for a new one that is only to be checked."""
@@ -304,7 +279,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
                 or type(y_pred) is float):
             truth = self.label_index.admitted(y_true, "y_true", None)
             predicted = self.label_index.admit_prediction(y_pred, y_true)
-        count_labels(self, truth, predicted, y_true, y_pred, whole, part)
+        self.count_admitted(truth, predicted, y_true, y_pred, whole, part)
         return True
 
     cdef int count(self, object y_true, object y_pred, object w) except -1:
@@ -327,7 +302,17 @@ cdef class ConfusionCounters(ConfusionAggregates):
         predicted = self.label_index.admit_prediction(y_pred, y_true)
         if self.holder != 0:
             self.wait()
-        return count_labels(self, truth, predicted, y_true, y_pred, whole, part)
+        return self.count_admitted(truth, predicted, y_true, y_pred, whole, part)
+
+    @cython.final
+    cdef int count_admitted(self, object truth, object predicted, object y_true, object y_pred, int64_t whole,
+                            uint64_t part) except -1:
+        """Count a sample of admitted labels, None for an abstention; a stretch."""
+        cdef LabelSample s
+        s.whole, s.part, s.reverts = whole, part, False
+        self.place_admitted(truth, predicted, y_true, y_pred, &s)
+        self.apply_sample(&s)
+        return 0
 
     def _count_coded(self, tuple truth, tuple predicted, const int64_t[:] rows, samples=None, wholes=None, parts=None):
         """Count some rows of two columns of codes, as `update` counts their samples; after an error, only some of them.
@@ -422,21 +407,12 @@ cdef class ConfusionCounters(ConfusionAggregates):
 
     cdef int uncount(self, object y_true, object y_pred, object w) except -1:
         cdef LabelSample s
-        s.whole, s.part, s.reverts, s.abstains = 1, 0, True, False
-        if w is not ONE:
-            split_number(w, &s.whole, &s.part)
+        truth = self.label_index.admitted(y_true, "y_true", None)  # what is the caller's is read before the stretch
+        predicted = self.label_index.admit_prediction(y_pred, y_true)
+        w = plain_weight(w)
         if self.holder != 0:
             self.wait()
-        s.i, s.j = known_index(self.label_index, y_true, &s.kind_i), -1
-        if s.i >= 0:
-            s.j = known_index(self.label_index, y_pred, &s.kind_j)
-        if s.j < 0:  # what is the caller's is read before the section
-            truth = self.label_index.admitted(y_true, "y_true", None)
-            predicted = self.label_index.admit_prediction(y_pred, y_true)
-            return commit_steps([self._revert_step(truth, predicted, plain_weight(w))])
-        self.find_place(&s)
-        if not self.can_revert(&s):
-            raise not_counted((y_true, y_pred, w), f"y_true={y_true!r}, y_pred={y_pred!r}, w={w!r}")
+        self.read_sample(truth, predicted, w, True, &s)
         self.apply_sample(&s)
         return 0
 
@@ -451,37 +427,46 @@ cdef class ConfusionCounters(ConfusionAggregates):
     @cython.final
     cdef int read_sample(self, object y_true, object y_pred, object w, bint reverts, LabelSample *s) except -1:
         """Read a sample to be counted or reverted, check it, and reserve memory for it; in a section."""
-        cdef Py_ssize_t i, j = -1
         s.whole, s.part, s.reverts, s.abstains = 1, 0, reverts, False
         if w is not ONE:
             split_number(w, &s.whole, &s.part)
-        i = known_index(self.label_index, y_true, &s.kind_i)
-        if i >= 0:
-            j = known_index(self.label_index, y_pred, &s.kind_j)
-        if j < 0:
+        s.i, s.j = known_index(self.label_index, y_true, &s.kind_i), -1
+        if s.i >= 0:
+            s.j = known_index(self.label_index, y_pred, &s.kind_j)
+        if s.j < 0:
             truth = self.label_index.admitted(y_true, "y_true", None)
             predicted = self.label_index.admit_prediction(y_pred, y_true)
+            if not reverts:
+                return self.place_admitted(truth, predicted, y_true, y_pred, s)
             s.abstains = predicted is None
             s.kind_i, s.kind_j = numeric_kind(truth), numeric_kind(predicted)
-            i = j = -1
-            if reverts and not s.abstains:
-                i, j = self.label_index.find(truth), self.label_index.find(predicted)
-        if not reverts:
+            if not s.abstains:
+                s.i, s.j = self.label_index.find(truth), self.label_index.find(predicted)
+        elif not reverts:
             if self.spare <= 0:
                 self.find_spare(1)
-            if s.abstains or (s.whole | <int64_t> s.part) == 0:
-                return 0
             self.check_weight(s.whole)
-            if j < 0:
-                i, j = self.intern(truth), self.intern(predicted)
-                self.label_index.cache_put(y_true, i, s.kind_i)
-                self.label_index.cache_put(y_pred, j, s.kind_j)
-        s.i, s.j = i, j
-        if i >= 0 and j >= 0:
+        if s.i >= 0 and s.j >= 0 and (s.whole | <int64_t> s.part) != 0:
             self.find_place(s)
         if reverts and not self.can_revert(s):
             raise not_counted((y_true, y_pred, w), f"y_true={y_true!r}, y_pred={y_pred!r}, w={w!r}")
         return 0
+
+    @cython.final
+    cdef int place_admitted(self, object truth, object predicted, object y_true, object y_pred,
+                            LabelSample *s) except -1:
+        """Check a sample of admitted labels that is to be counted, reserve memory, and cache the objects given."""
+        s.abstains = predicted is None
+        if self.spare <= 0:
+            self.find_spare(1)
+        if s.abstains or (s.whole | <int64_t> s.part) == 0:
+            return 0
+        self.check_weight(s.whole)
+        s.kind_i, s.kind_j = numeric_kind(truth), numeric_kind(predicted)
+        s.i, s.j = self.intern(truth), self.intern(predicted)
+        self.label_index.cache_put(y_true, s.i, s.kind_i)
+        self.label_index.cache_put(y_pred, s.j, s.kind_j)
+        return self.find_place(s)
 
     @cython.final
     cdef bint can_revert(self, const LabelSample *s) except -1:

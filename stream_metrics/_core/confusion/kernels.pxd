@@ -126,6 +126,10 @@ cdef class ConfusionCounters(ConfusionAggregates):
     cdef int count_slowly(self, object y_true, object y_pred, object w) except -1
     cdef int uncount(self, object y_true, object y_pred, object w) except -1
     cdef int read_sample(self, object y_true, object y_pred, object w, bint reverts, LabelSample *s) except -1
+    cdef int place_admitted(self, object truth, object predicted, object y_true, object y_pred,
+                            LabelSample *s) except -1
+    cdef int count_admitted(self, object truth, object predicted, object y_true, object y_pred, int64_t whole,
+                            uint64_t part) except -1
     cdef int find_place(self, LabelSample *s) except -1
     cdef bint can_revert(self, const LabelSample *s) except -1
     cdef void apply_sample(self, const LabelSample *s) noexcept

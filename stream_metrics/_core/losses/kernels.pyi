@@ -64,17 +64,10 @@ class LossSums(Guarded):
         self,
         rows: NDArray[np.float64] | NDArray[np.float32],
         truth: NDArray[np.int32],
-        order: NDArray[np.int32],
+        order: NDArray[np.int32] | None,
         whole: NDArray[np.int64] | None,
         part: NDArray[np.uint64] | None,
         binary: bool,
-    ) -> int: ...
-    def _count_singles(
-        self,
-        scores: NDArray[np.float64] | NDArray[np.float32],
-        positive: NDArray[np.uint8],
-        whole: NDArray[np.int64] | None,
-        part: NDArray[np.uint64] | None,
     ) -> int: ...
     def _count_objects(
         self,

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 
 from cpython.dict cimport PyDict_CheckExact
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
 from stream_metrics._core.numeric.kernels cimport (
@@ -260,12 +260,13 @@ cdef class LossSums(Guarded):
         """Count rows of probabilities; truth: the column of each row's class or -1; order: the place of each
         column's label; binary: whether the classes are False and True.
 
+        If `order` is None, there is one column, of `pos_label`, and `truth` is 1 for the rows of that class, else 0.
         Returns the first row that is refused (then nothing was counted), or -1.
         """
         cdef Sums batch
         cdef Sample s[BLOCK]
         cdef Py_ssize_t n = rows.shape[0], k = rows.shape[1], start = 0, size, done, r, counted = 0
-        cdef bint weighted = whole is not None, fractional = part is not None
+        cdef bint weighted = whole is not None, fractional = part is not None, single = order is None
         cdef int64_t limit = LARGEST - self.sums.weight.whole
         if k > MOST_CLASSES and n > 0:
             raise too_many_classes(k, 0)
@@ -273,10 +274,12 @@ cdef class LossSums(Guarded):
         with nogil:
             while start < n:
                 size = min(n - start, BLOCK)
-                done = rate_rows(&rows[start, 0], size, k, &truth[start], &order[0], s)
-                if binary:
-                    for r in range(done):
-                        s[r].binary = truth[start + r] >= 0
+                if single:
+                    done = rate_singles(&rows[start, 0], size, &truth[start], s)
+                else:
+                    done = rate_rows(&rows[start, 0], size, k, &truth[start], &order[0], s)
+                for r in range(done if binary else 0):
+                    s[r].binary = truth[start + r] >= 0
                 counted = count_block(&batch, s, done, &whole[start] if weighted else NULL, &part[start] if fractional
                                       else NULL, limit)
                 if counted < size:
@@ -284,30 +287,8 @@ cdef class LossSums(Guarded):
                 start += size
         if start < n:
             return start + counted
-        self.commit(&batch)
-        return -1
-
-    def _count_singles(self, const real[::1] scores, const uint8_t[::1] positive, const int64_t[::1] whole,
-                       const uint64_t[::1] part):
-        """Count probabilities of `pos_label`; returns as `count_rows` does."""
-        cdef Sums batch
-        cdef Sample s[BLOCK]
-        cdef Py_ssize_t n = scores.shape[0], start = 0, size, done, counted = 0
-        cdef bint weighted = whole is not None, fractional = part is not None
-        cdef int64_t limit = LARGEST - self.sums.weight.whole
-        memset(&batch, 0, sizeof(Sums))
-        with nogil:
-            while start < n:
-                size = min(n - start, BLOCK)
-                done = rate_singles(&scores[start], size, &positive[start], s)
-                counted = count_block(&batch, s, done, &whole[start] if weighted else NULL, &part[start] if fractional
-                                      else NULL, limit)
-                if counted < size:
-                    break
-                start += size
-        if start < n:
-            return start + counted
-        all_binary(&batch)
+        if single:
+            all_binary(&batch)
         self.commit(&batch)
         return -1
 

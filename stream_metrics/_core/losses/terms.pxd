@@ -6,7 +6,7 @@
 # Ranks and the logarithm use the probability as it came.
 cimport cython
 from libc.math cimport fabs
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from libc.string cimport memset
 
@@ -238,7 +238,7 @@ cdef inline Py_ssize_t rate_rows(const real *p, Py_ssize_t n, Py_ssize_t k, cons
     return n
 
 
-cdef inline Py_ssize_t rate_singles(const real *p, Py_ssize_t n, const uint8_t *positive, Sample *s) noexcept nogil:
+cdef inline Py_ssize_t rate_singles(const real *p, Py_ssize_t n, const int32_t *positive, Sample *s) noexcept nogil:
     cdef inline Py_ssize_t r
     for r in range(n):
         if not in_range(p[r]):

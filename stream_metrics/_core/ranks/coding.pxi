@@ -346,13 +346,10 @@ cdef tuple pack_counters(RankCounters self, bint with_columns):
 cdef int binary_places(RankCounters self) except -1:
     """Return the number of binary places of all fractions; at least 20, the default of the format."""
     cdef Py_ssize_t i
-    cdef int zeros = 0
     cdef uint64_t bits = 0
     for i in range(self.used):
         bits |= self.classes[i].part | fraction_bits(self.classes[i].histogram)
-    while zeros < 64 - COARSE_PLACES and not bits >> zeros & 1:
-        zeros += 1
-    return 64 - zeros
+    return max(places_of(bits), COARSE_PLACES)
 
 
 cdef int restore_counters(RankCounters self, list labels, appearances, bytes weights, columns, int64_t n,

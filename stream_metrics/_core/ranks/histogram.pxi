@@ -144,8 +144,9 @@ cdef Py_ssize_t histogram_cell(ScoreHistogram *c, uint64_t key, uint64_t single_
     return cell
 
 
-cdef inline void count_code(ScoreHistogram *c, uint64_t code, Py_ssize_t group, int64_t whole,
-                            fraction_t part) noexcept nogil:
+cdef void histogram_add(ScoreHistogram *c, uint64_t code, Py_ssize_t group, int64_t whole,
+                        fraction_t part) noexcept nogil:
+    """Count a weight; memory is reserved."""
     cdef uint64_t key = code >> c.level, shifted = code >> SHIFT, moment, low = 0, hash
     cdef Py_ssize_t at = find(c, key), cell = <Py_ssize_t> c.slot[at] - 1
     cdef uint64_t *record
@@ -172,28 +173,12 @@ cdef inline void count_code(ScoreHistogram *c, uint64_t code, Py_ssize_t group, 
         coarsen_to_fit(c)
 
 
-cdef void histogram_add(ScoreHistogram *c, uint64_t code, Py_ssize_t group, int64_t whole,
-                        fraction_t part) noexcept nogil:
-    """Count a weight; memory is reserved."""
-    count_code(c, code, group, whole, part)
-
-
-cdef inline bint is_all_weight(const uint64_t *whole, Py_ssize_t groups, uint64_t own) noexcept nogil:
-    """Whether the whole weights of the groups of a cell add up to that of one of them; no branch depends on them."""
-    cdef Py_ssize_t g
-    cdef uint64_t total = whole[2 * (groups - 1)] if groups & 1 else 0  # no sum of weights overflows
-    for g in range(0, groups - 1, 2):
-        total += whole[2 * g] + whole[2 * g + 2]
-    return total == own
-
-
 cdef bint histogram_holds(const ScoreHistogram *c, Entry *entry, Py_ssize_t group, int64_t whole,
                           fraction_t part) noexcept nogil:
     """Whether a score has at least this weight, at level 0; sets its slot, and whether this is all of its weight."""
     cdef Py_ssize_t cell, g
     cdef const uint64_t *record
-    cdef const fraction_t *fractions
-    cdef uint64_t have
+    cdef uint64_t have, have_part
     if c.used == 0 or group >= c.groups:
         return False
     entry.slot = find(c, entry.code)
@@ -202,18 +187,11 @@ cdef bint histogram_holds(const ScoreHistogram *c, Entry *entry, Py_ssize_t grou
         return False
     record = record_of(c, cell) + 2
     have = record[2 * group]
-    entry.is_all = False
-    if have > <uint64_t> whole:
-        return True
-    if have < <uint64_t> whole:
-        return False
-    entry.is_all = is_all_weight(record, c.groups, have)
-    if c.fractions == NULL:
-        return part == 0
-    fractions = fractions_of(c, cell)
+    have_part = 0 if c.fractions == NULL else fractions_of(c, cell)[2 * group]
+    entry.is_all = have == <uint64_t> whole and have_part == part
     for g in range(c.groups):
-        entry.is_all = entry.is_all and fractions[2 * g] == (part if g == group else 0)
-    return part <= fractions[2 * group]
+        entry.is_all = entry.is_all and (g == group or not occupied(c, cell, g))
+    return at_least(have, have_part, <uint64_t> whole, part)
 
 
 cdef void histogram_remove(ScoreHistogram *c, const Entry *entry, Py_ssize_t group, int64_t whole,
@@ -314,6 +292,7 @@ cdef bint above_one(const ScoreHistogram *c) noexcept nogil:
 cdef void coarsen(ScoreHistogram *c, int by) noexcept nogil:
     """Raise the level of the cells, in place."""
     cdef Py_ssize_t cell, at, g, n = c.used, width = 2 + 2 * c.groups
+    cdef fraction_t part = 0, low = 0
     cdef uint64_t *record
     cdef uint64_t key
     memset(c.slot, 0, (<size_t> 1 << c.bits) * sizeof(cell_t))
@@ -328,11 +307,9 @@ cdef void coarsen(ScoreHistogram *c, int by) noexcept nogil:
         if c.slot[at] != 0:
             at = histogram_cell(c, key, record[1])
             for g in range(c.groups):
-                if c.fractions == NULL:
-                    add_to_cell(c, at, g, <int64_t> record[2 + 2 * g], record[3 + 2 * g], 0, 0)
-                else:
-                    add_to_cell(c, at, g, <int64_t> record[2 + 2 * g], record[3 + 2 * g],
-                                c.fractions[2 * (c.groups * cell + g)], c.fractions[2 * (c.groups * cell + g) + 1])
+                if c.fractions != NULL:
+                    part, low = fractions_of(c, cell)[2 * g], fractions_of(c, cell)[2 * g + 1]
+                add_to_cell(c, at, g, <int64_t> record[2 + 2 * g], record[3 + 2 * g], part, low)
             continue
         if c.used != cell:
             memcpy(record_of(c, c.used), record, 8 * width)

@@ -31,7 +31,7 @@ cdef enum:
 
 cdef object UNIT_WEIGHT = 1
 
-cdef inline bint at_least(uint64_t whole, uint64_t part, uint64_t other, uint64_t other_part) noexcept:
+cdef inline bint at_least(uint64_t whole, uint64_t part, uint64_t other, uint64_t other_part) noexcept nogil:
     return whole > other or (whole == other and part >= other_part)
 
 
