@@ -107,21 +107,25 @@ class Portable:
         return state
 
     def _content(self) -> list[object]:
+        """Return what `to_bytes` writes, and what a state that contains this one writes of it."""
         raise NotImplementedError
 
     @classmethod
     def _restore(cls, content: Any) -> Any:
         raise NotImplementedError
 
-    def _to_content(self) -> list[object]:
-        """Return what a state that contains this one writes of it."""
-        return self._content()
+    def _would_write(self, content: Any) -> bool:
+        """Return whether this would be written as the content that it was restored from."""
+        return encoded(self._content()) == encoded(content)
 
     @classmethod
     def _from_content(cls, content: object) -> Any:
         """Return the state of a content; DecodeError if it is damaged in any way."""
         try:
-            return cls._restore(content)
+            state = cls._restore(content)
+            if not state._would_write(content):
+                raise ValueError("what this state would write")
+            return state
         except DecodeError:
             raise
         except (
@@ -210,18 +214,13 @@ def enveloped(body: bytes) -> bytes:
 
 def packed(state: Accumulator) -> list[object]:
     """Return a state as [kind, content], as a state that holds it writes it."""
-    return [state.KIND, state._to_content()]
+    return [state.KIND, state._content()]
 
 
 def unpacked(pair: object) -> Any:
     """Return the state of what `packed` wrote; ValueError or DecodeError if no state would have written it."""
     kind, content = _known(pair)
     return _kinds[kind]._from_content(content)
-
-
-def written_as(state: Portable, content: object) -> bool:
-    """Tell whether the state would write this content, which it was restored from."""
-    return encoded(state._to_content()) == encoded(content)
 
 
 def _revive(cls: type[Portable], data: bytes) -> Portable:

@@ -34,14 +34,14 @@ class StatePacker(Generic[State]):
 
     def __init__(self, empty: State) -> None:
         self.empty: Any = empty
-        self._nothing = encoded(empty._to_content())
+        self._nothing = encoded(empty._content())
         self._packs = getattr(empty, "inner", None) is None and mergeable(empty) is None  # else as objects
         matrix = label_counts(empty)
-        written = encoded(None if matrix is None else matrix._to_content())
+        written = encoded(None if matrix is None else matrix._content())
         of_package = type(matrix) is ConfusionMatrix and (matrix is empty or isinstance(empty, MetricBase))
         self.matrix = matrix if of_package and self._nothing.endswith(written) else None  # if it is all that counts
         self._head = self._nothing.removesuffix(written)  # what is written before its content
-        self._fixed = encoded(None if matrix is None else matrix._to_content()[:2])
+        self._fixed = encoded(None if matrix is None else matrix._content()[:2])
 
     def read(self, content: Any) -> StoredState:
         """Return the state of a content; ValueError unless it is configured as the empty one and has a sample.
@@ -55,8 +55,8 @@ class StatePacker(Generic[State]):
             wrong = state.n + state.abstained == 0 or encoded(matrix[:2]) != self._fixed
         else:
             state = type(self.empty)._from_content(content)
-            wrong = data == self._nothing or encoded(emptied(state)._to_content()) != self._nothing
-            if encoded(state._to_content()) != data:
+            wrong = data == self._nothing or encoded(emptied(state)._content()) != self._nothing
+            if encoded(state._content()) != data:
                 raise ValueError("what this state would be written as")
         if wrong:
             raise ValueError("states of the configuration inside, each with a sample")
@@ -99,7 +99,7 @@ class StatePacker(Generic[State]):
         """Return a state as bytes if states like it are stored so; `head` comes before its content."""
         if state is None or not self._packs or type(state) is Packed:
             return state
-        return Packed(head + encoded(state._to_content()), state.n, state.abstained, state._merge_load())
+        return Packed(head + encoded(state._content()), state.n, state.abstained, state._merge_load())
 
     def counted(self, batch: KeyedBatch, rows: NDArray[np.int64], starts: NDArray[np.int64]) -> list[Packed] | None:
         """Return the states of runs of rows that start at some places; None if it takes objects to count them."""
@@ -123,4 +123,4 @@ class StatePacker(Generic[State]):
         """Tell whether two states would be written as the same bytes."""
         if type(mine) is not Packed and type(theirs) is not Packed:
             return bool(mine == theirs)
-        return encoded(mine._to_content()) == encoded(theirs._to_content())
+        return encoded(mine._content()) == encoded(theirs._content())

@@ -343,15 +343,12 @@ class MetricBase(UpdateBase, Portable):
     def _configuration(self) -> tuple[object, ...]:
         raise NotImplementedError
 
-    def _checked(self, content: tuple[object, ...]) -> Self:
-        """Return self if it would write the configuration that was read."""
-        if encoded(content[0]) != encoded(self._configuration()):
-            raise ValueError(f"a configuration as it is written, {self._configuration()}, but got {content[0]}")
-        return self
+    def _would_write(self, content: Any) -> bool:
+        return encoded(content[0]) == encoded(self._configuration())  # the states have checked theirs
 
     def _content(self) -> list[object]:
         with self._reading():
-            return [self._configuration(), self.state._to_content(), *written(self)]
+            return [self._configuration(), self.state._content(), *written(self)]
 
     def _same(self, other: Self) -> bool:
         if self._unit_folds or other._unit_folds:

@@ -110,7 +110,7 @@ def copied(owner: L) -> dict[int, L]:
 
 def written(owner: MetricBase) -> list[object]:
     """Return the folds as the last part of a content; nothing if there are none."""
-    folds = [[fold, part._to_content()[1:]] for fold, part in sorted(owner._unit_folds.items())]
+    folds = [[fold, part._content()[1:]] for fold, part in sorted(owner._unit_folds.items())]
     return [folds] if folds else []
 
 

@@ -272,11 +272,11 @@ class Metric(ReadingBase, MetricBase):
         named = metric_class(row)
         chosen = cls if issubclass(cls, named) else named
         metric: Metric = as_counted_before(chosen, zero_division=zero_division, **for_state, **options)
-        if metric.state._to_content()[0] != state._to_content()[0] and row.state == "ranks":
+        if metric.state._content()[0] != state._content()[0] and row.state == "ranks":
             raise ValueError("a sketch such as this metric makes")
         metric._attach(state)
         read_folds(metric, content[0], folds)
-        return metric._checked(content)
+        return metric
 
     def __reduce__(self) -> tuple[object, ...]:
         return super().__reduce__() if self._row.class_name else (from_bytes, (self.to_bytes(),))

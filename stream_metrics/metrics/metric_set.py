@@ -435,10 +435,10 @@ class MetricSet(ScoredUpdateBase, MetricBase):
 
     def _content(self) -> list[object]:
         with self._reading():
-            states = [state._to_content() for state in self._states()]
+            states = [state._content() for state in self._states()]
             folds = written(self)
             if self.scored is not None and self.scored.removed is not None:
-                folds = [*(folds or [[]]), [sketch._to_content() for sketch in self.scored.removed.sketches()]]
+                folds = [*(folds or [[]]), [sketch._content() for sketch in self.scored.removed.sketches()]]
             return [self._configuration(), *states, *folds]
 
     def _same(self, other: Self) -> bool:
@@ -483,7 +483,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         if metric_set.scored is not None:
             metric_set.scored.check()
         read_folds(metric_set, content[0], [each for each in folds if each or not removed])
-        return metric_set._checked(content)
+        return metric_set
 
     def __repr__(self) -> str:
         which = "every metric" if self.metrics is None else quantity(len(self.metrics), "metric")

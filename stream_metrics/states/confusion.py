@@ -381,11 +381,12 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         if {*map(type, (n, abstained, *weighted, *appearances))} != {int}:
             raise ValueError("whole numbers of samples and appearances")
         state = cls(fixed, *other)
-        labels_given = state.fixed_labels, () if state.other is None else (state.other,)
-        if repr(labels_given) != repr((fixed, other)):
-            raise ValueError("fixed labels in their plain form")
         state._refill(list(labels), cells, list(appearances), n, abstained, sum(weighted))
         return state
+
+    def _would_write(self, content: Any) -> bool:
+        given = self.fixed_labels, () if self.other is None else (self.other,)
+        return repr(given) == repr((content[0], content[1]))  # the rest was checked where it was read
 
     def __repr__(self) -> str:
         return f"ConfusionMatrix({quantity(self.n, 'sample')}, {quantity(self.k, 'class')})"

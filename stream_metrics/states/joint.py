@@ -46,7 +46,7 @@ from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import check_fixed, check_options, not_counted
 from stream_metrics.states.score_labels import LabelRule, Scores
 from stream_metrics.states.score_states import ScoreStates
-from stream_metrics.wire import Portable, written_as
+from stream_metrics.wire import Portable
 
 if TYPE_CHECKING:
     from stream_metrics.snapshots.comparison import ComparisonSnapshot
@@ -481,7 +481,7 @@ class Comparison(PairedCounts, Portable):
         labels, fixed = state.labels, state.fixed_labels
         numbers = [x.tolist() for x in (*columns, *(() if parts is None else (parts,)))]
         scored = [
-            [fold, [state._to_content() for scored in pair for state in scored._states().values()]]
+            [fold, [state._content() for scored in pair for state in scored._states().values()]]
             for fold, pair in sorted(state._scored.items())
         ]
         return [
@@ -511,8 +511,6 @@ class Comparison(PairedCounts, Portable):
                 raise ValueError("scores of the folds there are")
             comparison._scored[fold] = pair
         comparison._check_scores()
-        if not written_as(comparison, content):
-            raise ValueError("what this comparison would be written as")
         return comparison
 
     def __repr__(self) -> str:

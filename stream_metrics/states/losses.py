@@ -277,14 +277,10 @@ class ProbabilityLosses(LossSums, Portable):
     def _restore(cls, content: Any) -> Self:
         pos_label, classes, *numbers = content
         state = cls(pos_label, classes)
-        if repr((state.pos_label, state.classes)) != repr((pos_label, classes)):
-            raise ValueError("labels in their plain form")
         known, more = SUMS + 5, numbers[SUMS:]
         squares = more[:5] if len(numbers) >= known else None
         binary = numbers[known:] if squares else more
         state._fill(numbers[:SUMS], squares, binary or None)
-        if binary and len(state._content()) != len(content):
-            raise ValueError("no numbers of binary samples that follow from the others")
         return state
 
     def __repr__(self) -> str:

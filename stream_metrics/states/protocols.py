@@ -65,7 +65,7 @@ class Accumulator(Mergeable, Protocol):
     def update_many(self) -> Callable[..., None]:
         """Count a batch, or nothing of it."""
 
-    def _to_content(self) -> list[object]:
+    def _content(self) -> list[object]:
         """Return what an accumulator that contains this one writes of it."""
 
     @classmethod

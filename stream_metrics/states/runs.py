@@ -40,7 +40,7 @@ def run_writer(state: Any) -> Writer | None:
     empty = state.copy()
     empty.reset()
     matrix, data = label_counts(empty), empty.to_bytes()
-    if matrix is None or not data.endswith(encoded(matrix._to_content())):
+    if matrix is None or not data.endswith(encoded(matrix._content())):
         return None
     return partial(_written, matrix, data[HEADER:].removesuffix(NOTHING))
 

@@ -32,7 +32,7 @@ cdef class Packed:
     def __eq__(self, other):
         return type(other) is Packed and self.content == (<Packed> other).content
 
-    def _to_content(self):
+    def _content(self):
         """Return what an accumulator that contains this state writes of it."""
         return Raw(self.content)
 
