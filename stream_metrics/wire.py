@@ -14,7 +14,6 @@ get into a file: all of them or none.
 
 from __future__ import annotations
 
-import functools
 import importlib
 import os
 import zlib
@@ -264,16 +263,11 @@ def _known(pair: object) -> tuple[str, object]:
     kinds = sorted({*_MODULES, *_kinds})
     if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)):
         raise ValueError(f"[kind, content] with a kind of {kinds}, but got something else")
-    if pair[0] in _MODULES:
-        _import_module(_MODULES[pair[0]])  # the class that writes this kind is then in `_kinds`
+    if pair[0] not in _kinds and pair[0] in _MODULES:
+        importlib.import_module(f"stream_metrics.{_MODULES[pair[0]]}")  # its class is then in `_kinds`
     if pair[0] not in _kinds:
         raise ValueError(f"a kind of {kinds}, but got {pair[0]!r:.60}{NEWER}")
     return pair[0], pair[1]
-
-
-@functools.cache
-def _import_module(name: str) -> None:
-    importlib.import_module(f"stream_metrics.{name}")
 
 
 def encoded(value: object) -> bytes:

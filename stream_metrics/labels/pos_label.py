@@ -19,6 +19,7 @@ from stream_metrics.errors import LabelError
 from stream_metrics.labels.label import Label, sort_key
 
 T = TypeVar("T")
+PASS_POS_LABEL = "; pass pos_label= to say which class is positive"
 _COUNTED_BEFORE: ContextVar[bool] = ContextVar("counted_before", default=False)
 
 
@@ -52,15 +53,8 @@ def is_fraction(label: object) -> bool:
 
 def check_binary(label: Label, argument: str, position: int | None = None) -> None:
     """Raise LabelError for a label that the default `pos_label` has no place for."""
-    if label == 0 or label == 1 or _COUNTED_BEFORE.get():
-        return
-    raise LabelError(
-        argument=argument,
-        position=position,
-        expected="to be 0 or 1, False or True",
-        got=label,
-        but=f"got {label!r:.60}; pass pos_label= to say which class is positive",
-    )
+    if label != 0 and label != 1:
+        _refuse(label, "to be 0 or 1, False or True", argument, position, PASS_POS_LABEL)
 
 
 def check_with_single_score(pos_label: Label, truth: Label, position: int | None = None) -> None:
@@ -69,43 +63,33 @@ def check_with_single_score(pos_label: Label, truth: Label, position: int | None
         return
     if type(pos_label) is bool:
         check_binary(truth, "y_true", position)
-    elif _COUNTED_BEFORE.get():
-        return
     elif sort_key(truth)[0] != sort_key(pos_label)[0]:
-        raise LabelError(
-            argument="y_true",
-            position=position,
-            expected=f"to be of the type of pos_label={pos_label!r}, because a single score is that of this label",
-            got=truth,
-            but=f"got {truth!r:.60}",
-        )
+        expected = f"to be of the type of pos_label={pos_label!r}, because a single score is that of this label"
+        _refuse(truth, expected, "y_true", position)
     elif not is_fraction(pos_label):
         check_whole(truth, (), "y_true", position)
 
 
 def check_whole(label: Label, named: Iterable[Label | None], argument: str, position: int | None = None) -> None:
     """Raise LabelError for a float with a fraction, unless some of the labels that were `named` have fractions."""
-    if not is_fraction(label) or any(map(is_fraction, named)) or _COUNTED_BEFORE.get():
-        return
-    hint = "a number with a fraction is a label only if `labels=` names it"
-    if argument != "y_true":
-        hint = f"did you mean `scores=`? Otherwise {hint}"
-    raise LabelError(
-        argument=argument, position=position, expected="to be a label", got=label, but=f"got {label!r}; {hint}"
-    )
+    if is_fraction(label) and not any(map(is_fraction, named)):
+        hint = "a number with a fraction is a label only if `labels=` names it"
+        hint = hint if argument == "y_true" else f"did you mean `scores=`? Otherwise {hint}"
+        _refuse(label, "to be a label", argument, position, f"; {hint}")
 
 
 def check_possible(pos_label: Label, labels: Collection[Label] | None, other: Label | None = None) -> None:
     """Raise LabelError for a positive class that no sample can have."""
-    if labels is None or pos_label in labels or (other is not None and pos_label == other) or _COUNTED_BEFORE.get():
-        return
-    hint = "; pass pos_label= to say which class is positive" if is_default(pos_label) else ""
-    raise LabelError(
-        argument="pos_label",
-        expected=f"to be one of the fixed labels {list(labels)!r:.200}",
-        got=pos_label,
-        but=f"got {pos_label!r:.60}{hint}",
-    )
+    if labels is not None and pos_label not in labels and (other is None or pos_label != other):
+        expected = f"to be one of the fixed labels {list(labels)!r:.200}"
+        _refuse(pos_label, expected, "pos_label", hint=PASS_POS_LABEL if is_default(pos_label) else "")
+
+
+def _refuse(label: Label, expected: str, argument: str, position: int | None = None, hint: str = "") -> None:
+    """Raise LabelError for a label, unless it was counted before."""
+    if not _COUNTED_BEFORE.get():
+        but = f"got {label!r:.60}{hint}"
+        raise LabelError(argument=argument, position=position, expected=expected, got=label, but=but)
 
 
 def spelled_like(number: Any, example: Any) -> Any:
