@@ -240,8 +240,7 @@ def _open(data: bytes) -> tuple[str, object]:
             f"Expected at least {HEADER} bytes starting with {MAGIC!r}, but got {len(data)} starting with {data[:4]!r}"
         )
     if data[4] != VERSION:
-        newer = NEWER if data[4] > VERSION else ""
-        raise DecodeError(f"Expected format version {VERSION}, but got {data[4]}{newer}")
+        raise DecodeError(f"Expected format version {VERSION}, but got {data[4]}{NEWER * (data[4] > VERSION)}")
     written = data[HEADER:]
     if zlib.crc32(written) != int.from_bytes(data[5:HEADER], "little"):
         raise DecodeError("Expected the checksum to match, but the bytes were damaged or cut short")
