@@ -1,6 +1,6 @@
-"""Write what type checkers and editors read: the names of the package and its metric classes, with their docstrings.
+"""Write what type checkers and editors read: names and metric classes of the package, and the keys of metrics.
 
-`python .ci/generate.py` writes both stubs, `python .ci/generate.py --check` fails if one is out of date.
+`python .ci/generate.py` writes the stubs, `python .ci/generate.py --check` fails if one is out of date.
 """
 
 import pathlib
@@ -9,6 +9,7 @@ import sys
 from class_source import classes_source
 
 import stream_metrics as sm
+from stream_metrics.catalog.table import ALIASES, CATALOG, LABEL_VALUED
 
 PACKAGE = pathlib.Path(sm.__file__).parent
 HEAD = '"""The names of the package. Written by .ci/generate.py; do not edit."""\n\n'
@@ -23,7 +24,21 @@ def package_source():
     return HEAD + "".join(imports) + f"\n__version__: str\n\n__all__ = [\n{names}]\n"
 
 
+def keys_source():
+    """Return a stub with the keys and aliases of metrics by what `snapshot[key]` is."""
+    kinds = {"NumberKey": [], "ClassKey": [], "ScoreClassKey": [], "MatrixKey": []}
+    for key in [*CATALOG, *ALIASES]:
+        row = CATALOG[ALIASES.get(key, key)]
+        of_class = "ClassKey" if row.state == "counts" else "ScoreClassKey"
+        if row.key not in LABEL_VALUED:
+            kinds[{"whole": "NumberKey", "per_class": of_class, "matrix": "MatrixKey"}[row.kind]].append(key)
+    literals = [f"{name} = Literal[\n" + "".join(f'    "{key}",\n' for key in kinds[name]) + "]\n" for name in kinds]
+    head = '"""The keys of metrics by what `snapshot[key]` is. Written by .ci/generate.py; do not edit."""\n\n'
+    return head + "from typing import Literal\n\n" + "".join(literals)
+
+
 for path, text in (
+    (PACKAGE / "catalog" / "keys.pyi", keys_source()),
     (PACKAGE / "__init__.pyi", package_source()),
     (PACKAGE / "metrics" / "classes.pyi", classes_source()),
 ):

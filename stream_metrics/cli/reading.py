@@ -156,6 +156,8 @@ def _group_getter(name: str) -> Callable[[dict[str, object]], object]:
 def _csv_rows(source: InputSource, fields: RowKeys, bad: BadRecord) -> Iterator[Row]:
     delimiter, reader = _csv_reader(source, fields, bad)
     header = _header(reader, source)
+    if header is None and source.declared:
+        raise FileError(f"{source.name}: expected a header, but the CSV is empty")
     if header is None:
         return
     source.separator = delimiter

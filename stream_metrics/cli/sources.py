@@ -102,6 +102,7 @@ class InputSource:
         if kind is not None:
             raise FileError(f"{self.name}: expected JSON Lines or CSV, but the file is {kind}")
         self.compressed = content is not raw
+        self.declared = declared  # by name or option
         self.format = declared or ("jsonl" if _bare(first).lstrip().startswith((b"{", b"[{")) else "csv")
         rest = itertools.chain((first,) if first else (), content)
         self._lines: Iterable[bytes] = rest if lines is None else self._lines_of(lines)

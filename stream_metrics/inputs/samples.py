@@ -9,7 +9,7 @@ is the better one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from stream_metrics._core.numeric.kernels import by_class, checked_weight
 from stream_metrics._core.windows.kernels import ExtendedPrediction
@@ -32,7 +32,7 @@ from stream_metrics.labels.pos_label import as_counted_before
 if TYPE_CHECKING:
     from stream_metrics.states.protocols import Accumulator
 
-Reads = Literal["labels", "scores", "both"]
+Reads: TypeAlias = str  # "labels", "scores" or "both"; no Literal, as jedi cannot read a property annotated with one
 Classes: TypeAlias = Iterable[Any] | None
 Sample = tuple[Any, Any, Any]  # truth, prediction, weight
 PLAIN = (str, int, bool, bytes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 from stream_metrics._core.confusion.kernels import FoldsStep, UpdateBase
 from stream_metrics._core.numeric.kernels import Step, chosen_labels, chosen_scores, commit
@@ -159,7 +159,7 @@ class MetricBase(UpdateBase, Portable):
         return [self.state]
 
     @property
-    def _reads(self) -> Literal["labels", "scores", "both"]:
+    def _reads(self) -> str:
         """Whether a sample has labels, scores or both."""
         raise NotImplementedError
 

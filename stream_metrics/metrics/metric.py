@@ -203,7 +203,7 @@ class Metric(ReadingBase, MetricBase):
         return twin
 
     @property
-    def _reads(self) -> Literal["labels", "scores", "both"]:
+    def _reads(self) -> str:
         """Whether a sample has labels or scores."""
         return "labels" if self._row.state == "counts" else "scores"
 

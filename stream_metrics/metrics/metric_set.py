@@ -301,7 +301,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         return steps + mine._merge_steps(theirs)
 
     @property
-    def _reads(self) -> Literal["labels", "both"]:
+    def _reads(self) -> str:
         """Whether a sample has labels, or labels and scores."""
         return "labels" if self.scored is None else "both"
 

@@ -2,8 +2,9 @@
 
 Without `ax` a figure is made that belongs to no window and no `pyplot` state, so nothing pops up or stays open, and
 no display is needed; `ax.figure.savefig(...)` writes it. Global settings are read but never changed. Labels are drawn
-as they are: never as mathematical markup, control characters escaped. Legends stand beside or above the axes: a
-figure of your own needs `layout="constrained"` or space there.
+as they are: never as mathematical markup, control characters escaped. Notebooks show these figures, and their axes, as
+the value of a cell. Legends and the colours of a matrix stand beside or above the axes, for which a figure of your own
+needs `layout="constrained"`; in any other, legends are on the axes and a matrix has no colour bar.
 
     base.py         what the figures share: colours, names, new figures
     matrix.py       the confusion matrix

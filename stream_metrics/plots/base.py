@@ -1,13 +1,14 @@
 """Names, styles and new figures for all plots.
 
 Series differ by line style and marker as well as by colour, so that they are told apart by every kind of colour vision
-and in print. A legend stands beside the axes, never on them: a curve may run through any corner.
+and in print. A legend stands beside the axes and not on them, as a curve may run through any corner. But a figure of
+the caller without a layout engine keeps no space there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,10 +51,26 @@ SERIES = [  # colours of Okabe & Ito (2008)
 def new_figure(inches: tuple[float, float]) -> Figure:
     """Return an empty figure outside pyplot."""
     try:
-        from matplotlib.figure import Figure
+        from stream_metrics.plots.figure import Figure
     except ImportError as error:
         raise ImportError("stream_metrics.plots needs matplotlib: pip install stream-metrics[plot]") from error
     return Figure(figsize=inches, layout="constrained")
+
+
+def has_margins(ax: Axes) -> bool:
+    """Return whether the figure of the axes keeps space for what stands beside them."""
+    return ax.figure.get_layout_engine() is not None
+
+
+def legend_beside(ax: Axes, heading: str = "") -> Axes:
+    """Put the legend to the right of the axes, or on them if it would cover other axes there; labels as they are."""
+    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0, "frameon": False}
+    if not has_margins(ax):
+        place = {"loc": "best"}
+    legend = ax.legend(title=heading, fontsize=9, title_fontsize=9, alignment="left", handlelength=2.6, **place)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+    return ax
 
 
 def show_empty(ax: Axes, text: str = "nothing counted yet") -> Axes:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stream_metrics.plots.base import THIN, Numbers, Style, new_figure, samples, show_empty
-from stream_metrics.plots.curves import CHANCE, legend_beside, select_classes
+from stream_metrics.plots.base import THIN, Numbers, Style, legend_beside, new_figure, samples, show_empty
+from stream_metrics.plots.curves import CHANCE, select_classes
 from stream_metrics.report.score_section import emphasized, single_class
 
 if TYPE_CHECKING:

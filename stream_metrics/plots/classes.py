@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_metrics.catalog.table import MetricSpec, find
+from stream_metrics.plots import base
 from stream_metrics.plots.base import NAME, SERIES, THIN, Style, names, new_figure, samples, show_empty, title
 from stream_metrics.report.content import class_bounds, class_values, classes_shown, weakest
 from stream_metrics.report.layout import fit_names, number
@@ -40,7 +41,7 @@ def per_class(
     if len(shown) < len(labels):
         lowest = title(weakest(snapshot))
         heading = f"The {len(shown)} classes with the lowest {lowest}, of {number(len(labels), THIN)}"
-    ax.set_title(heading, pad=24)
+    ax.set_title(heading, pad=24 if base.has_margins(ax) else None)
     ax.set(xlabel=title(rows[0].key) if len(rows) == 1 else "Value", ylabel="Class")
     if not shown:
         return show_empty(ax)
@@ -58,6 +59,8 @@ def per_class(
         ax.axhspan(at - 0.5, at + 0.5, color="0.5", alpha=0.08, linewidth=0)
     ax.grid(axis="x", alpha=0.3)
     ax.set_axisbelow(True)
+    if not base.has_margins(ax):
+        return base.legend_beside(ax)
     ax.legend(
         loc="lower left",
         bbox_to_anchor=(0, 1),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.formulas.protocol import Floats
-from stream_metrics.plots.base import NAME, SERIES, THIN, Style, names, new_figure, samples, show_empty
+from stream_metrics.plots.base import NAME, SERIES, THIN, Style, legend_beside, names, new_figure, samples, show_empty
 from stream_metrics.ranking.curves import Best, ThresholdCurve
 from stream_metrics.ranking.steps import threshold_sweep
 from stream_metrics.report.layout import display_width, fit_names, number
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from stream_metrics.labels import Label
     from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["Series", "legend_beside", "select_classes", "det", "precision_recall", "roc"]
+__all__ = ["Series", "select_classes", "det", "precision_recall", "roc"]
 
 INCHES = (6.8, 4.6)
 GREY = "0.45"
@@ -172,17 +172,6 @@ def _mark(ax: Axes, curve: ThresholdCurve, best: Best, metric: str) -> None:
         ax.plot(
             curve.x[at], curve.y[at], "o", color="black", markerfacecolor="none", markersize=8, label=text, zorder=4
         )
-
-
-def legend_beside(ax: Axes, heading: str) -> Axes:
-    """Put the legend to the right of the axes, labels as they are."""
-    legend = ax.legend(
-        title=heading, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, borderaxespad=0.0, fontsize=9,
-        title_fontsize=9, alignment="left", handlelength=2.6,
-    )  # fmt: skip
-    for text in legend.get_texts():
-        text.set_parse_math(False)
-    return ax
 
 
 def _probit_axes(ax: Axes, rates: Sequence[Floats]) -> None:

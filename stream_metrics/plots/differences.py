@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from stream_metrics.catalog.table import CATALOG
-from stream_metrics.plots.base import NAME, SERIES, new_figure, samples, show_empty, title
+from stream_metrics.plots.base import NAME, SERIES, legend_beside, new_figure, samples, show_empty, title
 from stream_metrics.report.comparison import differences as read_differences
 from stream_metrics.report.layout import shorten, visible
 
@@ -71,8 +71,7 @@ def differences(snapshot: ComparisonSnapshot, level: float = 0.95, *, ax: Axes |
     ax.tick_params(axis="y", length=0)
     ax.plot([], [], color=ONE_LOOK, linewidth=3, label=f"{100 * level:g} %, one look")
     ax.plot([], [], color=ALL_LOOKS, linewidth=1.2, label=f"{100 * level:g} %, any number of looks")
-    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, borderaxespad=0.0, fontsize=9)
-    return ax
+    return legend_beside(ax)
 
 
 def _row(ax: Axes, at: int, once: Difference, always: Difference) -> None:

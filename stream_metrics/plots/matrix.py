@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from stream_metrics.formulas.protocol import Floats
-from stream_metrics.plots.base import NAME, THIN, Numbers, names, new_figure, samples, show_empty
+from stream_metrics.plots.base import NAME, THIN, Numbers, has_margins, names, new_figure, samples, show_empty
 from stream_metrics.report.layout import display_width, fit_names, numbers
 from stream_metrics.report.matrix import percent
 
@@ -62,7 +62,8 @@ def confusion_matrix(
         return show_empty(ax)
     top = 100.0 if normalize != "all" else float(np.nanmax(shares, initial=0)) or 1.0
     image = _heat(ax, shares, top)
-    _bar(ax, top, f"share of {OF[normalize]}, %")
+    if has_margins(ax):
+        _bar(ax, top, f"share of {OF[normalize]}, %")
     _label(ax, short)
     _write(ax, image, texts)
     return ax

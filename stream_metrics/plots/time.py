@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.catalog.table import MetricSpec, find
-from stream_metrics.plots.base import SERIES, THIN, Numbers, new_figure, show_empty, title
-from stream_metrics.plots.curves import legend_beside
+from stream_metrics.plots.base import SERIES, THIN, Numbers, legend_beside, new_figure, show_empty, title
 from stream_metrics.report.layout import number
 
 if TYPE_CHECKING:

@@ -22,16 +22,23 @@ if TYPE_CHECKING:
     from stream_metrics.snapshots.groups import GroupSnapshot
     from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["Rows", "comparison_frame", "group_frame", "snapshot_frame"]
+__all__ = ["Rows", "SnapshotRows", "comparison_frame", "group_frame", "snapshot_frame"]
 
 Rows: TypeAlias = Literal["classes", "metrics"]
+SnapshotRows: TypeAlias = Rows | Literal["confusion_matrix"]
 FIRST_PER_CLASS = ("precision", "recall", "f1", "support", *headlines.PER_CLASS, *BINARY)
 FIRST = (*headlines.REPORT, *BINARY, *headlines.TABLE_OF_SCORES)
 
 
-def snapshot_frame(snapshot: Snapshot, rows: Rows) -> pandas.DataFrame:
-    """Return a table with a row for each class, or for each metric of the whole; see `Snapshot.to_frame`."""
-    return _class_frame(snapshot) if _checked(rows) == "classes" else _metric_frame(snapshot)
+def snapshot_frame(snapshot: Snapshot, rows: SnapshotRows) -> pandas.DataFrame:
+    """Return a table of classes, of metrics of the whole or of the confusion matrix; see `Snapshot.to_frame`."""
+    if rows == "confusion_matrix":
+        truth, predicted = (_index(snapshot.labels, name) for name in ("y_true", "y_pred"))
+        return _pandas().DataFrame(snapshot.confusion_matrix, index=truth, columns=predicted, copy=True)
+    if rows not in ("classes", "metrics"):
+        expected = "to be 'classes', 'metrics' or 'confusion_matrix'"
+        raise ValueError(f"Expected `rows` {expected}, but got {rows!r}")
+    return _class_frame(snapshot) if rows == "classes" else _metric_frame(snapshot)
 
 
 def group_frame(groups: GroupSnapshot, rows: Rows) -> pandas.DataFrame:

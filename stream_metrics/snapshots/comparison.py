@@ -224,6 +224,10 @@ class ComparisonSnapshot(Mapping[str, Difference]):
         """Iterate over the metrics of the report that can be compared; `omitted` has the others."""
         return (key for key, difference in self._headline().items() if isinstance(difference, Difference))
 
+    def _ipython_key_completions_(self) -> list[str]:
+        """Return what notebooks complete in `snapshot[...]`."""
+        return list(self)
+
     def __contains__(self, key: object) -> bool:
         """Tell whether `key`, or the key of which it is an alias, is one of those over which this iterates."""
         key = ALIASES.get(key, key) if isinstance(key, str) else key

@@ -85,7 +85,8 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
     ) -> None:
         """Take over the snapshots."""
         self._groups = dict(groups)
-        self.overall, self.other, self.other_name = overall, other, other_name
+        self.overall: Snapshot | Any = overall  # nearly always there, so that type checkers let it be read
+        self.other, self.other_name = other, other_name
         self.notes: tuple[str, ...] = ()  # warnings from outside
         self.interval_level: float | None = None  # with which the intervals shown hold for all groups together
 
@@ -95,6 +96,10 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
         if group not in self._groups:
             raise UnknownKeyError(argument="group", expected=f"to be one of {list(self._groups)!r:.80}", got=group)
         return self._groups[group]
+
+    def _ipython_key_completions_(self) -> list[Label]:
+        """Return what notebooks complete in `snapshot[...]`."""
+        return list(self)
 
     def __contains__(self, group: object) -> bool:
         """Tell whether a group is kept apart."""

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 
 from stream_metrics.evaluation.evaluation import Evaluation
 from stream_metrics.formulas.protocol import Counts
 
 if TYPE_CHECKING:
+    from stream_metrics.catalog.keys import ClassKey, NumberKey, ScoreClassKey
     from stream_metrics.inference.intervals.interval import Interval
     from stream_metrics.labels import Label
 
@@ -44,6 +45,27 @@ class IntervalReadings:
     interval_display: IntervalDisplay | None
     _intervals: dict[str, Interval | dict[Label, Interval] | None]
 
+    @overload
+    def interval(
+        self, key: NumberKey | Callable[[Counts], float], level: float = ..., method: str | None = ..., *,
+        label: None = ..., valid: str = ..., t_opt: float | None = ..., draws: int = ..., seed: int = ...,
+        **options: Any,
+    ) -> Interval: ...  # fmt: skip
+    @overload
+    def interval(
+        self, key: ClassKey | ScoreClassKey, level: float = ..., method: str | None = ..., *, label: None = ...,
+        valid: str = ..., t_opt: float | None = ..., draws: int = ..., seed: int = ..., **options: Any,
+    ) -> dict[Label, Interval]: ...  # fmt: skip
+    @overload
+    def interval(
+        self, key: str, level: float = ..., method: str | None = ..., *, label: Label,
+        valid: str = ..., t_opt: float | None = ..., draws: int = ..., seed: int = ..., **options: Any,
+    ) -> Interval: ...  # fmt: skip
+    @overload
+    def interval(
+        self, key: str, level: float = ..., method: str | None = ..., *, label: Label | None = ...,
+        valid: str = ..., t_opt: float | None = ..., draws: int = ..., seed: int = ..., **options: Any,
+    ) -> Interval | dict[Label, Interval]: ...  # fmt: skip
     def interval(
         self,
         key: str | Callable[[Counts], float],

@@ -128,8 +128,8 @@ class ScoreReadings:
         Parameters
         ----------
         label : Label, optional
-            The class. By default the largest score and the share of right predictions, where the set keeps them, else
-            `pos_label`.
+            The class. It may be left out where `roc_curve` allows that; of more than two classes the curve is then
+            that of the largest score and the share of right predictions, where the set keeps them.
         bins : int, default 15
             Number of bins.
         strategy : {"uniform", "quantile"}, default "uniform"
@@ -140,7 +140,10 @@ class ScoreReadings:
         Reliability
             Mean score, share and weight of each bin.
         """
-        if label is None and "confidence" in self.evaluation.views:
+        from stream_metrics.report.score_section import single_class
+
+        snapshot: Any = self
+        if label is None and "confidence" in self.evaluation.views and single_class(snapshot) is None:
             view = self.evaluation.view("confidence", "reliability_curve")
             return reliability_curve(only_column(view), bins=bins, strategy=strategy)
         return reliability_curve(self.evaluation.column(label), bins=bins, strategy=strategy)

@@ -15,10 +15,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from stream_metrics.catalog.obstacles import Obstacle
-from stream_metrics.catalog.table import ALIASES, CATALOG, find
+from stream_metrics.catalog.table import ALIASES, CATALOG, LABEL_VALUED, find
 from stream_metrics.errors import UnknownKeyError, no_attribute
 from stream_metrics.evaluation.evaluation import Estimate, Evaluation, Options, States, read_only
 from stream_metrics.evaluation.warnings import data_warnings
@@ -34,11 +34,14 @@ if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
     from matplotlib.figure import Figure
 
+    from stream_metrics.catalog.keys import ClassKey, MatrixKey, NumberKey
     from stream_metrics.inference.intervals.interval import Interval
     from stream_metrics.labels import Label
-    from stream_metrics.report.frames import Rows
+    from stream_metrics.report.frames import SnapshotRows
 
 __all__ = ["Estimate", "Snapshot", "Values"]
+
+COMPLETED = 100  # labels that notebooks complete
 
 
 @lru_cache(maxsize=16)
@@ -198,11 +201,20 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
         matrix: Numbers = read_only(self.evaluation.view("counts", "confusion_matrix").matrix)
         return matrix
 
+    @overload
+    def __getitem__(self, key: NumberKey | tuple[str, Label]) -> float: ...
+    @overload
+    def __getitem__(self, key: ClassKey) -> dict[Label, float]: ...
+    @overload
+    def __getitem__(self, key: MatrixKey) -> Numbers: ...
+    @overload
+    def __getitem__(self, key: str) -> Any: ...
     def __getitem__(self, key: str | tuple[str, Label]) -> Any:
         """Return the value of a key, or with `snapshot[key, label]` that of one class.
 
-        A per-class key without label gives a dict from class to value; one of scores gives the value of `pos_label`,
-        where that is one of the classes. A matrix key gives a K x K array.
+        A per-class key without label gives a dict from class to value, of two classes as well: `snapshot["f1", 1]` is
+        the number. A key of scores gives the value of `pos_label`, where that is one of the classes. A matrix key gives
+        a K x K array.
         """
         if isinstance(key, tuple):
             return self._of_class(*key)
@@ -291,10 +303,16 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
     def __iter__(self) -> Iterator[str]:
         """Iterate over the chosen keys that can be computed; `omitted` has the others.
 
-        If no keys were chosen these are the whole-matrix keys, and `per_class` has the values of the classes.
+        If no keys were chosen these are the keys with one number, and `per_class` has the values of the classes.
         """
-        chosen = self.chosen_keys != self.default_keys()
-        return (key for key in self.computable_keys() if chosen or CATALOG[key].kind == "whole")
+        if self.chosen_keys != self.default_keys():
+            return iter(self.computable_keys())
+        return (key for key in self.computable_keys() if CATALOG[key].kind == "whole" and key not in LABEL_VALUED)
+
+    def _ipython_key_completions_(self) -> list[str | tuple[str, Label]]:
+        """Return what notebooks complete in `snapshot[...]`: keys, and per-class keys with a label."""
+        of_classes = [(key, label) for key in self.per_class for label in self.labels[:COMPLETED]]
+        return [*self.computable_keys(), *of_classes]
 
     def __contains__(self, key: object) -> bool:
         """Tell whether `key`, or the key of which it is an alias, is one of those over which this iterates."""
@@ -351,19 +369,21 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
         except ValueError:
             return json.dumps(json_data(data), indent=indent, allow_nan=False)
 
-    def to_frame(self, rows: Rows = "classes") -> pandas.DataFrame:
+    def to_frame(self, rows: SnapshotRows = "classes") -> pandas.DataFrame:
         """Return the values as a pandas table, in the order of the report.
 
         Parameters
         ----------
-        rows : {"classes", "metrics"}, default "classes"
-            What a row is: a class, with a column for each per-class key; or a metric that is one number, with the
-            columns title, value, low, high and undefined (whether the value is 0/0).
+        rows : {"classes", "metrics", "confusion_matrix"}, default "classes"
+            What a row is: a class, with a column for each per-class key; a metric that is one number, with the columns
+            title, value, low, high and undefined (whether the value is 0/0); or a true class, with a column for each
+            predicted class.
 
         Returns
         -------
         pandas.DataFrame
-            The table. Its index has the labels, or the keys. Keys that were chosen are in that order.
+            The table. Its index has the labels, or the keys. Keys that were chosen are in that order. Index and
+            columns of the confusion matrix have the names y_true and y_pred.
 
         Raises
         ------
@@ -385,6 +405,8 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
         [1.0, 0.5, 2.0]
         >>> float(snapshot.to_frame("metrics").loc["accuracy", "value"])
         0.75
+        >>> int(snapshot.to_frame("confusion_matrix").loc[1, 0])  # truth 1, prediction 0
+        1
         """
         from stream_metrics.report.frames import snapshot_frame
 

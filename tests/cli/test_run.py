@@ -188,7 +188,8 @@ def test_names_of_fields():
 
 @pytest.mark.quick
 def test_values_of_fields(cli):
-    """No records are no error; JSON keeps the type of a label, in CSV it is text; weights count exactly."""
+    """No records are no error, but a CSV has a header; JSON keeps the type of a label; weights count exactly."""
+    assert cli("run", "-", "--input", "csv", stdin=b"\n").err.endswith("expected a header, but the CSV is empty\n")
     for data in (b"", b"\n", b"y_true,y_pred\n"):
         assert cli("run", "-", stdin=data) == (0, f"{sm.MetricSet().snapshot()}\n", "")
     scored = f"{sm.MetricSet(scores=True).snapshot()}\n"

@@ -27,9 +27,8 @@ def change_bytes(data: bytes, chance: Random) -> bytes:
     result = bytearray(data)
     for _ in range(chance.randint(1, MOST_CHANGES)):
         at = chance.randint(0, len(result))
-        inserted = chance.choice(
-            [b"", b"\0", b"\xff", chance.randbytes(1), chance.randbytes(4), bytes(result[at : at + 8])]
-        )
+        pieces = [b"", b"\0", b"\xff", chance.randbytes(1), chance.randbytes(4), bytes(result[at : at + 8])]
+        inserted = chance.choice(pieces)
         result[at : at + chance.choice([0, 1, 1, 1, 2, 8])] = inserted
     return bytes(result)
 
@@ -122,9 +121,8 @@ def _value(value: Any, chance: Random, texts: Sequence[str], raw: Raw) -> Any:
     if isinstance(value, bool) or value is None:
         return chance.choice([None, True, False, 0, 1])
     if isinstance(value, int):
-        return chance.choice(
-            [value + 1, value - 1, value ^ (1 << chance.randrange(64)), -value, chance.choice(INTEGERS)]
-        )
+        flipped = value ^ (1 << chance.randrange(64))
+        return chance.choice([value + 1, value - 1, flipped, -value, chance.choice(INTEGERS)])
     if isinstance(value, float):
         return chance.choice([value + 1, -value, value * 2, value / 3, chance.choice(FLOATS)])
     if isinstance(value, str):

@@ -179,7 +179,7 @@ def test_what_cannot_be_drawn_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     all_refused(calls)
     error = refused(lambda: plots.confusion_matrix(taken, normalize="rows"), ValueError, '"true", "pred" or "all"')
     assert "but got 'rows'" in str(error)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "stream_metrics.plots.figure", None)  # as if matplotlib were not installed
     for draw in (plots.confusion_matrix, plots.per_class, plots.overview):
         refused(lambda draw=draw: draw(taken), ImportError, "pip install stream-metrics[plot]")
 
@@ -333,14 +333,10 @@ def test_a_binary_stream_has_one_curve() -> None:
 def test_a_value_has_the_decimals_it_deserves() -> None:
     """Decimals that both bounds share; fewer than three, and the bounds stand beside it, as in the legend."""
     for value, low, high, text in (
-        (0.75, 0.75, 0.75, "0.7500"),
-        (0.93659, 0.93657, 0.93661, "0.9366"),
-        (0.95334, 0.95324, 0.95344, "0.953"),
-        (0.92759, 0.92739, 0.92780, "0.9276 [0.9273, 0.9278]"),
-        (0.43, 0.4146, 0.4462, "0.43 [0.41, 0.45]"),
-        (0.99999, 0.99998, 0.99999, ">.9999"),
-        (math.nan, math.nan, math.nan, "undefined"),
-    ):
+        (0.75, 0.75, 0.75, "0.7500"), (0.93659, 0.93657, 0.93661, "0.9366"), (0.95334, 0.95324, 0.95344, "0.953"),
+        (0.92759, 0.92739, 0.92780, "0.9276 [0.9273, 0.9278]"), (0.43, 0.4146, 0.4462, "0.43 [0.41, 0.45]"),
+        (0.99999, 0.99998, 0.99999, ">.9999"), (math.nan, math.nan, math.nan, "undefined"),
+    ):  # fmt: skip
         assert emphasized(sm.Estimate(value, low, high, 0.0, "certified")) == text
     taken = binary(3000, buckets=16, sample=64)
     estimate = taken.estimate("roc_auc")
@@ -438,9 +434,10 @@ def test_reliability() -> None:
     taken, several = binary(), classes(3)
     ax, top = plots.reliability(taken), plots.reliability(several)
     named = plots.reliability(several, ["class 01", "class 02"])
-    points, largest = taken.reliability_curve(True), several.reliability_curve()
+    points, largest = taken.reliability_curve(), several.reliability_curve()
     bars = [bar.get_height() for bar in ax.figure.axes[1].patches]
 
+    assert np.array_equal(points.shares, taken.reliability_curve(True).shares)  # as of `roc_curve`
     assert np.array_equal(line(ax, "True"), (points.scores, points.shares))
     assert ax.get_title() == f"Reliability, 400 samples\nECE {taken['expected_calibration_error']:.4f}"
     assert [height for height in bars if height] == points.weights.tolist()
@@ -461,9 +458,12 @@ def test_axes_labels_and_empty_states() -> None:
     hostile = classes(3, ["$x_1$", "$\\bad{", "a\nb"])
     makes: list[Any] = [sm.RankSketch, sm.ROCAUC, lambda: sm.MetricSet(scores=True)]
     for draw in CURVES:
-        own, shown = Figure().add_subplot(), draw(hostile, hostile.labels)
+        (own, _), shown = Figure().subplots(1, 2), draw(hostile, hostile.labels)
         assert draw(binary(), ax=own) is own
-        assert own.figure.axes == [own]
+        assert len(own.figure.axes) == 2
+        own.figure.draw_without_rendering()
+        box = own.get_legend().get_window_extent()
+        assert own.bbox.x0 < box.x0 < box.x1 < own.bbox.x1
         titles(shown.figure)
         assert {"$x_1$", "$\\bad{", "a\\nb"} <= {text.split(":")[0] for text in legend(shown)}
         for make in makes:

@@ -89,12 +89,10 @@ def test_a_binary_stream_has_one_answer() -> None:
     assert snapshot["roc_auc_ovr"] == 3.5 / 4
     assert snapshot.estimate("roc_auc", 1) == snapshot.estimate("roc_auc")
     assert snapshot.labels == (False, True)
-    all_refused(
-        [
-            (lambda: snapshot.estimate("roc_auc", False), KeyError, "`label` to be one of True, but got False"),
-            (lambda: snapshot.per_class["roc_auc"][False], KeyError, "False"),
-        ]
-    )
+    all_refused([
+        (lambda: snapshot.estimate("roc_auc", False), KeyError, "`label` to be one of True, but got False"),
+        (lambda: snapshot.per_class["roc_auc"][False], KeyError, "False"),
+    ])  # fmt: skip
 
 
 def test_questions_that_have_no_answer() -> None:

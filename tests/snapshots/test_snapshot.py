@@ -39,7 +39,6 @@ def test_a_snapshot_does_not_move() -> None:
 
     assert (taken["accuracy"], taken.n, taken.labels) == (1.0, 1, ("a",))
     assert taken.confusion_matrix.tolist() == [[1]]
-    assert again == chosen
     assert again.to_dict() == chosen.to_dict()
     assert list(again) == ["macro_f1", "recall"] == list(dict(again))
     assert list(again.per_class) == ["recall"]
@@ -59,7 +58,7 @@ def test_nothing_of_it_can_be_written() -> None:
 
 
 def test_a_key_gives_a_number_all_classes_or_one() -> None:
-    """A whole key is a float, a per-class key a dict, with a label a number; `get`, `in` and `len` agree."""
+    """A whole key is a float, a per-class key a dict, with a label a number."""
     taken = snap()
     recalls = dict(taken.per_class["recall"])
 
@@ -68,35 +67,29 @@ def test_a_key_gives_a_number_all_classes_or_one() -> None:
     assert recalls["c"] == 31 / 36
     assert taken["recall"] == taken.value("recall") == recalls == {label: taken["recall", label] for label in ABC}
     assert taken.value("recall", label="c") == taken["tpr", "c"] == recalls["c"]
-    assert len(taken) == len(list(taken)) == len(set(taken))
-    assert all(key in taken for key in taken)
     assert "mcc" in taken
     assert taken.get("mcc") == taken["matthews_corrcoef"]
-    assert taken.get("log_loss", 0) == 0
     assert "recall" not in taken
     assert 7 not in taken
     assert set(taken.per_class) >= {"precision", "recall", "f1", "support"}
     assert len(taken.per_class) == len(list(taken.per_class))
-    assert taken.value("weighted_balanced_accuracy", weights=dict.fromkeys(ABC, 1.0)) == pytest.approx(
-        taken["balanced_accuracy"]
-    )
+    balanced = taken.value("weighted_balanced_accuracy", weights=dict.fromkeys(ABC, 1.0))
+    assert balanced == pytest.approx(taken["balanced_accuracy"])
     assert taken.value("fbeta", beta=1.0) == pytest.approx(dict(taken.per_class["f1"]))
     assert taken.estimate("accuracy") == (0.85, 0.85, 0.85, 0.0, "exact")
-    all_refused(
-        [
-            (lambda: taken["recall", "z"], KeyError, "'z'"),
-            (lambda: taken["accuracy", "a"], KeyError, "per-class key"),
-            (lambda: taken.per_class["accuracy"], KeyError, "snapshot['accuracy']"),
-            (lambda: taken["acuracy"], KeyError, "'accuracy'"),
-            (lambda: taken.value("fbeta", gamma=1.0), (TypeError, ValueError), "gamma"),  # type: ignore[list-item]
-            (lambda: taken.estimate("recall"), KeyError, "'recall'"),
-            (lambda: taken.estimate("expected_matrix"), KeyError, "a matrix"),
-            (lambda: taken.to_frame("metric"), ValueError, "`rows`"),  # type: ignore[arg-type]
-            (lambda: sm.Snapshot(), ValueError, "at least one state"),
-            (lambda: snap(keys=["macro_f11"]), KeyError, "'macro_f1'"),
-            *((lambda zero=zero: snap(zero_division=zero), ValueError, "zero_division") for zero in OTHER_ZEROS),
-        ]
-    )
+    all_refused([
+        (lambda: taken["recall", "z"], KeyError, "'z'"),
+        (lambda: taken["accuracy", "a"], KeyError, "per-class key"),
+        (lambda: taken.per_class["accuracy"], KeyError, "snapshot['accuracy']"),
+        (lambda: taken["acuracy"], KeyError, "'accuracy'"),
+        (lambda: taken.value("fbeta", gamma=1.0), (TypeError, ValueError), "gamma"),  # type: ignore[list-item]
+        (lambda: taken.estimate("recall"), KeyError, "'recall'"),
+        (lambda: taken.estimate("expected_matrix"), KeyError, "a matrix"),
+        (lambda: taken.to_frame("metric"), ValueError, "`rows`"),  # type: ignore[arg-type]
+        (lambda: sm.Snapshot(), ValueError, "at least one state"),
+        (lambda: snap(keys=["macro_f11"]), KeyError, "'macro_f1'"),
+        *((lambda zero=zero: snap(zero_division=zero), ValueError, "zero_division") for zero in OTHER_ZEROS),
+    ])  # fmt: skip
 
 
 def test_undefined_lists_what_was_replaced() -> None:
@@ -144,13 +137,10 @@ def test_data_holds_everything_in_plain_types() -> None:
 def test_json_names_of_labels_never_collide() -> None:
     """A text label is its own name; any other gets its repr, wrapped in its type while that is taken."""
     for labels, names in (
-        (("a", "", "日本"), ["a", "", "日本"]),
-        ((False, True), ["False", "True"]),
-        ((-1, 0.5, 2), ["-1", "0.5", "2"]),
-        ((1, "1", "int(1)"), ["int(int(1))", "1", "int(1)"]),
-        ((b"x", "x", "b'x'"), ["bytes(b'x')", "x", "b'x'"]),
+        (("a", "", "日本"), ["a", "", "日本"]), ((False, True), ["False", "True"]), ((-1, 0.5, 2), ["-1", "0.5", "2"]),
+        ((1, "1", "int(1)"), ["int(int(1))", "1", "int(1)"]), ((b"x", "x", "b'x'"), ["bytes(b'x')", "x", "b'x'"]),
         (((1, "a"), "(1, 'a')"), ["tuple((1, 'a'))", "(1, 'a')"]),
-    ):
+    ):  # fmt: skip
         assert list(snap(np.eye(len(labels), dtype=int), labels).to_dict()["per_class"]["recall"]) == names
 
 
@@ -201,7 +191,11 @@ def test_frames() -> None:
     assert list(snap(keys=["recall", "precision"]).to_frame().columns) == ["recall", "precision"]
     assert list(metrics.columns) == ["title", "value", "low", "high", "undefined"]
     assert list(metrics.index)[:3] == ["accuracy", "balanced_accuracy", "macro_f1"]
-    assert metrics["value"].to_dict() == {key: taken[key] for key in set(taken) - {"majority_class"}}
+    assert metrics["value"].to_dict() == dict(taken)  # numbers only
+    matrix = taken.to_frame("confusion_matrix")
+    assert (matrix.index.name, matrix.columns.name) == ("y_true", "y_pred")
+    assert tuple(matrix.index) == tuple(matrix.columns) == taken.labels
+    assert np.array_equal(matrix, taken.confusion_matrix)
     assert metrics["low"].isna().all()
     shown = taken.with_intervals().to_frame("metrics")
     assert tuple(shown.loc["accuracy", ["low", "high"]]) == tuple(taken.interval("accuracy"))

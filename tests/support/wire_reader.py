@@ -123,23 +123,17 @@ class _Msgpack:
         if head < 0x80 or head >= 0xE0:
             return head - 256 * (head >= 0xE0)
         if head < 0xC0:
-            return (
-                (self.map(head & 15) if head < 0x90 else self.array(head & 15)) if head < 0xA0 else self.text(head & 31)
-            )
+            part = self.map if head < 0x90 else self.array
+            return part(head & 15) if head < 0xA0 else self.text(head & 31)
         if head in (0xC0, 0xC2, 0xC3):
             return {0xC0: None, 0xC2: False, 0xC3: True}[head]
         if head == 0xCB:
             return struct.unpack(">d", self.take(8))[0]
         if 0xCC <= head <= 0xD3:
             return self.number(1 << (head & 3), signed=head >= 0xD0)
-        for first, size, read in (
-            (0xC4, 1, self.take),
-            (0xD9, 1, self.text),
-            (0xDC, 2, self.array),
-            (0xDE, 2, self.map),
-        ):
-            if first <= head < first + 4 - size:
-                return read(self.number(size << (head - first)))
+        for first, n, read in ((0xC4, 1, self.take), (0xD9, 1, self.text), (0xDC, 2, self.array), (0xDE, 2, self.map)):
+            if first <= head < first + 4 - n:
+                return read(self.number(n << (head - first)))
         return self.integer(head)
 
     def integer(self, head: int) -> int:

@@ -95,7 +95,7 @@ def class_bounds(
 def _row(key: str, request: IntervalRequest) -> MetricSpec:
     """Return the row of a metric; `ValueError` if it cannot have the interval that is asked for."""
     row, (_, method, valid, *_) = find(key), request
-    reason = refusal(row)
+    key, reason = row.key, refusal(row)
     if reason is not None:
         raise ValueError(f"Expected a metric that can have an interval, but {key!r} has none: {reason}")
     if method is not None and valid == "fixed" and method not in METHODS[key]:
