@@ -27,7 +27,7 @@ from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import BatchState, CountRows
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import check_fixed, not_counted
-from stream_metrics.states.score_labels import Decisions, LabelRule, fill_predictions
+from stream_metrics.states.score_labels import LabelRule, fill_predictions
 
 __all__ = ["NAMES", "ScoreStates", "UncountedPairs", "in_order"]
 
@@ -229,13 +229,10 @@ class ScoreStates(ScoreCounters):
             with owner._writing():
                 counts._count_batch(whole)
             return
-        decisions = self.rule.of_batch(scored, () if self.negative else counts.labels)
-        named = predictions_by_class(whole.truth, self.rule.names)
-        whole.predicted = fill_predictions(y_pred, decisions.labels, scored, whole.n, named)
+        batches = self._batches(whole, scored, y_pred, () if self.negative else counts.labels)
         with owner._writing():
             steps = [counts._batch_step(whole)]
             try:
-                batches = self._batches(scored, decisions)
                 states = [(getattr(owner.scored, name), part) for name, part in batches]
                 steps += [state._batch_step(part) for state, part in states if state is not None]
             except StreamMetricsError as error:
@@ -261,13 +258,8 @@ class ScoreStates(ScoreCounters):
             return None
         if (scored.scores.ndim == 1 and not self.negative) or _sum_of(scored.weights) > 2.0**62:
             return None
-        decisions = self.rule.of_batch(scored, ())
-        if isinstance(scored.scores, list):
-            return None
-        named = predictions_by_class(whole.truth, self.rule.names)
-        whole.predicted = fill_predictions(y_pred, decisions.labels, scored, whole.n, named)
+        batches = self._batches(whole, scored, y_pred, ())
         count_labels = counts._prepare_rows(whole, order)
-        batches = self._batches(scored, decisions)
         readers = [(name, getattr(self, name)._prepare_rows(batch, order)) for name, batch in batches]
         if count_labels is None or any(reader is None for _, reader in readers):
             return None
@@ -280,12 +272,15 @@ class ScoreStates(ScoreCounters):
 
         return count
 
-    def _batches(self, batch: Batch, decisions: Decisions) -> list[tuple[str, Batch]]:
-        """Return the batch that each state of scores counts, by the name of the state."""
-        batches = [(name, batch) for name in ("losses", "ranks") if getattr(self, name) is not None]
+    def _batches(self, whole: Batch, scored: Batch, y_pred: Any, seen: Iterable[Label]) -> list[tuple[str, Batch]]:
+        """Predict labels where there are none; return what each state of scores counts, by the name of the state."""
+        decisions = self.rule.of_batch(scored, seen)
+        named = predictions_by_class(whole.truth, self.rule.names)
+        whole.predicted = fill_predictions(y_pred, decisions.labels, scored, whole.n, named)
+        batches = [(name, scored) for name in ("losses", "ranks") if getattr(self, name) is not None]
         if self.confidence is not None:
             right = Column(decisions.right.view("i1"), [False, True])
-            batches.append(("confidence", Batch(right, batch.weights, scores=decisions.confidence)))
+            batches.append(("confidence", Batch(right, scored.weights, scores=decisions.confidence)))
         return batches
 
     def steps(self, counts: ConfusionMatrix, sample: ReadSample, reverts: bool = False) -> list[Step]:
