@@ -106,11 +106,11 @@ class Aggregate(Portable):
     Clocks are a bad source of epochs: a worker that restarts on a machine whose clock is behind is fenced until its
     clock has caught up. `register`, or any number that is stored and grows with each start, has no such gap.
 
-    Memory: the bytes of one state for each worker, about as many for partial sums of 16 and more workers, and some sums
+    Memory: the bytes of one state for each worker, about as many for partial sums of 24 and more workers, and some sums
     as objects; the numbers of a worker that was retired or dropped, until `compact`.
 
-    Time: `put` costs the size of one state. Reading costs the merge of 16 states, of four sums twice, and of two sums
-    for each time that the workers double beyond 256, for each state that has changed since.
+    Time: `put` costs the size of one state. Reading costs the merge of 24 states, of four sums twice, and of two sums
+    for each time that the workers double beyond 384, for each state that has changed since.
 
     Guarantee: counts and bytes depend on the set of messages alone. Two aggregates merge into the one that would have
     received the messages of both. Threads may share it.

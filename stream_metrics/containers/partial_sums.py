@@ -14,7 +14,7 @@ from stream_metrics.containers.keyed import StatePacker
 
 __all__ = ["PartialSums"]
 
-FANS = 16, 4, 4  # nodes below one of the lower levels, which are stored as bytes
+FANS = 24, 4, 4  # nodes below one of the lower levels, which are stored as bytes
 
 
 class PartialSums:
@@ -60,7 +60,7 @@ class PartialSums:
                 if level == 0:
                     parts = [None if key is None else states[key].state for key in parts]
                 node = _sum([part for part in parts if part is not None], store)
-                above[place] = store.packed(node) if level < len(FANS) else store.copied(node)  # without spare room
+                above[place] = store.packed(node) if level < len(FANS) else node
             below, level = above, level + 1
         self._changed = set()
         return store.thaw(below[0]) if below else None

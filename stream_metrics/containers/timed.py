@@ -271,8 +271,7 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
             self._close(gone)
         self._remove(gone)
         self._merges.trim(gone)
-        oldest = self._oldest()
-        self._due = NEVER if oldest is None else self._falls_due(oldest)
+        self._due = min(map(self._falls_due, self._panes_to(gone)), default=NEVER)
 
     def _report(self) -> None:
         """Pass the windows that have closed to `on_close`, which may use this one."""
@@ -285,12 +284,11 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
 
     def _close(self, gone: int) -> None:
         """Note the windows that hold samples and can receive no more; those of before were noted already."""
-        since, number, starts = self._closed_to, self._panes, set[int]()
-        for pane in (*self._open, *self._merges.frozen):
-            first = pane - number + 1
-            starts.update(range(first if since is None else max(first, since + 1), min(pane, gone) + 1))
-        windows = []
-        for start in sorted(starts):
+        number, starts, windows = self._panes, list[int](), []
+        for pane in self._panes_to(gone):
+            first, last = pane - number + 1, starts[-1] if starts else self._closed_to
+            starts += range(first if last is None else max(first, last + 1), min(pane, gone) + 1)
+        for start in starts:
             ends = start * self._length / 1e9, (start + number) * self._length / 1e9
             windows.append(Closed(*ends, self._merged(start - 1, start + number - 1)))
         self._note_closed(windows, gone)
@@ -483,7 +481,7 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         if self._started:
             self._watched = True
             self._leave_pane()  # its state may change no more
-            self._merges.freeze(self._open, self._latest // self._length)
+            self._merges.freeze(self._open, min(self._latest // self._length, high + 1))
         return self._merges.merged(self._open, low, high, self.inner)
 
     def snapshot(self, t: Time | None = None) -> Any:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from functools import partial
 from math import floor
+from time import process_time
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -192,6 +195,26 @@ def test_memory_is_that_of_the_panes() -> None:
     most = len(window.to_bytes())
     run(range(100, 2100))
     assert len(window.to_bytes()) < 1.3 * most
+
+
+def test_batches_of_one_row_cost_as_much_after_many() -> None:
+    """Time and objects of a batch do not grow with the batches before it, in one pane and over many, read or merged."""
+    for step, shard in ((0.0, None), (0.5, None), (0.5, sm.TimeWindow(sm.Accuracy(), 60, 6))):
+        window, t = sm.TimeWindow(sm.Accuracy(), 60, panes=6), 0.0
+        costs: list[tuple[float, int]] = []
+        for _ in range(60):
+            start = process_time()
+            for _ in range(50):
+                t += step
+                window.update_many(["a"], ["a"], t=t)
+            costs.append((process_time() - start, sys.getallocatedblocks()))
+            if shard is not None:
+                shard.reset()
+                shard.update_many(["b"] * 7, ["a"] * 7, t=t - 10.0 * np.arange(7))
+                window.merge(shard).get()
+        (early, before), (late, after) = (map(min, zip(*part, strict=True)) for part in (costs[10:30], costs[40:]))
+        assert late < 2 * early
+        assert after - before < 500
 
 
 @pytest.mark.quick

@@ -129,6 +129,25 @@ def test_a_merge_closes_nothing() -> None:
     assert closed(a) == [(120, 180, ("b",))]
 
 
+def test_a_window_closes_in_few_merges() -> None:
+    """A window of 200 panes closes in about three merges a pane, not 200, however late samples may come."""
+    merges = []
+
+    class Counting(sm.ConfusionMatrix):
+        KIND = "counting_panes"
+
+        def merge(self, other: Any) -> Any:
+            merges.append(1)
+            return super().merge(other)
+
+    for lateness in (0, 5, 300):
+        state = sm.TimeWindow(Counting(), 200, panes=200, lateness=lateness, on_close="keep")
+        for t in range(800):
+            state.update("a", "a", t=float(t))
+        assert [each.state.n for each in state.closed()] == [*range(1, 201), *[200] * (599 - lateness)]
+    assert len(merges) < 3 * 3 * 800
+
+
 def test_closed_windows_are_stored_only_with_on_close() -> None:
     """Without `on_close` there are no closed windows to iterate over, and the error says what to do."""
     all_refused([

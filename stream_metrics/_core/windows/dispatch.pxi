@@ -17,7 +17,7 @@ from libc.math cimport fabs, floor, rint
 from libc.stdint cimport int64_t, uint64_t
 
 from datetime import UTC, datetime
-from heapq import heappop, heappush
+from bisect import bisect_right, insort
 
 from stream_metrics._core.confusion.kernels cimport ConfusionCounters, UpdateBase, SetUpdateBase
 from stream_metrics._core.numeric.kernels cimport (
@@ -136,7 +136,7 @@ cdef class PaneUpdateBase(Guarded):
 
     cdef readonly dict _open  # the newest pane, and what came late for others: states, or `Packed`
     cdef set shared           # panes of these whose states others have too
-    cdef list numbers         # a heap with the numbers of all panes
+    cdef list numbers         # of all panes, in order
     cdef readonly object _merges  # the other panes
     cdef public object _closed, _closed_to  # windows that were closed, and the start of the newest of them in panes
     cdef readonly object inner, _store  # an empty state, and how states like it are stored
@@ -260,8 +260,6 @@ cdef class PaneUpdateBase(Guarded):
                 state, self.spare = self.spare if state is None else self._store.copied(state), None
                 state = self.inner.copy() if state is None else state
                 due = min(self._due, self._falls_due(pane) if self._watched else self.end_of(pane))
-                if pane not in self._open:
-                    heappush(self.numbers, pane)
             if self.counted:
                 counts = counters_in(state)
         taken = cost(w)
@@ -269,7 +267,7 @@ cdef class PaneUpdateBase(Guarded):
             self._find_capacity(taken)
         deliver(state, counts, y_true, y_pred, w, None, group, scores, classes, unit)
         if new:
-            self._open[pane] = state
+            self.add_pane(pane, state)
             self.shared.discard(pane)
             self._due = due
         self._capacity -= taken
@@ -286,38 +284,50 @@ cdef class PaneUpdateBase(Guarded):
                     self.expire()
         return 0
 
+    cdef int add_pane(self, int64_t pane, object state) except -1:
+        """Have a state for a pane; nothing changes if there is no memory for it."""
+        cdef bint fresh = pane not in self._open
+        if fresh:
+            insort(self.numbers, pane)
+        try:
+            self._open[pane] = state
+        except BaseException:
+            if fresh:
+                self.numbers.remove(pane)
+            raise
+        return 0
+
     cdef int64_t end_of(self, int64_t pane) noexcept:
         """Return the time at which a pane expires."""
         return (pane + self._panes) * self._length + self._lateness
 
     cdef int expire(self) except -1:
         """Remove the expired panes, if there is nothing but open panes."""
-        cdef int64_t pane, gone = self.gone()
-        spare = None
-        while self.numbers and self.numbers[0] <= gone:
-            pane = self.numbers[0]
-            state = self._open.pop(pane, None)
-            if state is not None and pane not in self.shared and type(state) is not Packed:
-                spare = state
-            heappop(self.numbers)
+        spare = self._remove(self.gone())
         self._due = self.end_of(self.numbers[0]) if self.numbers else NEVER
         if spare is not None:
             spare.reset()
             self.spare = spare
         return 0
 
-    def _oldest(self):
-        """Return the number of the oldest pane, which may be gone; None if there is none."""
-        return self.numbers[0] if self.numbers else None
+    def _panes_to(self, gone):
+        """Return the numbers of the panes up to `gone` in order, and that of the next one."""
+        return self.numbers[:bisect_right(self.numbers, gone) + 1]
 
     def _remove(self, int64_t gone):
-        """Forget the panes up to `gone`."""
+        """Forget the panes up to `gone`, and return a state of them that nobody else has, if there is one."""
         cdef dict frozen = self._merges.frozen
-        while self.numbers and self.numbers[0] <= gone:
-            pane = self.numbers[0]
-            self._open.pop(pane, None)
+        cdef Py_ssize_t number = bisect_right(self.numbers, gone)
+        own = None
+        for pane in self.numbers[:number]:
+            state = self._open.pop(pane, None)
             frozen.pop(pane, None)
-            heappop(self.numbers)
+            if pane in self.shared:
+                self.shared.discard(pane)
+            elif state is not None and type(state) is not Packed:
+                own = state
+        del self.numbers[:number]
+        return own
 
     def _share(self):
         """Return all panes, open and not, for another object; the states that are open change no more."""
@@ -332,9 +342,13 @@ cdef class PaneUpdateBase(Guarded):
 
         `shared` are the panes of these whose states others have too; `closes` tells whether windows close by it.
         """
-        cdef list old, numbers = sorted({*self.numbers, *changes})  # which is a heap
-        cdef set still = (self.shared - changes.keys()) | shared
+        cdef list old, numbers = self.numbers, new = [pane for pane in changes if pane not in self._open]
+        cdef set still = self.shared
         cdef int64_t moved = self._latest if latest is None else latest
+        if new:
+            numbers = sorted({*numbers, *new})
+        if shared or not still.isdisjoint(changes):
+            still = (still - changes.keys()) | shared
         old = replace_many(self._open, changes)  # what was there is freed at the end
         self.numbers, self.shared = numbers, still
         if latest is not None and (moved > self._latest or not self._started):
