@@ -157,17 +157,13 @@ class Rolling(RollingUpdateBase, InRiver, Portable):
         batch = self.inner.copy()
         batch.update_many(y_true, y_pred, w, **more)
         n, rows = plain_rows(self._reads, y_true, y_pred, w, more, self.window, self._classes, self._keys)
+        if n > self.window:
+            batch = self.inner.copy()
+            feed(batch, rows)
         if n >= self.window:
-            self._replace(batch if n == self.window else None, rows)
+            self._refill(batch, rows)
         else:
             self._join(batch, rows)
-
-    def _replace(self, live: Accumulator | None, rows: list[Sample]) -> None:
-        """Replace the content of the window by these samples, which fill it."""
-        if live is None:
-            live = self.inner.copy()
-            feed(live, rows)
-        self._refill(live, rows)
 
     def merge(self, other: object) -> Never:
         """Raise `MergeError`: windows of two streams have no common order.
@@ -257,7 +253,20 @@ class Rolling(RollingUpdateBase, InRiver, Portable):
         Snapshot or GroupSnapshot
             The metrics at this moment.
         """
-        return of_window(self._snapshot(options))
+        with self._reading():
+            return of_window(self.state.snapshot(**options))
+
+    @property
+    def n(self) -> int:
+        """The number of samples in the window that were counted."""
+        with self._reading():
+            return int(self.state.n)
+
+    @property
+    def abstained(self) -> int:
+        """The number of samples in the window without a prediction."""
+        with self._reading():
+            return int(self.state.abstained)
 
     def _content(self) -> list[object]:
         return [self.window, packed(self.inner), *write_samples(self._reads, self._samples())]

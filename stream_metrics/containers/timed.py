@@ -26,7 +26,7 @@ from stream_metrics.containers.inner import (
     reconfigured_inner,
 )
 from stream_metrics.containers.keyed import StatePacker
-from stream_metrics.containers.two_stack import StoredPanes, TwoStackAggregator
+from stream_metrics.containers.two_stack import PaneForm, TwoStackAggregator
 from stream_metrics.errors import OptionError, quantity
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.tensors import is_single
@@ -135,7 +135,7 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         self._attach(empty, StatePacker(empty), whole // panes, panes, late, clock)
         self.on_close = on_close
         self._watched = on_close is not None
-        self._forget(TwoStackAggregator(StoredPanes(self._store)), deque())
+        self._forget(TwoStackAggregator(PaneForm(self._store)), deque())
 
     @property
     def period(self) -> str:
@@ -395,7 +395,7 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
 
     def _set_panes(self, panes: dict[int, Any], latest: int | None, timed: bool, capacity: int) -> None:
         """Have these panes, whose states others may share, and no others."""
-        merges = TwoStackAggregator(StoredPanes(self._store))
+        merges: TwoStackAggregator[Any, Any] = TwoStackAggregator(PaneForm(self._store))
         newest = {pane: panes.pop(pane) for pane in [*panes][-1:]}
         merges.frozen.update(panes)
         merges.forget_merges()
@@ -433,7 +433,7 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
     def reset(self) -> None:
         """Forget every sample and the time; the configuration stays."""
         with self._writing():
-            self._forget(TwoStackAggregator(StoredPanes(self._store)), deque())
+            self._forget(TwoStackAggregator(PaneForm(self._store)), deque())
 
     def _reading_time(self) -> int:
         """Return the time at which the window is read by default."""

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from stream_metrics._core.windows.kernels import move_key
 
@@ -23,73 +23,47 @@ if TYPE_CHECKING:
     from stream_metrics.containers.keyed import StatePacker
     from stream_metrics.states.protocols import Accumulator
 
-__all__ = ["PaneForm", "Parts", "StoredPanes", "TwoStackAggregator", "running_merges"]
+__all__ = ["PaneForm", "Parts", "TwoStackAggregator"]
 
 State = TypeVar("State", bound="Accumulator")
 Stored = TypeVar("Stored")  # what a pane is stored as
 
 
-class PaneForm(Protocol[State, Stored]):
-    """How panes that receive no more in order, and merges of them, are stored."""
+class PaneForm(Generic[State, Stored]):
+    """How panes that receive no more in order, and merges of them, are stored: here as states that change no more.
 
-    def freeze(self, pane: int, state: State) -> Stored:
-        """Return the stored form of a pane, whose state is not used any more unless it is that form."""
-
-    def add_late(self, pane: int, stored: Stored | None, late: State) -> Stored | None:
-        """Return the stored form of a pane with what came late, which is not used any more; None to leave it beside."""
-
-    def read(self, stored: Stored) -> State:
-        """Return the state of a stored form, which the caller does not change."""
-
-    def thaw(self, stored: Stored) -> State:
-        """Return the state of a stored form, a copy which the caller may change."""
-
-    def keep(self, state: State) -> Stored:
-        """Return the stored form of a state that changes afterwards."""
-
-    def merges(self, stored: Sequence[Stored]) -> list[Stored]:
-        """Return the stored forms of the first state, the merge of the first two, and so on."""
-
-
-def running_merges(form: PaneForm[State, Stored], stored: Sequence[Stored]) -> list[Stored]:
-    """Return the stored forms of the first state, the merge of the first two, and so on."""
-    total: State | None = None
-    merges = []
-    for each in stored:
-        total = form.thaw(each) if total is None else total.merge(form.read(each))
-        merges.append(form.keep(total))
-    return merges
-
-
-class StoredPanes:
-    """Panes are stored as a container stores its states: objects that do not change any more, or bytes."""
+    A container that reads states from bytes has some that are still bytes; its `store` knows.
+    """
 
     def __init__(self, store: StatePacker[Any]) -> None:
         self._store = store
 
     def freeze(self, pane: int, state: Any) -> Any:
-        """Return the state itself."""
+        """Return the stored form of a pane, whose state is not used any more unless it is that form."""
         return state
 
     def add_late(self, pane: int, stored: Any, late: Any) -> Any:
-        """Return the merge of both."""
+        """Return the stored form of a pane with what came late, which is not used any more; None to leave it beside."""
         return late if stored is None else self._store.merged(stored, late)
 
     def read(self, stored: Any) -> Any:
-        """Return the state."""
+        """Return the state of a stored form, which the caller does not change."""
         return self._store.thaw(stored)
 
     def thaw(self, stored: Any) -> Any:
-        """Return a copy."""
+        """Return the state of a stored form, a copy which the caller may change."""
         return self._store.copied(stored)
 
     def keep(self, state: Any) -> Any:
-        """Return a copy."""
+        """Return the stored form of a state that changes afterwards."""
         return state.copy()
 
-    def merges(self, stored: Sequence[Any]) -> list[Any]:
-        """Return copies of the running merge."""
-        return running_merges(self, stored)
+    def merges(self, stored: Iterable[Any]) -> Iterator[Any]:
+        """Yield the stored forms of the first state, the merge of the first two, and so on."""
+        total: Any = None
+        for each in stored:
+            total = self.thaw(each) if total is None else total.merge(self.read(each))
+            yield self.keep(total)
 
 
 class _Front(Generic[State, Stored]):
@@ -109,7 +83,7 @@ class _Front(Generic[State, Stored]):
             return None
         with self._building:
             if self._merges is None:
-                self._merges = self._form.merges(self._stored[::-1])[::-1]
+                self._merges = [*self._form.merges(self._stored[::-1])][::-1]
                 self._stored = []
             return self._merges[at]
 

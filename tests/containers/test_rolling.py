@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -93,9 +92,6 @@ def test_a_window_is_a_fresh_state_of_its_last_samples(name: str, data: st.DataO
         many.update_many(*columns(rows))
         assert_same(many, one)
         assert_same(one, fed(Rolling(make(), window), stream[-window:]))  # what came before leaves no trace
-        if "ROCAUC" in name or "Gini" in name:
-            areas = one.snapshot().per_class[one.inner.key]
-            assert repr(one.get()) == repr(areas.get(one.inner.pos_label, one.inner.zero_division))
 
 
 def test_a_set_with_scores_beside_labels() -> None:
@@ -226,26 +222,6 @@ def test_what_makes_no_sense_is_refused() -> None:
     ])  # fmt: skip
     assert Rolling(sm.ROCAUC(), 2**24).window == 2**24
     assert Rolling(sm.MetricSet(), 2**40).memory() == 0
-
-
-@pytest.mark.quick
-def test_a_gini_coefficient_is_rounded_once() -> None:
-    """2 * (1/3) - 1 in floats is not -1/3; after a reset the value is undefined."""
-    rolling = fed(Rolling(sm.Gini(), 7), [(True, 0.1), (True, 0.2), (True, 1.0), (False, 0.9)])
-    assert rolling.get() == rolling.state.get() == -1 / 3
-    rolling.reset()
-    assert np.isnan(rolling.get())
-    assert fed(rolling, [(True, 0.5), (False, 0.25)]).get() == 1.0
-
-
-def test_a_metric_that_does_more_is_asked_itself() -> None:
-    """A subclass with another `get` answers with it."""
-
-    class Percent(sm.ROCAUC):
-        def get(self) -> float:
-            return 100 * super().get()
-
-    assert fed(Rolling(Percent(), 10), [(True, 0.75), (False, 0.25), (True, 0.125)]).get() == 50.0
 
 
 def test_the_last_samples_by_group() -> None:

@@ -134,8 +134,6 @@ def test_a_window_closes_in_few_merges() -> None:
     merges = []
 
     class Counting(sm.ConfusionMatrix):
-        KIND = "counting_panes"
-
         def merge(self, other: Any) -> Any:
             merges.append(1)
             return super().merge(other)

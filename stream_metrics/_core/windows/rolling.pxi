@@ -163,30 +163,21 @@ cdef class RollingUpdateBase(Guarded):
         finally:
             self.leave()
 
-    cdef int count_in_state(self, object truth, object predicted, object weight) except -1:
-        """Count a sample in the inner state."""
+    cdef int change_state(self, bint back, object truth, object predicted, object weight) except -1:
+        """Count a sample in the inner state, or revert it."""
         cdef ExtendedPrediction extended
         if self.counts is not None and type(predicted) is not ExtendedPrediction:
+            if back:
+                return self.counts.uncount(truth, predicted, weight)
             return self.counts.count(truth, predicted, weight)
         state = self.current()
         if type(predicted) is ExtendedPrediction:
             extended = predicted
-            state.update(truth, extended.predicted, weight, **extended.more)
+            (state.revert if back else state.update)(truth, extended.predicted, weight, **extended.more)
+        elif back:
+            state.revert(truth, predicted, weight)
         else:
             state.update(truth, predicted, weight)
-        return 0
-
-    cdef int revert_in_state(self, object truth, object predicted, object weight) except -1:
-        """Revert a sample in the inner state."""
-        cdef ExtendedPrediction extended
-        if self.counts is not None and type(predicted) is not ExtendedPrediction:
-            return self.counts.uncount(truth, predicted, weight)
-        state = self.current()
-        if type(predicted) is ExtendedPrediction:
-            extended = predicted
-            state.revert(truth, extended.predicted, weight, **extended.more)
-        else:
-            state.revert(truth, predicted, weight)
         return 0
 
     cdef int count_and_evict(self, object truth, object predicted, object weight) except -1:
@@ -197,7 +188,7 @@ cdef class RollingUpdateBase(Guarded):
         if self.ring.held >= self.ring.window:
             old = self.drop_oldest()
         try:
-            self.count_in_state(truth, predicted, weight)
+            self.change_state(False, truth, predicted, weight)
         except BaseException:
             if old is not None:
                 self.restore_oldest([old])
@@ -254,7 +245,7 @@ cdef class RollingUpdateBase(Guarded):
         self.current()  # built from the ring if there is none, so before the ring changes
         old = ring_pop(&self.ring)
         try:
-            self.revert_in_state(old[0], old[1], old[2])
+            self.change_state(True, old[0], old[1], old[2])
         except ScoreError:
             self.live = None
         except BaseException:
@@ -285,7 +276,7 @@ cdef class RollingUpdateBase(Guarded):
 
     def _count_again(self, list dropped):
         for old in reversed(dropped):
-            self.count_in_state(old[0], old[1], old[2])
+            self.change_state(False, old[0], old[1], old[2])
             ring_push_front(&self.ring, old[0], old[1], old[2])
 
     cdef int append(self, list samples) except -1:
@@ -347,14 +338,6 @@ cdef class RollingUpdateBase(Guarded):
         """Forget every sample; the configuration stays."""
         self._refill(self.inner.copy(), [])
 
-    def _snapshot(self, dict options):
-        """Return a snapshot of the state, taken while no other thread can change it."""
-        self.enter_reading()
-        try:
-            return self.current().snapshot(**options)
-        finally:
-            self.leave()
-
     def get(self):
         """Return what `get` of the state inside returns for the samples in the window."""
         self.enter_reading()
@@ -369,23 +352,5 @@ cdef class RollingUpdateBase(Guarded):
         self.enter_reading()
         try:
             return self.current()
-        finally:
-            self.leave()
-
-    @property
-    def n(self):
-        """The number of samples in the window that were counted."""
-        self.enter_reading()
-        try:
-            return self.current().n
-        finally:
-            self.leave()
-
-    @property
-    def abstained(self):
-        """The number of samples in the window without a prediction."""
-        self.enter_reading()
-        try:
-            return self.current().abstained
         finally:
             self.leave()

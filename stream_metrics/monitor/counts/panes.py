@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.containers.timed import TimeWindow
-from stream_metrics.containers.two_stack import Parts, TwoStackAggregator, running_merges
+from stream_metrics.containers.two_stack import PaneForm, Parts, TwoStackAggregator
 from stream_metrics.errors import DecodeError, MergeError
 from stream_metrics.inputs.times import LIMIT, format_duration, parse_duration
 from stream_metrics.metrics.metric_set import MetricSet
@@ -30,7 +30,7 @@ __all__ = ["AnyPanes", "Panes", "parted_by"]
 State = TypeVar("State", MetricSet, ByGroup)
 
 
-class _AsBytes(Generic[State]):
+class _AsBytes(PaneForm[State, bytes]):
     """Panes are stored as bytes; `written` has those that a checkpoint has written already.
 
     What was read last is kept as a state too: until a pane is over, every reading needs the same merge, and a copy of
@@ -65,10 +65,6 @@ class _AsBytes(Generic[State]):
     def keep(self, state: State) -> bytes:
         """Return the bytes of a state."""
         return state.to_bytes()
-
-    def merges(self, stored: Sequence[bytes]) -> list[bytes]:
-        """Return the bytes of the running merge."""
-        return running_merges(self, stored)
 
 
 class Panes(Generic[State]):
