@@ -419,8 +419,8 @@ cdef int count_rows(const whole_number *t, const whole_number *p, Rows *rows, Ce
             continue
         pair = counted + i * rows.predicted_labels + j
         pair.samples += m
-        plus(&pair.whole, &pair.part, w, f)
-        plus(&cells.mass, &cells.mass_part, w, f)
+        add_fixed(<uint64_t *> &pair.whole, &pair.part, w, f)
+        add_fixed(<uint64_t *> &cells.mass, &cells.mass_part, w, f)
     return 0
 
 

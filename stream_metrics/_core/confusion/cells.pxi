@@ -19,6 +19,7 @@ from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawRealloc
 
 import numpy as np
 
+from stream_metrics._core.numeric.fixed cimport add_fixed
 from stream_metrics._core.numeric.hashing cimport home_slot
 from stream_metrics._core.numeric.kernels cimport HASH_SEED, Guarded, sum_overflow
 from stream_metrics._core.numeric.openmap cimport (
@@ -50,11 +51,6 @@ cdef void *extended(void *block, Py_ssize_t old, Py_ssize_t count, Py_ssize_t si
         raise MemoryError(f"no memory for {count} counters of {size} bytes")
     memset(<char *> longer + old * size, 0, (count - old) * size)
     return longer
-
-
-cdef inline void plus(int64_t *whole, uint64_t *part, int64_t w, uint64_t f) noexcept nogil:
-    part[0] += f
-    whole[0] += w + (part[0] < f)
 
 
 cdef inline Py_ssize_t with_slack(Py_ssize_t classes, Py_ssize_t share) noexcept nogil:
@@ -286,15 +282,15 @@ cdef class Cells(Guarded):
             return
         self.live += (self.table.value[at] | <int64_t> self.table.fraction[at]) == 0
         self.fractional_cells -= self.table.fraction[at] != 0
-        plus(&self.table.value[at], &self.table.fraction[at], whole, part)
+        add_fixed(<uint64_t *> &self.table.value[at], &self.table.fraction[at], whole, part)
         self.fractional_cells += self.table.fraction[at] != 0
         self.live -= (self.table.value[at] | <int64_t> self.table.fraction[at]) == 0
-        plus(&self.totals[i].actual, &self.fractions[i].actual, whole, part)
-        plus(&self.totals[j].predicted, &self.fractions[j].predicted, whole, part)
-        plus(&self.mass, &self.mass_part, whole, part)
+        add_fixed(<uint64_t *> &self.totals[i].actual, &self.fractions[i].actual, whole, part)
+        add_fixed(<uint64_t *> &self.totals[j].predicted, &self.fractions[j].predicted, whole, part)
+        add_fixed(<uint64_t *> &self.mass, &self.mass_part, whole, part)
         if i == j:
-            plus(&self.totals[i].diagonal, &self.fractions[i].diagonal, whole, part)
-            plus(&self.hit, &self.hit_part, whole, part)
+            add_fixed(<uint64_t *> &self.totals[i].diagonal, &self.fractions[i].diagonal, whole, part)
+            add_fixed(<uint64_t *> &self.hit, &self.hit_part, whole, part)
 
     @cython.final
     cdef void take_at(self, Py_ssize_t at, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) noexcept nogil:

@@ -8,10 +8,9 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from stream_metrics._core.numeric.kernels cimport (
-    chosen_labels, chosen_scores, no_prediction,
-    MOST_SAMPLES, Guarded, IdentityCacheEntry, LabelIndex, Step, cache_entry, check_samples, commit_steps, known_index,
-    most_type_count, not_contained, not_counted, numeric_kind, plain, plain_weight, refuse_samples, remove_type,
-    samples_left, split, split_number, sum_overflow,
+    chosen_labels, chosen_scores, no_prediction, MOST_SAMPLES, Guarded, IdentityCacheEntry, LabelIndex, Step,
+    cache_entry, check_samples, commit_steps, known_index, most_type_count, not_contained, not_counted, numeric_kind,
+    numeric_kinds, plain, plain_weight, refuse_samples, remove_type, samples_left, split, split_number, sum_overflow,
 )
 cdef object MISSING
 from stream_metrics._core.numeric.kernels import MISSING, Swap
@@ -685,11 +684,11 @@ cdef class ConfusionCounters(ConfusionAggregates):
             t.diagonal += c.diagonal
             if o.fractions != NULL:
                 f = o.fractions + a
-                plus(&t.actual, &self.fractions[to[a]].actual, 0, f.actual)
-                plus(&t.predicted, &self.fractions[to[a]].predicted, 0, f.predicted)
-                plus(&t.diagonal, &self.fractions[to[a]].diagonal, 0, f.diagonal)
-        plus(&self.mass, &self.mass_part, o.mass, o.mass_part)
-        plus(&self.hit, &self.hit_part, o.hit, o.hit_part)
+                add_fixed(<uint64_t *> &t.actual, &self.fractions[to[a]].actual, 0, f.actual)
+                add_fixed(<uint64_t *> &t.predicted, &self.fractions[to[a]].predicted, 0, f.predicted)
+                add_fixed(<uint64_t *> &t.diagonal, &self.fractions[to[a]].diagonal, 0, f.diagonal)
+        add_fixed(<uint64_t *> &self.mass, &self.mass_part, o.mass, o.mass_part)
+        add_fixed(<uint64_t *> &self.hit, &self.hit_part, o.hit, o.hit_part)
 
     def subtract(self, other):
         """Take the counts of another state out of this one.

@@ -38,8 +38,7 @@ cdef class CellsStep(Step):
         self.check_sums(counts)
         self.to_row = counts.place_labels(self.truth, self.row)
         self.to_column = counts.place_labels(self.predicted, self.column)
-        self.kind_row = np.array([numeric_kind(label) for label in self.truth], np.int64)
-        self.kind_column = np.array([numeric_kind(label) for label in self.predicted], np.int64)
+        self.kind_row, self.kind_column = numeric_kinds(self.truth), numeric_kinds(self.predicted)
         if self.part is not None:
             counts.make_fractional()
         counts.expect(self.row.shape[0])

@@ -153,6 +153,7 @@ cdef bint is_short(object number) noexcept
 cpdef bint is_number(object truth, object position=*) except -1
 cpdef tuple classes_beside(tuple classes, object truth, object position=*)
 cpdef object by_class(object scores, object truth, object names, object position=*)
+cdef object numeric_kinds(list labels)
 cdef int64_t most_type_count(const int64_t *first, Py_ssize_t stride, Py_ssize_t classes) noexcept
 
 

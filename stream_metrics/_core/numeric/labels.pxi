@@ -46,6 +46,16 @@ cdef bint is_short(object number) noexcept:
     return overflow == 0 or number.bit_length() <= _LARGEST_INT
 
 
+cdef object numeric_kinds(list labels):
+    """Return the numeric kind of each label, and 3 for no label."""
+    cdef Py_ssize_t at
+    kinds = np.full(len(labels) + 1, 3, np.int64)
+    cdef int64_t[::1] kind = kinds
+    for at in range(len(labels)):
+        kind[at] = numeric_kind(labels[at])
+    return kinds
+
+
 cdef int64_t most_type_count(const int64_t *first, Py_ssize_t stride, Py_ssize_t classes) noexcept:
     """The largest of the type counts of the classes, which lie `stride` bytes apart."""
     cdef Py_ssize_t i, kind

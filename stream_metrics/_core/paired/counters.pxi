@@ -21,7 +21,7 @@ import numpy as np
 from stream_metrics._core.numeric.kernels cimport (
     by_class,
     HASH_SEED, MOST_SAMPLES, Guarded, IdentityCacheEntry, LabelIndex, Step, cache_entry, check_samples, commit_steps,
-    most_type_count, numeric_kind, plain, refuse_samples, samples_left, split, sum_overflow,
+    most_type_count, numeric_kind, numeric_kinds, plain, refuse_samples, samples_left, split, sum_overflow,
 )
 from stream_metrics._core.numeric.openmap cimport (
     CounterMap, map_create, map_find, map_free, map_has, map_has_room, map_is_zero, map_put, map_reserve,
@@ -607,8 +607,10 @@ cdef class PairedMergeStep(Step):
         counts.check_sums(o)
         if o.table.fraction != NULL:
             counts.make_fractional()
-        self.to = np.array([counts.intern(name) if o.classes[b].counted else -1
-                            for b, name in enumerate(o.label_index.names)], np.int64)
+        self.to = to = np.full(o.label_index.used, -1, np.int64)
+        for b in range(o.label_index.used):
+            if o.classes[b].counted:
+                to[b] = counts.intern(o.label_index.names[b])
         for b in range(o.table.slots):
             new += self.has_cell(b) and not map_has(&counts.table, self.key(b))
         if not map_has_room(&counts.table, new, 2) and map_reserve(&counts.table, new, 2) < 0:
@@ -660,8 +662,3 @@ cdef class ScoredStep(Step):
 
     cdef void apply(self) noexcept:
         self.owner._scored, self.scored = self.scored, self.owner._scored
-
-
-cdef object numeric_kinds(list labels):
-    """Return the numeric kind of each label; the last entry stands for no label."""
-    return np.array([numeric_kind(label) for label in labels] + [3], np.int64)

@@ -37,11 +37,6 @@ cdef inline Py_ssize_t slot_of(const SampleEntry *entries, uint64_t hash, Py_ssi
     return probe(<const uint64_t *> entries, hash, <Py_ssize_t> (hash & <uint64_t> (slots - 1)), slots) >> 1
 
 
-cdef inline bint bottom_ready(const BottomKSample *s, bint fractional) noexcept nogil:
-    """Whether one more hash needs no memory."""
-    return (2 * s.used + 2 <= s.slots or s.slots >= 2 * s.size) and not (fractional and s.part == NULL)
-
-
 cdef inline void bottom_add(BottomKSample *s, uint64_t hash, int64_t whole, fraction_t part,
                             uint64_t *scratch) noexcept nogil:
     """Add to the weight of a hash; memory is reserved. `scratch` is an array of `fullest(size)` hashes."""

@@ -9,7 +9,7 @@ from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from stream_metrics._core.numeric.fixed cimport add_fixed, unsigned_double
+from stream_metrics._core.numeric.fixed cimport unsigned_double
 from stream_metrics._core.numeric.kernels cimport (
     MOST_SAMPLES, Guarded, LabelIndex, most_type_count, numeric_kind, refuse_samples, samples_left, sum_overflow,
 )
@@ -120,10 +120,6 @@ cdef int check_units(RankCounters self, object units) except -1:
     if (<object> self.mass << 64) + self.mass_part + units > MOST_UNITS:
         raise sum_overflow(units >> 64, self.mass, "2**63 - 2", None)
     return 0
-
-
-cdef void add_mass(RankCounters self, int64_t whole, fraction_t part) noexcept:
-    add_fixed(<uint64_t *> &self.mass, &self.mass_part, <uint64_t> whole, part)
 
 
 cdef int64_t largest_type_count(RankCounters self) noexcept:

@@ -330,7 +330,10 @@ cdef inline int above_cell(ScoreHistogram *c, Py_ssize_t cell, Py_ssize_t g, uin
 cdef tuple pack_counters(RankCounters self, bint with_columns):
     cdef Py_ssize_t i
     order = report_order(self)
-    cdef int places = binary_places(self)
+    cdef uint64_t bits = 0
+    for i in range(self.used):
+        bits |= self.classes[i].part | fraction_bits(self.classes[i].histogram)
+    cdef int places = max(places_of(bits), COARSE_PLACES)  # of all fractions
     groups = np.array(order if self.paired else [0, 1], np.int64)
     weights = []
     columns = []
@@ -341,15 +344,6 @@ cdef tuple pack_counters(RankCounters self, bint with_columns):
     fine = [(places, self.rounded)] if places > COARSE_PLACES or self.rounded else []
     labels = [shown_label(self, i, False) for i in order]
     return labels, self.appearances(), pack_weights(weights, places), columns, *fine
-
-
-cdef int binary_places(RankCounters self) except -1:
-    """Return the number of binary places of all fractions; at least 20, the default of the format."""
-    cdef Py_ssize_t i
-    cdef uint64_t bits = 0
-    for i in range(self.used):
-        bits |= self.classes[i].part | fraction_bits(self.classes[i].histogram)
-    return max(places_of(bits), COARSE_PLACES)
 
 
 cdef int restore_counters(RankCounters self, list labels, appearances, bytes weights, columns, int64_t n,

@@ -97,11 +97,13 @@ cdef inline bint occupied(const ScoreHistogram *c, Py_ssize_t cell, Py_ssize_t g
 cdef inline bint histogram_ready(const ScoreHistogram *c, uint64_t code, Py_ssize_t group,
                                  bint fractional) noexcept nogil:
     """Whether one more score needs no memory."""
+    cdef const BottomKSample *s
     if group >= c.groups or c.used >= c.capacity or (fractional and c.fractions == NULL):
         return False
     if c.level == 0:
         return c.used < c.buckets or c.slot[find(c, code)] != 0
-    return bottom_ready(c.sample + group, fractional)
+    s = c.sample + group
+    return (2 * s.used + 2 <= s.slots or s.slots >= 2 * s.size) and not (fractional and s.part == NULL)
 
 
 cdef inline Py_ssize_t append_cell(ScoreHistogram *c, Py_ssize_t at, uint64_t key, uint64_t single_code) noexcept nogil:

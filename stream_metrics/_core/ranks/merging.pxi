@@ -63,10 +63,17 @@ cdef class ScoreStep(RankStep):
             find_sample(ranks, self.truth, labels, values, s)
             return check_sample(ranks, s, self.y_true, self.scores, self.w)
         self.choose(labels is not None and (s.whole | s.part) != 0 and may_lose_pairs(ranks, 1 + len(labels))
-                    and loses_pairs(ranks, [self.truth] + [ranks.pos_label if label is None else label
-                                                           for label, x in zip(labels, values) if x != 0]))
+                    and loses_pairs(ranks, self.with_scores(labels, values)))
         check_allowed(ranks, self.truth, labels, None)
         return place_sample(self.into, self.truth, labels, values, s)
+
+    cdef list with_scores(self, list labels, list values):
+        """Return the true label and those that have a score other than 0."""
+        cdef list some = [self.truth]
+        for label, x in zip(labels, values):
+            if x != 0:
+                some.append((<RankCounters> self.target).pos_label if label is None else label)
+        return some
 
     cdef void apply(self) noexcept:
         if self.reverts:
@@ -93,12 +100,6 @@ cdef int commit_sample(RankCounters self, object y_true, object scores, object w
     cdef ScoreStep step = score_step(self, y_true, scores, w, reverts)
     step.read_arguments(classes)
     return commit_steps([step])
-
-
-cdef int reserve_for(RankCounters self, Py_ssize_t j, const ScoreHistogram *o, const int64_t *to) except -1:
-    if histogram_reserve_for(own_histogram(self, j), o, to, group_count(self)) < 0:
-        raise MemoryError("no memory for a column of scores")
-    return 0
 
 
 cdef bint adoptable(RankCounters self, Py_ssize_t j, const ScoreHistogram *o, const int64_t *to) noexcept:
@@ -157,8 +158,10 @@ cdef class StateStep(RankStep):
 
     cdef int reserve(self, RankCounters into, RankCounters o) except -1:
         cdef Py_ssize_t i
-        self.to = np.array([-1 if name is None else intern_class(into, name) for name in o.label_index.names] + [0, 0],
-                           np.int64)
+        self.to = np.zeros(o.used + 2, np.int64)
+        for i in range(o.used):
+            name = o.label_index.names[i]
+            self.to[i] = -1 if name is None else intern_class(into, name)
         if not o.paired:
             self.groups = np.array([0, 1], np.int64)
         else:
@@ -168,7 +171,9 @@ cdef class StateStep(RankStep):
                 groups_of_column(into, o, i, self.groups)
                 if self.is_batch and adoptable(into, self.to[i], o.classes[i].histogram, &self.groups[0]):
                     continue
-                reserve_for(into, self.to[i], o.classes[i].histogram, &self.groups[0])
+                if histogram_reserve_for(own_histogram(into, self.to[i]), o.classes[i].histogram, &self.groups[0],
+                                         group_count(into)) < 0:
+                    raise MemoryError("no memory for a column of scores")
         return 0
 
     cdef void apply(self) noexcept:

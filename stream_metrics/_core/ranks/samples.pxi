@@ -99,12 +99,6 @@ cdef Py_ssize_t known_class(RankCounters self, object label) except -2:
     return class_of(self, label, &kind)
 
 
-cdef inline bint is_plain_type(object label):
-    """Whether a label of that type can be looked up without running Python code."""
-    kind = type(label)
-    return kind is str or kind is bool or kind is int or kind is bytes or kind is float
-
-
 cdef inline Py_ssize_t class_of(RankCounters self, object label, int *kind) except -2:
     """Return the index of a plain label, -1 if it is not known, and set its kind; -1 and kind -1 for other objects."""
     cdef Py_ssize_t i = known_index(self.label_index, label, kind)
@@ -114,7 +108,8 @@ cdef inline Py_ssize_t class_of(RankCounters self, object label, int *kind) exce
 cdef Py_ssize_t find_plain_label(RankCounters self, object label, int *kind) except -2:
     """Do what `class_of` does for an object that is not cached, and cache it unless only its mapping refers to it."""
     cdef Py_ssize_t i
-    kind[0] = numeric_kind(label) if is_plain_type(label) else -1
+    of = type(label)
+    kind[0] = numeric_kind(label) if of is str or of is bool or of is int or of is bytes or of is float else -1
     if kind[0] < 0:
         return -1
     i = find_class(self, label)
@@ -219,7 +214,10 @@ cdef inline int reserve_sample(RankCounters self, const RankSample *s) except -1
         if entry.code != ZERO:
             c = self.classes[entry.class_index].histogram
             if c == NULL or not histogram_ready(c, entry.code, group_in(self, s.i, entry.class_index), s.part != 0):
-                reserve_score(self, entry.class_index, group_in(self, s.i, entry.class_index), s.part != 0)
+                c = own_histogram(self, entry.class_index)
+                if (histogram_reserve(c, group_count(self), 1, s.part != 0) < 0
+                        or histogram_reserve_sample(c, group_in(self, s.i, entry.class_index), 1) < 0):
+                    raise MemoryError("no memory for a column of scores")
     return 0
 
 
@@ -284,7 +282,7 @@ cdef void apply_sample(RankCounters self, const RankSample *s) noexcept:
 cdef void weigh_class(RankCounters self, Py_ssize_t i, int64_t whole, fraction_t part) noexcept:
     cdef Class *c = self.classes + i
     add_fixed(<uint64_t *> &c.whole, &c.part, <uint64_t> whole, part)
-    add_mass(self, whole, part)
+    add_fixed(<uint64_t *> &self.mass, &self.mass_part, <uint64_t> whole, part)
 
 
 cdef ScoreHistogram *own_histogram(RankCounters self, Py_ssize_t j) except NULL:
@@ -295,24 +293,21 @@ cdef ScoreHistogram *own_histogram(RankCounters self, Py_ssize_t j) except NULL:
     return self.classes[j].histogram
 
 
-cdef int reserve_score(RankCounters self, Py_ssize_t j, Py_ssize_t group, bint fractional) except -1:
-    """Reserve memory for one more score in column j."""
-    cdef ScoreHistogram *c = own_histogram(self, j)
-    if (histogram_reserve(c, group_count(self), 1, fractional) < 0 or histogram_reserve_sample(c, group, 1) < 0):
-        raise MemoryError("no memory for a column of scores")
-    return 0
-
-
 cdef Py_ssize_t group_count(RankCounters self) noexcept:
     return self.used if self.paired else 2
 
 
 cdef int find_sample(RankCounters self, object truth, list labels, list values, RankSample *s) except -1:
     """Find the classes of a sample to be reverted."""
+    cdef Py_ssize_t at
     s.abstains = labels is None
-    if not s.abstains:
-        make_entries(s, len(labels))
-        s.n, s.i, s.kind = set_entries(self, s.entry, labels, values), find_class(self, truth), numeric_kind(truth)
+    if s.abstains:
+        return 0
+    make_entries(s, len(labels))
+    s.n, s.i, s.kind = 0, find_class(self, truth), numeric_kind(truth)
+    for at in range(len(labels)):
+        set_entry(self, s.entry + s.n, labels[at], values[at], False)
+        s.n += s.entry[s.n].code != ZERO
     return 0
 
 
@@ -345,15 +340,6 @@ cdef int check_exact(RankCounters self) except -1:
                               but=f"got a column at level {self.classes[j].histogram.level}; "
                                   "a larger `buckets` keeps more scores exact")
     return 0
-
-
-cdef Py_ssize_t set_entries(RankCounters self, Entry *entry, list labels, list values) except -1:
-    """Fill entries for the scores that are not 0; return their number."""
-    cdef Py_ssize_t at, n = 0
-    for at in range(len(labels)):
-        set_entry(self, entry + n, labels[at], values[at], False)
-        n += entry[n].code != ZERO
-    return n
 
 
 cdef Py_ssize_t least_samples(RankCounters self) noexcept:
