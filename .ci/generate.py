@@ -19,7 +19,8 @@ def package_source():
     """Return the stub of the package: where each name is defined."""
     modules = {name: sm._MODULES.get(name, "metrics.classes") for name in sm.__all__}
     imports = [f"from stream_metrics import {name} as {name}\n" for name in sorted(sm._FOLDERS)]
-    imports += [f"from stream_metrics.{modules[name]} import {name}\n" for name in sorted(modules, key=modules.get)]
+    pairs = sorted(modules.items(), key=lambda pair: pair[1])
+    imports += [f"from stream_metrics.{module} import {name} as {name}\n" for name, module in pairs]  # `as` for jedi
     names = "".join(f'    "{name}",\n' for name in modules)
     return HEAD + "".join(imports) + f"\n__version__: str\n\n__all__ = [\n{names}]\n"
 

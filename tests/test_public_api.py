@@ -34,6 +34,7 @@ def test_all_is_sorted_and_complete() -> None:
     modules = {name.name: node.module for node in imports for name in node.names if node.module != "stream_metrics"}
 
     assert sm.__all__ == sorted(sm.__all__) == sorted(modules)
+    assert all(name.asname == name.name for node in imports for name in node.names)  # otherwise jedi hides a name
     for name, module in modules.items():
         assert getattr(sm, name) is getattr(importlib.import_module(str(module)), name)
         assert name in dir(sm)

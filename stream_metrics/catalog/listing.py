@@ -74,6 +74,10 @@ class MetricTable(Mapping[str, MetricInfo]):
         """Yield the keys."""
         return iter(CATALOG)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        """Return what notebooks complete in brackets."""
+        return list(self)
+
     def __len__(self) -> int:
         """Number of metrics."""
         return len(CATALOG)

@@ -57,6 +57,11 @@ def new_figure(inches: tuple[float, float]) -> Figure:
     return Figure(figsize=inches, layout="constrained")
 
 
+def thousands(tick: float, _: object) -> str:
+    """Return the text of a tick; a function of the module, so that figures can be pickled."""
+    return f"{tick:,.10g}".replace(",", THIN)
+
+
 def has_margins(ax: Axes) -> bool:
     """Return whether the figure of the axes keeps space for what stands beside them."""
     return ax.figure.get_layout_engine() is not None

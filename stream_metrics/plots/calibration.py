@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stream_metrics.plots.base import THIN, Numbers, Style, legend_beside, new_figure, samples, show_empty
+from stream_metrics.plots.base import Numbers, Style, legend_beside, new_figure, samples, show_empty, thousands
 from stream_metrics.plots.curves import CHANCE, select_classes
 from stream_metrics.report.score_section import emphasized, single_class
 
@@ -126,7 +126,7 @@ def _weights(ax: Axes, curves: Sequence[CalibrationCurve], unit: str) -> None:
     else:
         ax.set_ylim(0, most * 1.1)
         ax.locator_params(axis="y", nbins=4, integer=unit == "Samples")
-    ax.yaxis.set_major_formatter(lambda tick, _: f"{tick:,.10g}".replace(",", THIN))
+    ax.yaxis.set_major_formatter(thousands)
     ax.set(xlabel="Mean score", ylabel=unit)
     ax.grid(axis="y", alpha=0.3)
     ax.set_axisbelow(True)

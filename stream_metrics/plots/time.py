@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.catalog.table import MetricSpec, find
-from stream_metrics.plots.base import SERIES, THIN, Numbers, legend_beside, new_figure, show_empty, title
+from stream_metrics.plots.base import SERIES, THIN, Numbers, legend_beside, new_figure, show_empty, thousands, title
 from stream_metrics.report.layout import number
 
 if TYPE_CHECKING:
@@ -92,14 +92,13 @@ def _has_segments(line: Numbers) -> bool:
 def _scale(ax: Axes, times: bool) -> None:
     """Write times shortly, and numbers in full with their thousands apart."""
     from matplotlib import dates
-    from matplotlib.ticker import FuncFormatter
 
     if times:
         locator = dates.AutoDateLocator(tz="UTC")  # type: ignore[no-untyped-call]
         ax.xaxis.set_major_locator(locator)
         ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator, tz="UTC"))  # type: ignore[no-untyped-call]
     else:
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value, THIN)))
+        ax.xaxis.set_major_formatter(thousands)
     ax.ticklabel_format(axis="y", useOffset=False)
     ax.grid(alpha=0.3)
     ax.set_axisbelow(True)

@@ -530,6 +530,9 @@ class _PerClass(Mapping[str, Mapping["Label", float]]):
     def __iter__(self) -> Iterator[str]:
         return (key for key in self._snapshot.computable_keys() if CATALOG[key].kind == "per_class")
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
     def __len__(self) -> int:
         return sum(1 for _ in self)
 

@@ -25,15 +25,14 @@ r = sm.evaluate([0, 1, 1], scores=[0.1, 0.4, 0.9])
 g = sm.evaluate(["a", "b", "b"], ["a", "b", "a"], group=["x", "x", "y"])
 c = sm.Comparison("old", "new")
 c.update_many([0, 1, 1], [0, 1, 0], [0, 1, 1])
-d = c.snapshot()
+d, table, p = c.snapshot(), sm.metrics(), s.per_class
 """
 FIGURES = ["s.plot()", "g.plot()", "d.plot()", "r.plot()", "sm.plots.roc(r)", "sm.plots.reliability(r)"]
 TYPED = """
 from typing import Any, assert_type
 from stream_metrics.inference.intervals.interval import Interval
 from stream_metrics.labels import Label
-assert_type(s["accuracy"], float)
-assert_type(s["mcc"] + s["f1", 1], float)
+assert_type(s["accuracy"] + s["mcc"] + s["f1", 1], float)
 assert_type(s["f1"], dict[Label, float])
 assert_type(r["roc_auc"], Any)
 print(s["confusion_matrix"].sum(), g["x"]["accuracy"], g.overall["accuracy"], d["accuracy"].low, dict(s)["accuracy"])
@@ -74,11 +73,10 @@ def test_figures_are_shown() -> None:
 def test_names_complete() -> None:
     """jedi has every public name of metrics, sets, states, containers and results."""
     jedi = pytest.importorskip("jedi", reason="jedi is not installed")
-    metrics = [each() for each in CLASSES.values()]
     others: list[Any] = [sm.MetricSet(scores=True), sm.ConfusionMatrix(), sm.RankSketch(), sm.Rolling(sm.F1(), 10)]
     others += [sm.ByGroup(sm.F1()), sm.TimeWindow(sm.F1(), "1h"), sm.Fading(sm.F1(), 10)]
     failures = []
-    for each in [*metrics, *others, *(SESSION[name] for name in "srgcd")]:
+    for each in [*(each() for each in CLASSES.values()), *others, *(SESSION[name] for name in "srgcd")]:
         names = {completion.name for completion in jedi.Interpreter("each.", [{"each": each}]).complete()}
         failures += [(each, missing) for missing in dir(each) if missing[0] != "_" and missing not in names]
 
@@ -91,7 +89,8 @@ def test_keys_complete() -> None:
     complete = completer.IPCompleter(namespace=SESSION)
     with completer.provisionalcompleter():
         for text, some in (('s["acc', {"accuracy"}), ('s["', {"f1", "accuracy"}), ('s["f1", ', {"0", "1"}),
-                           ('g["', {"x", "y"}), ('d["', {"accuracy"}), ('r["roc', {"roc_auc"})):  # fmt: skip
+                           ('g["', {"x", "y"}), ('d["', {"accuracy"}), ('r["roc', {"roc_auc"}),
+                           ('table["rec', {"recall"}), ('p["f1', {"f1"})):  # fmt: skip
             texts = {completion.text for completion in complete.completions(text, len(text))}
             assert some <= texts, text
 

@@ -185,16 +185,17 @@ def test_what_cannot_be_drawn_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_drawing_touches_no_global_state() -> None:
-    """Neither pyplot is imported nor a setting changed, and importing the module does not import matplotlib."""
+    """Neither pyplot is imported nor a setting changed; the module imports matplotlib when it draws; figures pickle."""
     code = """
-import sys
+import pickle, sys
 import stream_metrics as sm
 from stream_metrics import plots
 assert "matplotlib" not in sys.modules
 import matplotlib
 before = matplotlib.rcParams.copy()
 taken = sm.evaluate([True, False], scores=[0.5, 0.5])
-taken.plot(), plots.per_class(taken), plots.det(taken), plots.running([1, 2], {"accuracy": [0.5, 0.6]})
+axes = plots.per_class(taken), plots.det(taken), plots.running([1, 2], {"accuracy": [0.5, 0.6]})
+assert all(drawn._repr_png_() for drawn in pickle.loads(pickle.dumps([taken.plot(), *axes])))
 assert "matplotlib.pyplot" not in sys.modules
 assert matplotlib.rcParams.copy() == before
 """
