@@ -9,7 +9,6 @@ more keys only lower the largest hash that is kept; so nothing that was folded w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from operator import add
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -19,14 +18,11 @@ from stream_metrics._core.windows.kernels import GroupUpdateBase, Slot
 from stream_metrics.containers.group_keys import factorize_groups, rank, shown
 from stream_metrics.containers.inner import (
     InRiver,
-    check_same,
-    common_prototype,
-    copied_into,
     empty_prototype,
     reconfigured_inner,
     walk_inner,
 )
-from stream_metrics.containers.keyed import StatePacker
+from stream_metrics.containers.keyed import Keyed, StatePacker
 from stream_metrics.errors import OptionError, UnknownKeyError, WeightError, quantity, with_article
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import count_batch
@@ -35,7 +31,7 @@ from stream_metrics.inputs.times import is_one_time
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.states.batches import KeyedBatch, mergeable
-from stream_metrics.states.limits import MOST, Load, capacity_left, grown, load_of
+from stream_metrics.states.limits import MOST, Load, grown, load_of
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.states.reconfiguring import not_counted, settled
 from stream_metrics.states.runs import label_counts
@@ -44,14 +40,12 @@ from stream_metrics.wire import Portable, encoded, packed, unpacked
 __all__ = ["ByGroup"]
 
 MOST_TAKEN = 3  # of the capacity of a state, by a sample of weight 1
-LOOSE = 2**60  # capacity taken, up to which a bound of it serves
 MANY = 1000  # new groups in a batch, from which they are counted as bytes
-CONFIGURATION = ("inner", "max_groups")
 
 Codes: TypeAlias = NDArray[np.int64]
 
 
-class ByGroup(GroupUpdateBase, InRiver, Portable):
+class ByGroup(Keyed, GroupUpdateBase, InRiver, Portable):
     """A state like `inner` for each group.
 
     A group is any label. Which groups are kept apart is a fixed choice as good as random: those with the smallest
@@ -91,6 +85,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
     """
 
     KIND: ClassVar[str] = "groups"
+    _CONFIGURATION: ClassVar[tuple[str, ...]] = ("inner", "max_groups")
 
     @named_arguments
     def __init__(self, inner: Accumulator, max_groups: int | None = None, other: str = "other") -> None:
@@ -335,62 +330,17 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
             rest, self._largest = Slot(total), None
         self._commit(changes, rest, capacity)
 
-    def _merge_load(self) -> Load:
-        """Return bounds of what a merge adds up; see `states.limits`."""
-        used = MOST - self._capacity
-        return (used, used, used) if used < LOOSE else self._load()
-
     def _load(self) -> Load:
-        """Return what all groups have counted together."""
+        """Return what all groups have counted together, if that is ever added up."""
+        if not self._adds_up:
+            return 0, 0, 0
         slots = [*self._slots.values(), *([] if self._rest is None else [self._rest])]
         weights, samples, abstentions = load_of(slot.state for slot in slots)
         return weights, samples, max([abstentions, *(max(slot.forms) for slot in slots)])
 
-    def _find_capacity(self, added: int) -> None:
-        """Find out how much can be counted; WeightError if that is less than `added`."""
-        self._capacity = capacity_left(self._load(), added) if self._adds_up else 2**62
-
-    def merge(self, other: Self) -> Self:
-        """Add the groups of another shard.
-
-        Parameters
-        ----------
-        other : same class
-            A state that counts the same. It stays as it is.
-
-        Returns
-        -------
-        Self
-            This state.
-
-        Raises
-        ------
-        MergeError
-            If the two count differently. The message names the options that differ.
-        """
-        check_same(self, other, CONFIGURATION)
-        reason = None if self._adds_up else mergeable(self.inner)
-        if reason is not None:
-            raise reason
-        with self._merging(other):
-            capacity = self._capacity + other._capacity - MOST
-            if capacity < 0:
-                capacity = capacity_left(map(add, self._load(), other._load()))
-            inner = common_prototype(self.inner, other.inner)
-            if inner is self.inner:
-                self._add(other, capacity)
-            else:
-                whole: Self = self._mapped(inner, lambda state: copied_into(inner, state))
-                whole._add(other, capacity)
-                self._largest = None
-                self._take(*whole._share(), capacity, inner, whole._store)
-        return self
-
     def _add(self, other: Self, capacity: int) -> None:
-        """Add the groups of another shard, which counts the same or more."""
-        alike = other.inner == self.inner
-        like = other if alike else other._mapped(self.inner, lambda state: copied_into(self.inner, state))
-        theirs, folded = like._share()
+        """Add the groups of another shard with the same prototype."""
+        theirs, folded = other._share()
         slots, merged = self._slots, self._store.merged
         changes: dict[Label, Slot | None] = {}
         for key, slot in theirs.items():
@@ -400,6 +350,11 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
             folded = Slot(merged(self._rest.state, folded.state))
         self._folded.clear()
         self._put(changes, folded or self._rest, capacity)
+
+    def _become(self, whole: Self) -> None:
+        """Have the groups and the prototype of a twin."""
+        self._largest = None
+        self._take(*whole._share(), whole._capacity, whole.inner, whole._store)
 
     def _mapped(self, inner: Any, change: Callable[[Any], Any]) -> Self:
         """Return the same groups with a prototype and with changed copies of states."""

@@ -8,25 +8,29 @@ memory. Two of these merge into a third.
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeAlias, TypeVar
+from functools import partial
+from operator import add
+from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics._core.windows.kernels import Packed
-from stream_metrics.containers.inner import emptied
+from stream_metrics.containers.inner import check_same, common_prototype, copied_into, emptied
 from stream_metrics.errors import LabelError, ScoreError, WeightError
 from stream_metrics.metrics.base import MetricBase
 from stream_metrics.states.batches import KeyedBatch, mergeable
 from stream_metrics.states.confusion import ConfusionMatrix
+from stream_metrics.states.limits import MOST, Load, capacity_left
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.states.runs import NOTHING, label_counts, run_contents
 from stream_metrics.wire import decoded, encoded
 
-__all__ = ["StatePacker", "StoredState"]
+__all__ = ["Keyed", "StatePacker", "StoredState"]
 
 State = TypeVar("State", bound=Accumulator)
 StoredState: TypeAlias = "Accumulator | Packed"
+LOOSE = 2**60  # capacity taken, up to which a bound of it serves
 
 
 class StatePacker(Generic[State]):
@@ -124,3 +128,70 @@ class StatePacker(Generic[State]):
         if type(mine) is not Packed and type(theirs) is not Packed:
             return bool(mine == theirs)
         return encoded(mine._content()) == encoded(theirs._content())
+
+
+class Keyed:
+    """Merging of containers with a state for each key, and the limit of what all states count together.
+
+    A container adds the states of another one by `_add`, has those of a twin with another prototype by `_become`, and
+    says by `_load` what its states have counted.
+    """
+
+    _CONFIGURATION: ClassVar[tuple[str, ...]]
+
+    def _load(self) -> Load:
+        raise NotImplementedError
+
+    def _merge_load(self) -> Load:
+        """Return bounds of what a merge adds up; see `states.limits`."""
+        used = MOST - self._capacity
+        return (used, used, used) if used < LOOSE else self._load()
+
+    def _find_capacity(self, added: int) -> None:
+        """Find out how much can be counted; WeightError if that is less than `added`."""
+        self._capacity: int = capacity_left(self._load(), added)
+
+    def merge(self, other: Self) -> Self:
+        """Add the states of another shard, key by key.
+
+        Parameters
+        ----------
+        other : same class
+            A state that counts the same. It stays as it is.
+
+        Returns
+        -------
+        Self
+            This state.
+
+        Raises
+        ------
+        MergeError
+            If the two count differently. The message names the options that differ.
+
+        Notes
+        -----
+        Panes of a `TimeWindow` that are gone by the latest time of either shard are given up. No window is closed by
+        it, because a window that ended for one shard only would be incomplete.
+        """
+        mine: Any = self
+        theirs: Any = other
+        check_same(mine, theirs, self._CONFIGURATION)
+        with mine._merging(theirs):
+            capacity = mine._capacity + theirs._capacity - MOST
+            if capacity < 0:
+                capacity = capacity_left(map(add, mine._load(), theirs._load()))
+            inner = common_prototype(mine.inner, theirs.inner)
+            change = partial(copied_into, inner)
+            whole, added = (
+                each if each.inner is inner or each.inner == inner else each._mapped(inner, change)
+                for each in (mine, theirs)
+            )
+            whole._add(added, capacity)
+            if whole is not mine:
+                mine._become(whole)
+        self._report()
+        return self
+
+    def _report(self) -> None:
+        """Tell others what a merge has changed."""

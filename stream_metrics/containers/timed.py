@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from operator import add
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -19,13 +18,10 @@ import numpy as np
 from stream_metrics._core.windows.kernels import Packed, PaneUpdateBase
 from stream_metrics.containers.inner import (
     InRiver,
-    check_same,
-    common_prototype,
-    copied_into,
     empty_prototype,
     reconfigured_inner,
 )
-from stream_metrics.containers.keyed import StatePacker
+from stream_metrics.containers.keyed import Keyed, StatePacker
 from stream_metrics.containers.two_stack import PaneForm, TwoStackAggregator
 from stream_metrics.errors import OptionError, quantity
 from stream_metrics.inputs.arguments import named_arguments
@@ -34,7 +30,7 @@ from stream_metrics.inputs.times import Length, Time, column_to_epoch_ns, format
 from stream_metrics.labels import Label
 from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.batches import KeyedBatch, mergeable
-from stream_metrics.states.limits import MOST, Load, capacity_left, grown, load_of
+from stream_metrics.states.limits import MOST, Load, grown, load_of
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.states.reconfiguring import settled
 from stream_metrics.wire import Portable, packed, unpacked
@@ -42,7 +38,6 @@ from stream_metrics.wire import Portable, packed, unpacked
 __all__ = ["TimeWindow"]
 
 NEVER, MOST_PANES = 2**63 - 1, 1_000_000
-CONFIGURATION = ("inner", "period", "panes", "lateness")
 OnClose: TypeAlias = "Callable[[float, float, Accumulator], object] | Literal['keep'] | None"
 
 
@@ -54,7 +49,7 @@ class Closed(NamedTuple):
     state: Accumulator
 
 
-class TimeWindow(PaneUpdateBase, InRiver, Portable):
+class TimeWindow(Keyed, PaneUpdateBase, InRiver, Portable):
     """A state, a metric or a set of metrics over the last `period` of time.
 
     The window at the time T is the pane of T and the `panes` - 1 before it, so it covers from `period` less one pane to
@@ -107,6 +102,7 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
     """
 
     KIND: ClassVar[str] = "timed"
+    _CONFIGURATION: ClassVar[tuple[str, ...]] = ("inner", "period", "panes", "lateness")
 
     @named_arguments
     def __init__(
@@ -234,13 +230,9 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
     def _state_of(self, pane: int) -> Any:
         return self._store.thaw(self._open.get(pane))
 
-    def _merge_load(self) -> Load:
-        """Return bounds of what a merge adds up; see `states.limits`."""
+    def _load(self) -> Load:
+        """Return what all panes have counted together."""
         return load_of([*self._open.values(), *self._merges.frozen.values()])
-
-    def _find_capacity(self, added: int) -> None:
-        """Find out how much can be counted; WeightError if that is less than `added`."""
-        self._capacity = capacity_left(self._merge_load(), added)
 
     def advance(self, t: Time | None = None) -> None:
         """Move the time on without a sample: panes expire and windows close.
@@ -311,50 +303,9 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         with self._writing():
             return iter([self._closed.popleft() for _ in range(len(self._closed))])
 
-    def merge(self, other: Self) -> Self:
-        """Add the panes of another shard.
-
-        Parameters
-        ----------
-        other : same class
-            A state that counts the same. It stays as it is.
-
-        Returns
-        -------
-        Self
-            This state.
-
-        Raises
-        ------
-        MergeError
-            If the two count differently. The message names the options that differ.
-
-        Notes
-        -----
-        Panes that are gone by the latest time of either shard are given up. No window is closed by it, because a window
-        that ended for one shard only would be incomplete.
-        """
-        check_same(self, other, CONFIGURATION)
-        with self._merging(other):
-            capacity = self._capacity + other._capacity - MOST
-            if capacity < 0:
-                capacity = capacity_left(map(add, self._merge_load(), other._merge_load()))
-            inner = common_prototype(self.inner, other.inner)
-            if inner is self.inner:
-                self._add(other, capacity)
-            else:
-                whole = self._twin(inner, lambda state: copied_into(inner, state))
-                whole._add(other, capacity)
-                self._become(whole)
-            self._expire()
-        self._report()
-        return self
-
     def _add(self, other: Self, capacity: int) -> None:
-        """Add the panes of another shard, which counts the same or more."""
+        """Add the panes of another shard with the same prototype."""
         theirs, changes, shared = other._all_panes(other._share()), dict[int, Any](), set[int]()
-        if other.inner != self.inner:
-            theirs = {pane: copied_into(self.inner, other._store.thaw(state)) for pane, state in theirs.items()}
         for pane, state in theirs.items():
             mine = self._open.get(pane)
             changes[pane] = state if mine is None else self._store.merged(mine, state)
@@ -363,6 +314,12 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         self._merges.expect_late(theirs)
         latest = other._latest if other._started else None
         self._commit(changes, shared, latest, other._timed, 0, capacity, False)
+        self._expire()
+
+    def _become(self, twin: PaneUpdateBase) -> None:
+        """Have the panes and the prototype of a twin."""
+        super()._become(twin)
+        self._expire()
 
     def _all_panes(self, panes: dict[int, Any]) -> dict[int, Any]:
         """Return all panes in the order of time as they are stored; `panes` are the open ones, and what came late."""
@@ -379,9 +336,9 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
             The copy. `on_close` and the windows closed so far are not copied.
         """
         with self._reading():
-            return self._twin(self.inner, None)
+            return self._mapped(self.inner, None)
 
-    def _twin(self, inner: Any, change: Callable[[Any], Any] | None) -> Self:
+    def _mapped(self, inner: Any, change: Callable[[Any], Any] | None) -> Self:
         """Return a window with a prototype, and the same panes or what `change` returns of copies of them."""
         twin: Self = type(self).__new__(type(self))
         store = self._store if change is None else StatePacker(inner)
@@ -428,7 +385,7 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         options = settled(options)
         inner = reconfigured_inner(self.inner, options, ("period", "panes", "lateness"))
         with self._reading():
-            return self._twin(inner, lambda state: state.reconfigured(**options))
+            return self._mapped(inner, lambda state: state.reconfigured(**options))
 
     def reset(self) -> None:
         """Forget every sample and the time; the configuration stays."""
