@@ -22,7 +22,7 @@ PEER_NAMES = {  # what other libraries call a method: what to use instead, of an
     **dict.fromkeys(("save", "dump", "dumps", "state_dict"), _BYTES),
     **dict.fromkeys(("load", "loads", "load_state_dict"), (("to_bytes", "`stream_metrics.from_bytes(data)`"),)),
     **dict.fromkeys(("to_pandas", "to_dataframe", "to_polars"), _FRAME),
-    **dict.fromkeys(("add", "append", "add_batch", "partial_fit"), (("update_many", "`update()` or `update_many()`"),)),
+    **dict.fromkeys(("add_batch", "partial_fit", "learn_one"), (("update_many", "`update()` or `update_many()`"),)),
     **dict.fromkeys(("as_dict", "todict"), (("to_dict", "`to_dict()`"),)),
 }
 SPELLED = ("F", "H", "L", "M", "N", "R", "S", "X")  # letters whose names begin with a vowel: "an MCC"
@@ -265,12 +265,12 @@ class UnknownKeyError(StreamMetricsError, KeyError):
 def no_attribute(self: object, name: str) -> NoReturn:
     """Raise what reading an attribute raises that does not exist; names of other libraries get a hint.
 
-    It is the `__getattr__` of results and states.
+    It is the `__getattr__` of results.
 
     Parameters
     ----------
     self : object
-        The object.
+        The object, or a class.
     name : str
         The name that was read.
 
@@ -279,12 +279,12 @@ def no_attribute(self: object, name: str) -> NoReturn:
     AttributeError
         With the hint in its text.
     """
-    if hasattr(type(self), name):  # a property that raised by itself
+    owner = self if isinstance(self, type) else type(self)
+    if owner is not self and hasattr(owner, name):  # a property that raised by itself
         object.__getattribute__(self, name)
-    hints = [text for attribute, text in PEER_NAMES.get(name, ()) if hasattr(type(self), attribute)]
+    hints = [text for attribute, text in PEER_NAMES.get(name, ()) if hasattr(owner, attribute)]
     hint = f"; use {hints[0]}" if hints else ""
-    text = f"{type(self).__name__!r} object has no attribute {name!r}{hint}"
-    raise AttributeError(text, name=name, obj=self)
+    raise AttributeError(f"{owner.__name__!r} has no attribute {name!r}{hint}", name=name, obj=self)
 
 
 def other_kind(mine: str | type, theirs: object, verb: str = "merge") -> MergeError:

@@ -19,11 +19,18 @@ import os
 import zlib
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import msgspec
 
-from stream_metrics.errors import DecodeError, StreamMetricsError, UnknownKeyError, no_attribute, with_article
+from stream_metrics.errors import (
+    PEER_NAMES,
+    DecodeError,
+    StreamMetricsError,
+    UnknownKeyError,
+    no_attribute,
+    with_article,
+)
 
 if TYPE_CHECKING:
     from stream_metrics.states.protocols import Accumulator
@@ -54,7 +61,24 @@ _MODULES = {
 _kinds: dict[str, type[Portable]] = {}
 
 
-class Portable:
+class _PeerName:
+    """A name of another library: reading it raises an error with a hint. `__getattr__` would slow every call down."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, state: object, owner: type) -> NoReturn:
+        no_attribute(owner if state is None else state, self.name)
+
+
+class _PortableType(type):  # the type of `Portable` classes, which does not list names of other libraries
+    __doc__ = vars(type)["__doc__"]  # that of each class, also for `help`
+
+    def __dir__(cls) -> list[str]:
+        return [name for name in super().__dir__() if name not in PEER_NAMES]
+
+
+class Portable(metaclass=_PortableType):
     """An accumulator that can be written as bytes; equality, copying and pickling follow from that."""
 
     __slots__ = ()
@@ -65,8 +89,8 @@ class Portable:
         if "KIND" in cls.__dict__:
             _kinds[cls.KIND] = cls
 
-    if not TYPE_CHECKING:  # for type checkers an unknown attribute is an error
-        __getattr__ = no_attribute
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in PEER_NAMES]
 
     def to_bytes(self) -> bytes:
         """Return the state and its configuration as bytes; equal states give equal bytes.
@@ -173,6 +197,10 @@ class Portable:
 
     def __reduce__(self) -> tuple[object, ...]:
         return _revive, (type(self), self.to_bytes())
+
+
+for _name in PEER_NAMES:
+    setattr(Portable, _name, _PeerName(_name))
 
 
 def from_bytes(data: bytes) -> Any:
