@@ -296,9 +296,8 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         steps = super()._merge_whole(other)
         if self.scored is None:
             return steps
-        theirs: ScoreStates = other.scored.only(self.score_states)
         mine: ScoreStates = self.scored.only(other.score_states)
-        return steps + mine._merge_steps(theirs)
+        return steps + mine._merge_steps(other.scored.only(mine.names))
 
     @property
     def _reads(self) -> str:
@@ -459,10 +458,11 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         labels = {"labels": counts.fixed_labels, "other": counts.other}
         metric_set = as_counted_before(cls, metrics, **labels, zero_division=zero_division, **options)
         metric_set.scores = "any" if scores == "any" else bool(scores)
-        names = score_states[0] if score_states else metric_set._unwritten()
+        names = score_states[0] if score_states else metric_set._unwritten() if metric_set.scored is not None else ()
         if not {*names} <= {*NAMES} or len(score_states) > 1:
             raise ValueError(f"states of {NAMES}, but got {names!r:.60}{NEWER}")
-        metric_set._start_scores(names)
+        if names != metric_set.score_states:
+            metric_set._start_scores(names)
         if metric_set.scored is not None:  # earlier versions let an infinity pass
             metric_set._set_threshold(real(threshold, "threshold"))
         metric_set._attach(counts)

@@ -25,6 +25,8 @@ def needed_states(
 
     `always` are states that are counted wherever scores are.
     """
+    if not scores and metrics is None:
+        return ()
     states = STATES_OF_SCORES[scores] | named_states(metrics, False)
     states = states.union(always) if states else states
     paired = pairs and "ranks" in states and (metrics is None or any(CATALOG[key].quadratic for key in metrics))

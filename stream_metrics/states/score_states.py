@@ -8,6 +8,7 @@ sums of losses. A batch is read once and counted apart for each state. One call 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import compress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -102,8 +103,9 @@ class ScoreStates(ScoreCounters):
     @property
     def names(self) -> tuple[str, ...]:
         """What is counted, as the configuration of a set writes it."""
-        pairs = self.ranks is not None and self.ranks.pairs
-        return in_order({*self._states()} | ({"pairs"} if pairs else set()))
+        ranks, confidence, losses = self.ranks, self.confidence, self.losses
+        counted = ranks is not None, ranks is not None and ranks.pairs, confidence is not None, losses is not None
+        return tuple(compress(NAMES, counted))
 
     @property
     def n(self) -> int:
@@ -128,7 +130,8 @@ class ScoreStates(ScoreCounters):
 
     def only(self, names: Sequence[str]) -> ScoreStates:
         """Return states that lack what is not in `names`; they share the others with these."""
-        if {*self.names} <= {*names}:
+        mine = self.names
+        if mine == names or {*mine} <= {*names}:
             return self
         states = {name: state for name, state in self._states().items() if name in names}
         if "ranks" in states and "pairs" not in names:
@@ -138,7 +141,8 @@ class ScoreStates(ScoreCounters):
 
     def _merge_steps(self, other: ScoreStates) -> list[Step]:
         """Return the steps that add the counts of another shard with the same configuration."""
-        steps = [mine._merge_step(other._states()[name]) for name, mine in self._states().items()]
+        theirs = other._states()
+        steps = [mine._merge_step(theirs[name]) for name, mine in self._states().items()]
         if other.removed is None:
             return steps
         if self.removed is None:
