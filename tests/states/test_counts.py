@@ -140,7 +140,7 @@ def test_tables_that_are_refused() -> None:
 @pytest.mark.quick
 def test_sums_that_are_refused() -> None:
     """Neither samples nor weights overflow, in one table or on top of others."""
-    four = list("aabb"), list("abab"), [2**61, 2**60, 2**60, 1]
+    four = list("aabb"), list("abab"), [2**60] * 4
     refused(lambda: sm.ConfusionMatrix().update_counts(*four), sm.WeightError, "the sum of `n` to stay below 2**62")
     half = ["a"], ["a"], [2**62 - 1]
     check_refused(from_counts(*half, [1]), "update_counts", [((*half, [1]), sm.WeightError)])
