@@ -18,10 +18,6 @@ class ExtendedPrediction:
     def more(self) -> dict[str, object]: ...
 
 @disjoint_base
-class ExactAuc:
-    def __new__(cls, *args: object, **kwargs: object) -> Self: ...
-
-@disjoint_base
 class RollingUpdateBase(Guarded):
     def __new__(cls, *args: object, **kwargs: object) -> Self: ...
     @property
