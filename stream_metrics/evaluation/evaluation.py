@@ -28,7 +28,7 @@ from stream_metrics.formulas.memoized import MemoizedCounts
 from stream_metrics.formulas.protocol import Numbers
 from stream_metrics.labels import canonical
 from stream_metrics.ranking.calibration import has_margins
-from stream_metrics.ranking.classes import classes, columns
+from stream_metrics.ranking.classes import asked_class, classes, columns
 from stream_metrics.ranking.protocol import Certified, RankColumn
 
 if TYPE_CHECKING:
@@ -194,8 +194,8 @@ class Evaluation:
                 raise unexpected_label(key, labels)
             return []
         view = self.view(row.state, key)
-        if not labels and row.state == "ranks":
-            labels = (view.pos_label,)
+        if not labels and row.state == "ranks" and (asked := asked_class(view)) is not None:
+            labels = (asked,)
         if row.kind == "per_class" and len(labels) != 1:
             example = f"estimate({key!r}, 'cat')"
             raise UnknownKeyError(f"Expected one label for {key!r}, such as {example}, but got {labels!r}")
@@ -204,7 +204,10 @@ class Evaluation:
     def column(self, label: Label | None) -> RankColumn:
         """Return the scores of a class against the rest, without a label those of `pos_label`."""
         view = self.view("ranks", "roc_auc")
-        return columns(view)[_position(classes(view), view.pos_label if label is None else label)]
+        wanted = asked_class(view) if label is None else label
+        if wanted is None:
+            raise UnknownKeyError(argument="label", expected="to be given for more than two classes", but="got none")
+        return columns(view)[_position(classes(view), wanted)]
 
     def estimate(self, key: str, *labels: Label, **options: object) -> Estimate:
         """Return the value of a key with its certified interval; see `Snapshot.estimate`."""

@@ -9,6 +9,7 @@ from stream_metrics.catalog.table import find
 from stream_metrics.errors import UnknownKeyError, unexpected_label
 from stream_metrics.evaluation.evaluation import Evaluation
 from stream_metrics.labels import canonical
+from stream_metrics.ranking.classes import asked_class
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
@@ -32,6 +33,8 @@ def number_of(evaluation: Evaluation, key: str, label: Label | None = None, **op
         if row.state != "ranks":
             expected = f"to be the class for the per-class key {key!r}"
             raise UnknownKeyError(argument="label", expected=expected, but="got none")
-        label = evaluation.view("ranks", key).pos_label
+        label = asked_class(evaluation.view("ranks", key))
+        if label is None:
+            return math.nan
     label, table = canonical(label, "label"), evaluation.per_class(key)
     return math.nan if label not in table or label in undefined else float(table[label])

@@ -17,6 +17,7 @@ from typing import Protocol, TypeVar
 
 from stream_metrics.formulas.memoized import memoized
 from stream_metrics.labels import Label
+from stream_metrics.labels.pos_label import is_default
 from stream_metrics.ranking import areas as ranks
 from stream_metrics.ranking.pool import pool
 from stream_metrics.ranking.protocol import OWN, UNDEFINED, Certified, RankColumn
@@ -66,6 +67,11 @@ def classes(r: Ranks) -> tuple[Label, ...]:
         return labels
     other = labels[1 - labels.index(r.pos_label)]
     return labels if len(r.column(other).cells) else (labels[labels.index(r.pos_label)],)
+
+
+def asked_class(r: Ranks) -> Label | None:
+    """Return the class that a question without a label is about; None if the default `pos_label` is one of many."""
+    return None if is_default(r.pos_label) and len(r.labels) > 2 else r.pos_label
 
 
 @memoized

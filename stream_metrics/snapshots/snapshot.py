@@ -26,7 +26,7 @@ from stream_metrics.formulas.losses import LossState
 from stream_metrics.formulas.protocol import CountState, Numbers
 from stream_metrics.labels import canonical
 from stream_metrics.labels.json_names import json_data
-from stream_metrics.ranking.classes import RankState
+from stream_metrics.ranking.classes import RankState, asked_class
 from stream_metrics.snapshots.intervals import IntervalDisplay, IntervalReadings
 from stream_metrics.snapshots.scores import ScoreReadings
 
@@ -213,8 +213,8 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
         """Return the value of a key, or with `snapshot[key, label]` that of one class.
 
         A per-class key without label gives a dict from class to value, of two classes as well: `snapshot["f1", 1]` is
-        the number. A key of scores gives the value of `pos_label`, where that is one of the classes. A matrix key gives
-        a K x K array.
+        the number. A key of scores gives the value of `pos_label`, where that is one of two classes, or was chosen and
+        is one of many. A matrix key gives a K x K array.
         """
         if isinstance(key, tuple):
             return self._of_class(*key)
@@ -222,9 +222,9 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
         if row.kind != "per_class":
             return self.evaluation.value_and_undefined(row.key)[0]
         if row.state == "ranks":
-            pos_label, labels = self.evaluation.view("ranks", row.key).pos_label, self.evaluation.labels_of(row)
-            if pos_label in labels:
-                return self.evaluation.per_class(row.key)[pos_label]
+            asked, labels = asked_class(self.evaluation.view("ranks", row.key)), self.evaluation.labels_of(row)
+            if asked in labels:
+                return self.evaluation.per_class(row.key)[asked]
             if len(labels) < 2:  # it may yet come
                 return self.evaluation.zero_division_of(row)
         return dict(self.evaluation.per_class(row.key))

@@ -106,7 +106,7 @@ def test_questions_that_have_no_answer() -> None:
             (("roc_auc_ovx",), "did you mean"),
             (("ROCAUC",), "its key is 'roc_auc'"),
             (("roc_auc", "z"), one_of + "'z'"),
-            (("roc_auc",), one_of + "True"),
+            (("roc_auc",), "one label for 'roc_auc'"),
             (("roc_auc", "a", "b"), "one label for 'roc_auc'"),
             (("roc_auc", "a", "b"), "but got ('a', 'b')"),
             (("roc_auc_ovo", "a"), "no label for 'roc_auc_ovo', which is one value, but got ('a',)"),
@@ -124,7 +124,7 @@ def test_questions_that_have_no_answer() -> None:
             (lambda name=name: getattr(taken, name)("z"), KeyError, one_of + "'z'"),
             (lambda name=name: getattr(empty, name)("a"), KeyError, "to be one of none yet, but got 'a'"),
         ]
-        calls += [(getattr(taken, name), KeyError, "but got True")] if name != "reliability_curve" else []
+        calls += [(getattr(taken, name), KeyError, "`label` to be given")] if name != "reliability_curve" else []
     all_refused(calls)
 
 
