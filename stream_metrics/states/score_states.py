@@ -76,6 +76,8 @@ class ScoreStates(ScoreCounters):
     ) -> None:
         self.rule = rule
         self.declared = rule.labels  # the classes that there are, if they are known beforehand
+        counted = ranks is not None, ranks is not None and ranks.pairs, confidence is not None, losses is not None
+        self.names = tuple(compress(NAMES, counted))  # what is counted, as the configuration of a set writes it
         self.configure(ranks, confidence, losses, rule.pos_label, rule.negative, rule.names.fixed, rule.threshold)
         for reader in (self.ranks, self.losses):
             if reader is not None:
@@ -99,13 +101,6 @@ class ScoreStates(ScoreCounters):
     def sketches(self) -> list[RankSketch]:
         """Return the rank sketches there are."""
         return [state for state in (self.ranks, self.confidence) if state is not None]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What is counted, as the configuration of a set writes it."""
-        ranks, confidence, losses = self.ranks, self.confidence, self.losses
-        counted = ranks is not None, ranks is not None and ranks.pairs, confidence is not None, losses is not None
-        return tuple(compress(NAMES, counted))
 
     @property
     def n(self) -> int:
