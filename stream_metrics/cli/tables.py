@@ -117,7 +117,7 @@ class _Dataset:
         system = LocalFileSystem() if isinstance(source, str) else None
         self._fragment = kind().make_fragment(source, filesystem=system)
         self.layout = Layout(self._fragment.physical_schema, fields, file)
-        self.group_rows = [self._fragment._count_rows()]
+        self.group_rows = [self._fragment.count_rows()]
 
     def batches(self, _: tuple[int, ...], rows: int) -> Iterator[pa.RecordBatch]:
         """Yield all rows, at most so many at a time."""

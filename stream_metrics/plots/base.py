@@ -7,7 +7,9 @@ the caller without a layout engine keeps no space there.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -49,12 +51,34 @@ SERIES = [  # colours of Okabe & Ito (2008)
 
 
 def new_figure(inches: tuple[float, float]) -> Figure:
-    """Return an empty figure outside pyplot."""
+    """Return an empty figure outside pyplot, which notebooks show; by themselves they show the figures of pyplot only.
+
+    It is no class of its own, because trackers of experiments know figures by the name of their class.
+    """
     try:
-        from stream_metrics.plots.figure import Figure
+        from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError("stream_metrics.plots needs matplotlib: pip install stream-metrics[plot]") from error
-    return Figure(figsize=inches, layout="constrained")
+    figure: Any = Figure(figsize=inches, layout="constrained")
+    figure._repr_png_ = partial(_picture, figure)
+    return figure  # type: ignore[no-any-return]
+
+
+def new_axes(inches: tuple[float, float], **options: Any) -> Axes:
+    """Return the only axes of a new figure."""
+    return shown(new_figure(inches).add_subplot(**options))
+
+
+def shown(axes: Any) -> Axes:
+    """Let notebooks show axes of a new figure as it is."""
+    axes._repr_png_ = axes.figure._repr_png_
+    return axes  # type: ignore[no-any-return]
+
+
+def _picture(figure: Figure) -> bytes:
+    png = io.BytesIO()
+    figure.savefig(png, format="png")
+    return png.getvalue()
 
 
 def thousands(tick: float, _: object) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stream_metrics.plots.base import Numbers, Style, legend_beside, new_figure, samples, show_empty, thousands
+from stream_metrics.plots.base import Numbers, Style, legend_beside, new_figure, samples, show_empty, shown, thousands
 from stream_metrics.plots.curves import CHANCE, select_classes
 from stream_metrics.report.score_section import emphasized, single_class
 
@@ -47,7 +47,8 @@ def reliability(snapshot: Snapshot, labels: Sequence[Label] | None = None, *, ax
     score, where the snapshot has it, else the classes of `roc`. ECE is the expected calibration error. Without `ax`,
     the weight of the bins stands below. `KeyError` where the snapshot has no scores.
     """
-    return draw_reliability(snapshot, labels, *((ax, None) if ax is not None else stacked(new_figure(INCHES))))
+    above, below = (ax, None) if ax is not None else stacked(new_figure(INCHES))
+    return draw_reliability(snapshot, labels, above if below is None else shown(above), below)
 
 
 def stacked(figure: FigureBase) -> tuple[Axes, Axes]:

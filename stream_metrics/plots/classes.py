@@ -10,7 +10,7 @@ import numpy as np
 
 from stream_metrics.catalog.table import MetricSpec, find
 from stream_metrics.plots import base
-from stream_metrics.plots.base import NAME, SERIES, THIN, Style, names, new_figure, samples, show_empty, title
+from stream_metrics.plots.base import NAME, SERIES, THIN, Style, names, new_axes, samples, show_empty, title
 from stream_metrics.report.content import class_bounds, class_values, classes_shown, weakest
 from stream_metrics.report.layout import fit_names, number
 from stream_metrics.report.score_section import row_labels
@@ -36,7 +36,7 @@ def per_class(
     rows = _rows(metrics)
     shown, labels = classes_shown(snapshot, CLASSES), row_labels(snapshot)
     if ax is None:
-        ax = new_figure((7.0, 1.6 + 0.32 * max(len(shown), 2))).add_subplot()
+        ax = new_axes((7.0, 1.6 + 0.32 * max(len(shown), 2)))
     heading = f"Per class, {samples(snapshot.n)}"
     if len(shown) < len(labels):
         lowest = title(weakest(snapshot))

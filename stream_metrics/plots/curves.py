@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.formulas.protocol import Floats
-from stream_metrics.plots.base import NAME, SERIES, THIN, Style, legend_beside, names, new_figure, samples, show_empty
+from stream_metrics.plots.base import NAME, SERIES, THIN, Style, legend_beside, names, new_axes, samples, show_empty
 from stream_metrics.ranking.curves import Best, ThresholdCurve
 from stream_metrics.ranking.steps import threshold_sweep
 from stream_metrics.report.layout import display_width, fit_names, number
@@ -137,7 +137,7 @@ def _axes(ax: Axes | None, shown: Series, heading: str, xlabel: str, ylabel: str
     """Return axes from 0 to 1 with a margin for a curve along the edge, in a figure wide enough for the names."""
     if ax is None:
         longest = max(map(display_width, shown.names), default=0)
-        ax = new_figure((INCHES[0] + 0.075 * longest, INCHES[1])).add_subplot(anchor="W")
+        ax = new_axes((INCHES[0] + 0.075 * longest, INCHES[1]), anchor="W")
     ax.set_title(heading + shown.among)
     ax.set(xlabel=xlabel, ylabel=ylabel, xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     ax.set_aspect("equal")

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from stream_metrics.catalog.table import CATALOG
-from stream_metrics.plots.base import NAME, SERIES, legend_beside, new_figure, samples, show_empty, title
+from stream_metrics.plots.base import NAME, SERIES, legend_beside, new_axes, samples, show_empty, title
 from stream_metrics.report.comparison import differences as read_differences
 from stream_metrics.report.layout import shorten, visible
 
@@ -53,7 +53,7 @@ def differences(snapshot: ComparisonSnapshot, level: float = 0.95, *, ax: Axes |
     pairs = read_differences(snapshot, level)
     rows = {key: pair for key, pair in pairs.items() if not isinstance(pair, str) and not math.isnan(pair[0].value)}
     if ax is None:
-        ax = new_figure((7.4, 1.9 + 0.42 * max(len(rows), 2))).add_subplot()
+        ax = new_axes((7.4, 1.9 + 0.42 * max(len(rows), 2)))
     a, b = (shorten(visible(name), NAME) for name in snapshot.names)
     ax.set_title(f"{b} against {a}, {samples(snapshot.n)}", parse_math=False)
     if not rows:

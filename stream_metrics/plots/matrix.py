@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from stream_metrics.formulas.protocol import Floats
-from stream_metrics.plots.base import NAME, THIN, Numbers, has_margins, names, new_figure, samples, show_empty
+from stream_metrics.plots.base import NAME, THIN, Numbers, has_margins, names, new_axes, samples, show_empty
 from stream_metrics.report.layout import display_width, fit_names, numbers
 from stream_metrics.report.matrix import percent
 
@@ -55,7 +55,7 @@ def confusion_matrix(
     texts = _texts(counts, shares, normalize)
     short = fit_names(names(snapshot.labels), NAME)
     if ax is None:
-        ax = new_figure(_inches(short, texts)).add_subplot()
+        ax = new_axes(_inches(short, texts))
     ax.set(xlabel="Predicted class", ylabel="True class")
     ax.set_title(f"Confusion matrix, {samples(snapshot.n)}")
     if not short:

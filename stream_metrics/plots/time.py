@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.catalog.table import MetricSpec, find
-from stream_metrics.plots.base import SERIES, THIN, Numbers, legend_beside, new_figure, show_empty, thousands, title
+from stream_metrics.plots.base import SERIES, THIN, Numbers, legend_beside, new_axes, show_empty, thousands, title
 from stream_metrics.report.layout import number
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def running(
             raise ValueError(f"Expected {len(at)} values of {key!r}, one a point, but got {len(column)}")
     titles = {key: title(find(key).key) for key in values}
     if ax is None:
-        ax = new_figure(INCHES).add_subplot()
+        ax = new_axes(INCHES)
     where = np.asarray(at)
     times = bool(len(where)) and not np.issubdtype(where.dtype, np.number)
     ax.set_title(_heading(list(values), where, "time" if times else xlabel))
