@@ -168,11 +168,6 @@ class Keyed:
         ------
         MergeError
             If the two count differently. The message names the options that differ.
-
-        Notes
-        -----
-        Panes of a `TimeWindow` that are gone by the latest time of either shard are given up. No window is closed by
-        it, because a window that ended for one shard only would be incomplete.
         """
         mine: Any = self
         theirs: Any = other

@@ -86,6 +86,9 @@ class TimeWindow(Keyed, PaneUpdateBase, InRiver, Portable):
     to `dropped`. One sample far ahead of the others moves the window there, and the others are gone. A pane is a whole
     number of nanoseconds. Clock and `on_close` are in neither bytes nor comparisons.
 
+    A merge gives up the panes that are gone by the latest time of either shard. It closes no window, because a window
+    that ended for one shard only would be incomplete.
+
     Memory: at most panes + lateness / pane + 1 states of `inner`, and as many merges of them once it is read.
 
     Guarantee: a stream that is split over windows gives the same bytes, however they are merged. Threads may share it.

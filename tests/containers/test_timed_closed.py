@@ -152,3 +152,13 @@ def test_closed_windows_are_stored_only_with_on_close() -> None:
         (lambda: window(60, on_close=None).closed(), ValueError, "on_close='keep'"),
         (lambda: window(60, on_close="drop"), ValueError, "on_close"),
     ])  # fmt: skip
+
+
+def test_a_late_sample_opens_the_same_windows_in_a_batch() -> None:
+    """A window that ended without samples is not closed later, whether a late sample comes alone or in a batch."""
+    one, batch = (sm.TimeWindow(sm.ConfusionMatrix(), 2, panes=2, on_close="keep") for _ in range(2))
+    for t in (10.0, 9.5):
+        one.update("a", "a", t=t)
+        batch.update_many(["a"], ["a"], t=[t])
+    assert [one.advance(20.0), batch.advance(20.0)] == [None, None]
+    assert closed(one) == closed(batch) != []

@@ -257,6 +257,8 @@ cdef class PaneUpdateBase(Guarded):
             state = self._open.get(pane)
             new = state is None or type(state) is Packed or pane in self.shared
             if new:
+                if self._watched and self._started:  # a late sample opens no window that has ended, as in a batch
+                    self._closed_to = self.gone()
                 state, self.spare = self.spare if state is None else self._store.copied(state), None
                 state = self.inner.copy() if state is None else state
                 due = min(self._due, self._falls_due(pane) if self._watched else self.end_of(pane))
