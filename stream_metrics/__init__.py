@@ -72,7 +72,10 @@ def _hint(name: str) -> str:
     if name in ("load", "loads", "from_file"):
         return "; use `stream_metrics.from_bytes(data)`"
     key = next((key for key in (name, name.removesuffix("_score")) if key in CATALOG or key in ALIASES), None)
-    return f"; use `evaluate(y_true, y_pred)[{key!r}]`" if key else ""
+    if key is None:
+        return ""
+    given = "y_pred" if CATALOG[ALIASES.get(key, key)].state == "counts" else "scores=y_score"
+    return f"; use `evaluate(y_true, {given})[{key!r}]`"
 
 
 def __dir__() -> list[str]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import importlib
 import os
 import zlib
+from abc import ABCMeta
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
@@ -71,11 +72,12 @@ class _PeerName:
         no_attribute(owner if state is None else state, self.name)
 
 
-class _PortableType(type):  # the type of `Portable` classes, which does not list names of other libraries
+class _PortableType(ABCMeta):  # the type of `Portable` classes, which does not list names of other libraries
     __doc__ = vars(type)["__doc__"]  # that of each class, also for `help`
+    __instancecheck__, __subclasscheck__ = type.__instancecheck__, type.__subclasscheck__  # which are faster
 
     def __dir__(cls) -> list[str]:
-        return [name for name in super().__dir__() if name not in PEER_NAMES]
+        return [name for name in super().__dir__() if name not in PEER_NAMES or hasattr(cls, name)]
 
 
 class Portable(metaclass=_PortableType):
@@ -90,7 +92,7 @@ class Portable(metaclass=_PortableType):
             _kinds[cls.KIND] = cls
 
     def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if name not in PEER_NAMES]
+        return [name for name in super().__dir__() if name not in PEER_NAMES or hasattr(self, name)]
 
     def to_bytes(self) -> bytes:
         """Return the state and its configuration as bytes; equal states give equal bytes.

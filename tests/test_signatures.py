@@ -107,15 +107,11 @@ def test_names_of_other_libraries_get_a_hint() -> None:
     metric, result = sm.MetricSet(), sm.evaluate([0, 1, 1], scores=[[2, 1.5], [0, 1], [1, 2]], classes=[0, 1])
     all_refused([
         (partial(sm.evaluate, [1], [1], sample_weight=[1]), TypeError, "did you mean `w`?"),
-        (partial(sm.classification_report, [1], [1], sample_weight=[1]), TypeError, "did you mean `w`?"),
         (partial(sm.F1, average="macro"), TypeError, "MacroF1"),
-        (partial(sm.Accuracy, num_classes=3), TypeError, "`labels`"),
-        (lambda: sm.load, AttributeError, "from_bytes"),
+        (lambda: sm.roc_auc_score, AttributeError, "evaluate(y_true, scores=y_score)['roc_auc']"),
         (lambda: sm.f1_score, AttributeError, "evaluate(y_true, y_pred)['f1']"),
-        (lambda: metric.compute, AttributeError, "`get()`"),
         (lambda: metric.save, AttributeError, "`to_bytes()`"),
         (lambda: metric.to_pandas, AttributeError, "`snapshot().to_frame()`"),
-        (lambda: result.to_pandas, AttributeError, "`to_frame()`"),
         (lambda: result.best_threshold("f1"), sm.errors.UnknownKeyError, "metric='f1'"),
         (lambda: result["log_loss"], sm.errors.UnknownKeyError, "softmax"),
         (partial(sm.evaluate, [0, 1], [[0.5, 0.5], [0.1, 0.9]]), sm.LabelError, "`scores=`"),

@@ -324,6 +324,8 @@ def _sized(inner: Any, window: int) -> Any:
         return type(inner)(_sized(inner.inner, window), **{name: getattr(inner, name) for name in names})
     if getattr(inner, "buckets", window) >= window or getattr(inner, "scored", inner) is None:
         return inner
+    if isinstance(inner, MetricSet) and not inner.scored.sketches():
+        return inner
     if window > LONGEST:
         expected = f"to be at most {LONGEST} samples where scores are ranked"
         raise OptionError(argument="window", expected=expected, got=window)

@@ -202,12 +202,13 @@ class Evaluation:
         return [_position(value_labels(row, view), label) for label in labels]
 
     def column(self, label: Label | None) -> RankColumn:
-        """Return the scores of a class against the rest, without a label those of `pos_label`."""
+        """Return the scores of a class against the rest, without a label those of the class that is asked for."""
         view = self.view("ranks", "roc_auc")
-        wanted = asked_class(view) if label is None else label
-        if wanted is None:
-            raise UnknownKeyError(argument="label", expected="to be given for more than two classes", but="got none")
-        return columns(view)[_position(classes(view), wanted)]
+        known, wanted = classes(view), asked_class(view) if label is None else label
+        if wanted is None or (label is None and len(known) > 1 and wanted not in known):
+            expected = f"to be given, one of {', '.join(map(repr, known[:8]))}{', ...' * (len(known) > 8)}"
+            raise UnknownKeyError(argument="label", expected=expected, but="got none")
+        return columns(view)[_position(known, wanted)]
 
     def estimate(self, key: str, *labels: Label, **options: object) -> Estimate:
         """Return the value of a key with its certified interval; see `Snapshot.estimate`."""

@@ -30,11 +30,9 @@ def number_of(evaluation: Evaluation, key: str, label: Label | None = None, **op
             raise unexpected_label(key, label)
         return math.nan if undefined or not isinstance(value, int | float) else float(value)
     if label is None:
-        if row.state != "ranks":
+        label = asked_class(evaluation.view("ranks", key)) if row.state == "ranks" else None
+        if label is None:
             expected = f"to be the class for the per-class key {key!r}"
             raise UnknownKeyError(argument="label", expected=expected, but="got none")
-        label = asked_class(evaluation.view("ranks", key))
-        if label is None:
-            return math.nan
     label, table = canonical(label, "label"), evaluation.per_class(key)
     return math.nan if label not in table or label in undefined else float(table[label])

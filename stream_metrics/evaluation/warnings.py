@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stream_metrics.labels import sort_key
 from stream_metrics.labels.class_names import number_named
-from stream_metrics.ranking.calibration import reliability_curve
+from stream_metrics.ranking.calibration import has_margins, reliability_curve
 from stream_metrics.ranking.classes import Ranks, classes, columns
 from stream_metrics.ranking.protocol import OWN
 
@@ -170,6 +170,10 @@ def _classes_of_scores(view: Ranks) -> tuple[list[Label], list[Label]]:
 def _of_scores(evaluation: Evaluation) -> Iterator[str]:
     """Yield what the scores and their weights tell."""
     if "ranks" not in evaluation.states:
+        if "confidence" in evaluation.states:  # whose largest scores tell as much
+            yield from _of_weights(evaluation.states["confidence"])
+            if any(map(has_margins, columns(evaluation.views["confidence"]))):
+                yield MARGINS
         return
     view = evaluation.views["ranks"]
     if "counts" in evaluation.states:
@@ -179,8 +183,7 @@ def _of_scores(evaluation: Evaluation) -> Iterator[str]:
         said = not set(truth) & {labels[at] for at in predicted}  # by `_of_labels`
         if scored and not said and _differ(truth, scored, evaluation.n):
             yield _nothing_in_common(truth, scored, "classes of scores")
-    if rounded := int(evaluation.states["ranks"].rounded):
-        yield f"The weight{' of 1 sample was' if rounded == 1 else f's of {rounded:,} samples were'} rounded to 2^-64"
+    yield from _of_weights(evaluation.states["ranks"])
     each = columns(view)
     curves = [(reliability_curve(column, bins=1), column) for column in each[:MANY]]
     if any(not len(curve.scores) and any(column.totals) for curve, column in curves):
@@ -189,3 +192,8 @@ def _of_scores(evaluation: Evaluation) -> Iterator[str]:
         total = math.fsum(float(curve.scores[0]) for curve, _ in curves if len(curve.scores))
         if any(any(column.totals) for _, column in curves) and abs(total - 1) > CLOSE:
             yield f"The probabilities of a sample sum to {total:.3g} on average, and not to 1"
+
+
+def _of_weights(sketch: Any) -> Iterator[str]:
+    if rounded := int(sketch.rounded):
+        yield f"The weight{' of 1 sample was' if rounded == 1 else f's of {rounded:,} samples were'} rounded to 2^-64"

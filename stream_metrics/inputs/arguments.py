@@ -53,7 +53,7 @@ def named_arguments(function: Callable[P, T]) -> Callable[P, T]:
         for name in keywords:
             if name not in names:
                 call = function.__name__
-                if is_method:
+                if is_method and arguments:
                     owner = type(arguments[0]).__name__
                     call = owner if call == "__init__" else f"{owner}.{call}"
                 raise unknown_argument(call, name, names)

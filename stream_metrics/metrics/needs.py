@@ -58,6 +58,8 @@ def other_states(mine: MetricSet, theirs: MetricSet) -> MergeError:
     before, after = ({name: getattr(each, name) for name in names or ["metrics"]} for each in (mine, theirs))
     states = list(mine.score_states), list(theirs.score_states)
     note = "; reconfigured(scores=..., metrics=..., pairs=...) with the options of the one with less drops the rest"
+    if not {*states[0]} & {*states[1]}:
+        note = ", and nothing is counted by both"
     if names:
         note = f", where {states[0]} and {states[1]} are counted of scores{note}"
     return options_differ(before, after, note=note)

@@ -12,7 +12,8 @@ from stream_metrics.catalog.table import find
 from stream_metrics.errors import quantity
 from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.plots.base import NAME, SERIES, THIN, names, new_figure, samples, show_empty, title
-from stream_metrics.report.groups import group_keys, ranked_groups
+from stream_metrics.ranking.classes import asked_class
+from stream_metrics.report.groups import group_keys, is_one_number, ranked_groups
 from stream_metrics.report.intervals import value_bounds
 from stream_metrics.report.layout import display_width, fit_names
 
@@ -130,7 +131,8 @@ def _panel(ax: Axes, snapshot: GroupSnapshot, key: str, shown: Sequence[Label]) 
                 linestyle=":" if doubted else "-",
             )  # fmt: skip
         ax.plot(value, at, style.marker, color=style.colour, markersize=5, zorder=3)
-    overall = math.nan if snapshot.overall is None else _value(snapshot.overall, key)
+    whole = snapshot.overall
+    overall = math.nan if whole is None or not is_one_number(whole, key) else _value(whole, key)
     if not math.isnan(overall):
         ax.axvline(overall, color="0.45", linestyle="--", linewidth=1, zorder=1)
         ax.set_xlabel(f"all: {overall:.3f}" + (", lower is better" if row.direction == "lower" else ""), fontsize=9)
@@ -152,4 +154,5 @@ def _bounds(view: Snapshot, key: str) -> Interval | None:
         return None
     if find(key).kind == "whole":
         return value_bounds(view, key)
-    return value_bounds(view, key, view.evaluation.view("ranks", key).pos_label)
+    asked = asked_class(view.evaluation.view("ranks", key))
+    return None if asked is None else value_bounds(view, key, asked)

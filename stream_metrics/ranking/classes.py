@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar
 
 from stream_metrics.formulas.memoized import memoized
 from stream_metrics.labels import Label
-from stream_metrics.labels.pos_label import is_default
+from stream_metrics.labels.pos_label import is_binary, is_default
 from stream_metrics.ranking import areas as ranks
 from stream_metrics.ranking.pool import pool
 from stream_metrics.ranking.protocol import OWN, UNDEFINED, Certified, RankColumn
@@ -70,8 +70,8 @@ def classes(r: Ranks) -> tuple[Label, ...]:
 
 
 def asked_class(r: Ranks) -> Label | None:
-    """Return the class that a question without a label is about; None if the default `pos_label` is one of many."""
-    return None if is_default(r.pos_label) and len(r.labels) > 2 else r.pos_label
+    """Return the class that a question without a label is about; None if none was chosen, and they are not 0 and 1."""
+    return r.pos_label if not is_default(r.pos_label) or all(map(is_binary, r.labels)) else None
 
 
 @memoized

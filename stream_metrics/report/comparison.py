@@ -49,7 +49,7 @@ def differences(snapshot: ComparisonSnapshot, level: float) -> dict[str, tuple[D
     for key in keys_of(snapshot):
         try:
             pairs[key] = snapshot.difference(key, level), snapshot.difference(key, level, valid="anytime")
-        except ValueError as error:
+        except (KeyError, ValueError) as error:
             pairs[key] = str(error)
     return pairs
 

@@ -11,6 +11,7 @@ from stream_metrics.errors import quantity
 from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.inference.selection import range_of
 from stream_metrics.labels.json_names import label_names
+from stream_metrics.ranking.classes import asked_class
 from stream_metrics.report.headlines import GROUPS, short_title
 from stream_metrics.report.intervals import group_bounds, interval_notes, value_bounds
 from stream_metrics.report.layout import number, numbers, score, shorten, visible, wrap
@@ -85,10 +86,17 @@ def _sizes(groups: GroupSnapshot, separator: str = " ") -> str:
     return text
 
 
+def is_one_number(view: Snapshot, key: str) -> bool:
+    """Tell whether a key has one number: that of the whole, or of the class that scores are about."""
+    ranks = view.evaluation.views.get("ranks")
+    return CATALOG[key].kind == "whole" or ranks is None or asked_class(ranks) is not None
+
+
 def group_keys(groups: GroupSnapshot) -> list[str]:
     """Return the keys to show: the usual ones that some group has a value of, or else the first chosen ones."""
     views = list(groups.values())
     known = [key for key in GROUPS if any(key in view.chosen_keys for view in views)]
+    known = [key for key in known if all(is_one_number(view, key) for view in views)]
     if not known:
         wholes = [key for key in views[0].chosen_keys if CATALOG[key].kind == "whole" and CATALOG[key].direction]
         known = [key for key in wholes if not all(view.evaluation.obstacle(key) for view in views)][:MOST]
@@ -175,7 +183,8 @@ def _bounds(view: Snapshot, key: str) -> Interval | None:
     """Return the interval of a value of one group as it is shown, None if there is none."""
     if CATALOG[key].kind == "whole":
         return value_bounds(view, key)
-    return value_bounds(view, key, view.evaluation.view("ranks", key).pos_label)
+    asked = asked_class(view.evaluation.view("ranks", key))
+    return None if asked is None else value_bounds(view, key, asked)
 
 
 def _gaps(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], most: int) -> Table:

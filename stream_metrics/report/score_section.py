@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.errors import quantity
 from stream_metrics.labels.json_names import label_names
+from stream_metrics.ranking.classes import asked_class
 from stream_metrics.report.intervals import DOUBT, bounds, doubts, shows_intervals, value_bounds
 from stream_metrics.report.layout import score, shorten, visible
 
@@ -75,11 +76,12 @@ def row_labels(snapshot: Snapshot) -> tuple[Label, ...]:
 
 
 def single_class(snapshot: Snapshot) -> Label | None:
-    """Return `pos_label` where at most two classes occur and it is one of them, else None."""
+    """Return the class that is asked for where at most two occur and it is one of them, else None."""
     view = snapshot.evaluation.views.get("ranks")
-    if view is None or len(view.labels) > 2 or view.pos_label not in view.labels:
+    asked = None if view is None else asked_class(view)
+    if view is None or len(view.labels) > 2 or asked not in view.labels:
         return None
-    label: Label = next(label for label in view.labels if label == view.pos_label)
+    label: Label = next(label for label in view.labels if label == asked)
     return label
 
 

@@ -17,6 +17,7 @@ from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.inputs.options import real
 from stream_metrics.labels import canonical
 from stream_metrics.labels.json_names import json_data, label_names
+from stream_metrics.ranking.classes import asked_class
 from stream_metrics.snapshots.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -374,7 +375,7 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
         intervals: dict[Label, Interval] = {}
         for group in ranked:
             view = self._groups[group]
-            of = view.evaluation.view("ranks", key).pos_label if label is None and row.kind == "per_class" else label
+            of = asked_class(view.evaluation.view("ranks", key)) if label is None and row.kind == "per_class" else label
             draws = enough_draws(each)
             one: Any = view.interval(key, each, label=of, valid=valid, t_opt=t_opt, draws=draws, **options)
             intervals[group] = one

@@ -21,8 +21,9 @@ __all__ = ["ScoreReadings"]
 class ScoreReadings:
     """The part of a snapshot that is read from scores.
 
-    Where a `label` is left out, it is the `pos_label` of the states. `KeyError` names a class that has neither scores
-    nor samples; `LookupError` says if no scores are kept at all.
+    Where a `label` is left out, it is the `pos_label` of the states, if that was chosen or the classes are 0 and 1.
+    `KeyError` asks for a label, or names a class that has neither scores nor samples; `LookupError` says if no scores
+    are kept at all.
     """
 
     __slots__ = ()
@@ -55,7 +56,7 @@ class ScoreReadings:
         Parameters
         ----------
         label : Label, optional
-            The class. It may be left out where there is one question only: a single score, or two classes.
+            The class. It may be left out if `pos_label` was chosen, or the classes are 0 and 1.
 
         Returns
         -------
@@ -71,7 +72,7 @@ class ScoreReadings:
         Parameters
         ----------
         label : Label, optional
-            The class. It may be left out where there is one question only: a single score, or two classes.
+            The class. It may be left out if `pos_label` was chosen, or the classes are 0 and 1.
 
         Returns
         -------
@@ -87,7 +88,7 @@ class ScoreReadings:
         Parameters
         ----------
         label : Label, optional
-            The class. It may be left out where there is one question only: a single score, or two classes.
+            The class. It may be left out if `pos_label` was chosen, or the classes are 0 and 1.
 
         Returns
         -------
@@ -103,7 +104,7 @@ class ScoreReadings:
         Parameters
         ----------
         label : Label, optional
-            The class. It may be left out where there is one question only: a single score, or two classes.
+            The class. It may be left out if `pos_label` was chosen, or the classes are 0 and 1.
         metric : str or callable, default "youden"
             "youden", "f1", "accuracy", "balanced_accuracy", "mcc", or a function of arrays (tp, fn, fp, tn).
 
@@ -154,7 +155,7 @@ class ScoreReadings:
         Parameters
         ----------
         label : Label, optional
-            The class. It may be left out where there is one question only: a single score, or two classes.
+            The class. It may be left out if `pos_label` was chosen, or the classes are 0 and 1.
 
         Returns
         -------

@@ -156,6 +156,9 @@ class ScoreStates(ScoreCounters):
         if self.n and mine.threshold != theirs.threshold:
             reason = "single numbers were counted as labels by it"
             raise not_counted("threshold", mine.threshold, theirs.threshold, reason)
+        if self.n and repr(mine.pos_label) != repr(theirs.pos_label):
+            reason = "single numbers were counted as scores of it"
+            raise not_counted("pos_label", mine.pos_label, theirs.pos_label, reason)
         if self.ranks is not None:
             check_fixed(mine.labels, theirs.labels, self.ranks.labels)  # the matrix has no class that only scores name
         elif self.n and theirs.labels is not None and not {*theirs.labels} >= {*(mine.labels or UNKNOWN)}:

@@ -17,7 +17,7 @@ from stream_metrics.inputs.times import is_one_time
 from stream_metrics.states.protocols import Accumulator
 
 FEW = 8  # rows that are counted one by one if one of them is bad
-INTERVAL = 1 << 20  # rows between two checks of the number of labels
+INTERVAL = 1 << 16  # rows between two checks of the number of labels
 MOST_LABELS = 100_000
 
 

@@ -175,9 +175,8 @@ def test_doubts_are_said() -> None:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             result = make()
-        assert [(str(each.message), each.filename) for each in said] == (
-            [(result.warnings[0], __file__)] if "in common" in text else []
-        )
+        expected = [(result.warnings[0], __file__)] if "in common" in text else []
+        assert [(str(each.message), each.filename) for each in said] == expected
         if not any(text in warning for warning in result.warnings):
             failures.append((text, result.warnings))
         warning = result.warnings[0]

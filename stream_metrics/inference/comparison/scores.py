@@ -7,11 +7,12 @@ import math
 import numpy as np
 
 from stream_metrics.catalog.spec import MetricSpec
+from stream_metrics.errors import UnknownKeyError
 from stream_metrics.evaluation.evaluate import Options, evaluate, value_labels
 from stream_metrics.formulas.stats.tails import chi_square_tail
 from stream_metrics.inference.intervals.jackknife import Folds
 from stream_metrics.labels import Label
-from stream_metrics.ranking.classes import RankState
+from stream_metrics.ranking.classes import RankState, asked_class
 
 __all__ = ["read", "uneven"]
 
@@ -24,7 +25,9 @@ def read(row: MetricSpec, state: RankState, label: Label | None, options: Option
     if row.kind == "whole":
         return float(value)
     labels = value_labels(row, state)
-    wanted = state.pos_label if label is None else label
+    wanted = asked_class(state) if label is None else label
+    if wanted is None and len(labels) > 2:
+        raise UnknownKeyError(argument="label", expected=f"to be the class for the key {row.key!r}", but="got none")
     return float(value[labels.index(wanted)]) if wanted in labels else math.nan
 
 

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from stream_metrics.labels import Label
 from stream_metrics.monitor.view.cutting import check_cut
 from stream_metrics.monitor.view.types import Curve, Curves
+from stream_metrics.ranking.calibration import reliability_curve
+from stream_metrics.ranking.classes import only_column
 from stream_metrics.ranking.steps import threshold_sweep
 from stream_metrics.snapshots.snapshot import Snapshot
 
@@ -39,7 +41,8 @@ def curves(snapshot: Snapshot, names: Mapping[Label, str]) -> Curves:
             if x:
                 lines.append(Curve(names[label], x, y))
     if "confidence" in snapshot.evaluation.views:
-        x, y, w = (np.round(column, DIGITS).tolist() for column in snapshot.reliability_curve())
+        top = reliability_curve(only_column(snapshot.evaluation.views["confidence"]))
+        x, y, w = (np.round(column, DIGITS).tolist() for column in top)
         if x:
             shown.reliability.append(Curve("top", x, y, w))
     return shown
