@@ -44,11 +44,12 @@ class Answering(BaseHTTPRequestHandler):
         body, answer = self.rfile.read(int(self.headers["Content-Length"])), self.server.answer(self.path)
         cut = self.server.cut > 0
         self.server.cut -= cut
+        # Stored before the answer: the next request comes in another thread as soon as this one is answered.
+        self.server.got.append((self.path, json.loads(body) if body[:1] == b"{" else body, dict(self.headers)))
         self.send_response(self.server.statuses.pop(0) if self.server.statuses else 200)
         self.send_header("Location", "/elsewhere")
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
-        self.server.got.append((self.path, json.loads(body) if body[:1] == b"{" else body, dict(self.headers)))
         if not cut:
             self.wfile.write(answer)
 
