@@ -72,7 +72,6 @@ def add(commands: options.Commands) -> None:
     parser.add_argument("--live", action="store_true", help="watch a model with late labels and a drift on a live page")
     parser.add_argument("--seconds", type=options.seconds, metavar="N", help="of --live: end after N seconds")
     parser.add_argument("--port", type=int, default=8765, help="of --live: port of the page, 0 for any (default: 8765)")
-    parser.add_argument("--tui", action="store_true", help="of --live: show it in the terminal as well")
     parser.set_defaults(execute=execute)
 
 
@@ -80,12 +79,12 @@ def execute(arguments: argparse.Namespace) -> int:
     """Run all tasks; fail if a merged state is not that of one process."""
     if arguments.live and arguments.out:
         raise UsageError("Expected no --out with --live, which keeps no state files")
-    if not arguments.live and (arguments.seconds is not None or arguments.tui):
-        raise UsageError("Expected --seconds and --tui beside --live only")
+    if not arguments.live and arguments.seconds is not None:
+        raise UsageError("Expected --seconds beside --live only")
     if arguments.live:
         from stream_metrics.cli.demo_live import live
 
-        return live(arguments.port, arguments.seconds, arguments.tui, arguments.limit)
+        return live(arguments.port, arguments.seconds, arguments.limit)
     tasks = _tasks()
     with _folder(arguments.out) as folder:
         print(INTRODUCTION.format(tasks=len(tasks), shards=SHARDS), flush=True)

@@ -44,13 +44,13 @@ PLACES = ((80, "top"), (160, "middle"), (256, "bottom"))  # rows of the image th
 Answer = tuple[dict[str, object], dict[str, object], str]  # predictions from true and from swapped colours; the label
 
 
-def live(port: int, seconds: float | None, tui: bool, limit: int | None) -> int:
+def live(port: int, seconds: float | None, limit: int | None) -> int:
     """Run the demo until Ctrl-C, or for `seconds`."""
     answers = predictions(limit)
     with tempfile.TemporaryDirectory() as folder:
         with usage():
             config = _config(CYCLE, port, str(Path(folder) / "demo.sqlite"))
-            watch = Watch(config, Replay(answers, CYCLE, seconds=seconds), tui=tui, report=True)
+            watch = Watch(config, Replay(answers, CYCLE, seconds=seconds), report=True)
         start, end = (round(CYCLE * share) for share in DRIFT)
         print(f"Colours are swapped from second {start} to {end} of every {CYCLE:.0f}. Ctrl-C ends.", flush=True)
         with failures():

@@ -3,7 +3,7 @@
     2026-11-23T07:22:06.123Z INFO the page is at http://127.0.0.1:8765/
     {"time": "2026-11-23T07:22:06.123Z", "level": "info", "logger": "stream_metrics.monitor", "message": "..."}
 
-While the terminal shows a view, the last lines are kept instead, and written afterwards.
+A stderr that is closed ends nothing: what cannot be written is left out.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import argparse
 import json
 import logging
 import sys
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -23,7 +22,6 @@ __all__ = ["LineHandler", "add", "run"]
 
 ALL = logging.getLogger("stream_metrics")
 LEVELS = ("debug", "info", "warning", "error")
-RECENT = 4  # lines of the log, below the terminal view
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -63,32 +61,22 @@ class Formatter(logging.Formatter):
 
 
 class LineHandler(logging.Handler):
-    """Writes what is logged, by libraries too, to stderr; `recent` are the last lines."""
+    """Writes what is logged, by libraries too, to stderr."""
 
     def __init__(self, form: str = "text", level: str = "info") -> None:
         super().__init__()
-        self.recent: deque[str] = deque(maxlen=RECENT)
-        self._quiet = False
         self._level = level.upper()
         self.setFormatter(Formatter(form))
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line."""
-        line = self.format(record)
-        self.recent.append(line)
-        if not self._quiet:
-            self._write(line)
-
-    @staticmethod
-    def _write(line: str) -> None:
         with suppress(OSError, ValueError):  # a closed stderr must not stop the thread that logs
-            print(line, file=sys.stderr, flush=True)
+            print(self.format(record), file=sys.stderr, flush=True)
 
     @contextmanager
-    def logged(self, quiet: bool = False) -> Iterator[None]:
-        """Write what is logged inside; with `quiet` only the last lines, in the end."""
+    def logged(self) -> Iterator[None]:
+        """Write what is logged inside."""
         root, level = logging.getLogger(), ALL.level
-        self._quiet = quiet
         root.addHandler(self)
         ALL.setLevel(self._level)
         try:
@@ -96,7 +84,3 @@ class LineHandler(logging.Handler):
         finally:
             root.removeHandler(self)
             ALL.setLevel(level)
-            if quiet:
-                self._quiet = False
-                for line in self.recent:
-                    self._write(line)

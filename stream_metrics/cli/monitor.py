@@ -58,7 +58,6 @@ def add(commands: options.Commands) -> None:
     parser.add_argument("--stay", action="store_true", help="serve the page, after the end of a file too, until Ctrl-C")
     parser.add_argument("--once", action="store_true", help="read to the current end, print the report, exit; no page")
     parser.add_argument("--no-page", action="store_true", help="do not serve the page")
-    parser.add_argument("--tui", action="store_true", help="show it in the terminal as well")
     about = "of the report (default: table; no report where the source has no end)"
     parser.add_argument("--format", choices=("table", "json"), help=about)
     logs.add(parser)
@@ -107,7 +106,6 @@ def _execute(arguments: argparse.Namespace, lines: logs.LineHandler) -> int:
             page=_has_page(config, arguments),
             stay=arguments.stay,
             once=arguments.once,
-            tui=arguments.tui,
             report=arguments.format is not None,
             whole=arguments.format == "json",
             lines=lines,

@@ -1,4 +1,4 @@
-"""A monitor as a command runs it: state file, alerts, page and terminal from a configuration, and what is said of it.
+"""A monitor as a command runs it: state file, alerts and page from a configuration, and what is said of it.
 
 The log has where the page is and what the run goes on from; the report goes to stdout. Ctrl-C is how a monitor that has
 no end is stopped, so it is no failure then; a file that was not read to its end was interrupted.
@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import errno
 import logging
-import sys
-from collections import deque
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from typing import Any
 
 from stream_metrics.cli.errors import CliError, UsageError
@@ -48,7 +46,6 @@ class Watch:
         page: bool = True,
         stay: bool = False,
         once: bool = False,
-        tui: bool = False,
         report: bool = False,
         whole: bool = False,
         lines: LineHandler | None = None,
@@ -56,7 +53,6 @@ class Watch:
         self._config, self._lines, self._page = config, lines or LineHandler(), page
         self._follows = (config.source.follow or config.source.kind != "file") and not once
         validate(config)  # before a state file is created
-        self._screen = _screen(self._lines.recent) if tui and sys.stdout.isatty() else None
         store = open_store(config.store.path, config.store.shared) if keeps else None
         with ExitStack() as undo:
             if store is not None:
@@ -74,7 +70,6 @@ class Watch:
                 last_view=report or not self._follows,
                 whole=whole,
                 started=self._started,
-                show=(lambda view: None) if self._screen is None else self._screen.show,
             )
             undo.pop_all()
 
@@ -90,8 +85,7 @@ class Watch:
 
     def run(self) -> View:
         """Run until the end or a signal, and return the last view."""
-        screen = nullcontext() if self._screen is None else self._screen
-        with self._lines.logged(self._screen is not None), stopped_by_signals(self.runner), screen:
+        with self._lines.logged(), stopped_by_signals(self.runner):
             try:
                 self.runner.run()
             except OSError as error:
@@ -135,11 +129,3 @@ def _server(stay: bool) -> Any:
             raise UsageError(NO_PAGE) from None
         return None
     return Server
-
-
-def _screen(lines: deque[str]) -> Any:
-    try:
-        from stream_metrics.monitor.view.terminal import Screen
-    except ImportError:
-        raise UsageError('--tui needs rich: pip install "stream-metrics[monitor]"') from None
-    return Screen(lines)

@@ -5,7 +5,7 @@
         runner.run()
 
 Records are read, counted and checkpointed in the thread that calls `run`. Rules are evaluated and views are made in a
-thread of its own (`view_thread`). The server and the terminal show the newest view.
+thread of its own (`view_thread`). The server shows the newest view.
 
 No rule is evaluated before the first records were counted, or it is known that none wait: until then windows lack what
 came while the process was down, and every start would be an alert.

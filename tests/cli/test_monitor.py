@@ -296,7 +296,7 @@ def test_a_file_that_was_not_read_to_its_end_was_interrupted(folder) -> None:
 
 WITHOUT = """
 import json, sys
-for name in ("starlette", "uvicorn", "prometheus_client", "rich", "confluent_kafka"):
+for name in ("starlette", "uvicorn", "prometheus_client", "confluent_kafka"):
     sys.modules[name] = None
 from stream_metrics.cli.main import main
 for arguments in json.loads(sys.argv[1]):

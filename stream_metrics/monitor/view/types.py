@@ -1,4 +1,4 @@
-"""What is shown of a monitor, as types: the one contract of page, API, exporter, alerts and terminal.
+"""What is shown of a monitor, as types: the one contract of page, API, exporter and alerts.
 
 Field names are those of the JSON that page and API give. Labels, groups and windows are text. A number is None where it
 is unknown, 0/0 or infinite. Times are seconds since 1970, lengths of time are seconds. Counts are sums of weights where

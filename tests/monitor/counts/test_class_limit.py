@@ -184,7 +184,7 @@ def test_scores_of_folded_classes_are_one() -> None:
 
 
 def test_folding_is_a_rule_value_a_warning_and_exported() -> None:
-    """A rule may watch it; views, the terminal and the exporter say it."""
+    """A rule may watch it; views and the exporter say it."""
     rule = "classes_folded[1h] > 20"
     monitor, alerts = alerting(None, {}, counting=COUNTING, rules=[rule])
     feed(monitor, stream(300, 30))
