@@ -30,18 +30,6 @@ class Election:
         self.lease = lease
         return lease is not None
 
-    @property
-    def may_tell(self) -> bool:
-        """Whether this worker sends alerts: no other one does, or can have begun to."""
-        replicas = self._assignment.replicas
-        return replicas is None or (self.lease is not None and replicas.elected()[0] == self.lease)
-
-    @property
-    def alone(self) -> bool:
-        """Whether no other worker is known that shares the store."""
-        replicas = self._assignment.replicas
-        return replicas is None or replicas.alone
-
     def lose(self, lease: Lease | None) -> None:
         """Leave alerts to another worker, which was elected since this lease was given."""
         if self.lease == lease:

@@ -159,11 +159,6 @@ class Monitor:
         return self._checkpoints.at
 
     @property
-    def checkpoint_seconds(self) -> float:
-        """How long the last checkpoint took."""
-        return self._checkpoints.seconds
-
-    @property
     def checkpoint_bytes(self) -> int:
         """How much the last checkpoint wrote."""
         return self._checkpoints.size
@@ -209,16 +204,6 @@ class Monitor:
         """Tell whether this worker evaluates alerts; one that was just elected first loads the state of alerts."""
         return self._election.leads()
 
-    @property
-    def may_tell(self) -> bool:
-        """Whether this worker sends alerts: no other one does, or can have begun to."""
-        return self._election.may_tell
-
-    @property
-    def alone(self) -> bool:
-        """Whether no other worker is known that shares the store."""
-        return self._election.alone
-
     def note(self, name: str) -> bytes | None:
         """Return a note as it was last read from the store, as bytes; None if there is none."""
         return self._election.note(name)
@@ -255,10 +240,10 @@ class Monitor:
         self._viewing.add_metrics(keys)
 
     def show_alerts(
-        self, alerts: list[Alert], undelivered: list[Undelivered], firings: Sequence[Firing] = ()
+        self, alerts: list[Alert], undelivered: list[Undelivered], failures: int, firings: Sequence[Firing]
     ) -> None:
-        """Set the alerts that the view shows, those that did not arrive, and when alerts fired."""
-        self._viewing.show_alerts(alerts, undelivered, firings)
+        """Set the alerts that views show, those that were not delivered, how many so far, and when alerts fired."""
+        self._viewing.show_alerts(alerts, undelivered, failures, firings)
 
     def annotate(self, text: str, at: float | None = None) -> None:
         """Add a text about the model, of now or of a time in seconds; ValueError if it is empty or too long."""

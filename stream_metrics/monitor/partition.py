@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 
 from stream_metrics.containers.moments import text_of
-from stream_metrics.inputs.times import parse_duration, to_epoch_ns
+from stream_metrics.inputs.times import to_epoch_ns
 from stream_metrics.monitor.alerts.drift import DriftDetectors, changed_rules
 from stream_metrics.monitor.archive.changes import adapted, without_groups
 from stream_metrics.monitor.archive.retention import Retention
@@ -261,7 +261,6 @@ class Partition:
 def validate(config: Config) -> None:
     """Raise ``ValueError`` if no partition can be counted with this configuration."""
     changed_rules(config)
-    parse_duration(config.alerts.retry, "retry")
     Retention.of(config.store.retention)
     PartCounts(config.counting, config.join.due)
     Joiner(config.join)

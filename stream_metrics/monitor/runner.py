@@ -169,7 +169,6 @@ class Runner:
                 raise SourceError(problem)
             self.monitor.share()
             self._polled = time.monotonic()  # alive and ready as soon as the address is reported
-            self.alerts.start()
             self._views.first()
             self._started(self._serve(last))
             last.callback(self._settle)
@@ -212,7 +211,6 @@ class Runner:
             try:
                 self.monitor.step(records)
                 self._known = self._known or bool(records) or self._nothing_waits()
-                self.alerts.settle()
                 return
             except StaleOwner as stale:
                 if self.config.source.kind != "kafka":

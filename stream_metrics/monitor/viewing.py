@@ -54,11 +54,15 @@ class Viewing:
         self._extra_metrics: tuple[str, ...] = ()  # that rules need, beside those that the view always has
         self._alerts: list[Alert] = []
         self._undelivered: list[Undelivered] = []
+        self._delivery_failures = 0
         self._firings: list[Firing] = []
 
-    def show_alerts(self, alerts: list[Alert], undelivered: list[Undelivered], firings: Sequence[Firing]) -> None:
-        """Set the alerts that views show, those that did not arrive, and when alerts fired."""
-        self._alerts, self._undelivered, self._firings = alerts, undelivered, list(firings)
+    def show_alerts(
+        self, alerts: list[Alert], undelivered: list[Undelivered], failures: int, firings: Sequence[Firing]
+    ) -> None:
+        """Set the alerts that views show, those that were not delivered, how many so far, and when alerts fired."""
+        self._alerts, self._undelivered, self._delivery_failures = alerts, undelivered, failures
+        self._firings = list(firings)
 
     def add_metrics(self, keys: Iterable[str]) -> None:
         """Add metrics to those that views have."""
@@ -136,7 +140,8 @@ class Viewing:
             operation.records.rejected_share = group.rejected_share(self._source.rejected_share())
             group.mark(operation)
         operation.started, operation.alerts = self._checkpoints.started, self._alerts
-        operation.undelivered, operation.firings = self._undelivered, self._firings
+        operation.undelivered, operation.delivery_failures = self._undelivered, self._delivery_failures
+        operation.firings = self._firings
         operation.annotations = self.annotations.rows
         operation.records.per_second = self._source.per_second() + group.others_per_second
         if operation.event_time is not None:

@@ -70,7 +70,7 @@ def check(data: bytes) -> str:
     for config in CONFIGS:
         asked = structs.replace(config, alerts=structs.replace(config.alerts, rules=(text, text), defaults=False))
         try:
-            alerts, view = Alerts(asked, Monitor(asked), {}), _view()
+            alerts, view = Alerts(asked, Monitor(asked)), _view()
         except RuleError as error:
             _check_error(error)
             continue

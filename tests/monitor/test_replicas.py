@@ -24,13 +24,11 @@ class Worker:
         self.monitor = Monitor(told, open_store(path, shared=True), lambda: NOW)
         self.alerts = Alerts(told, self.monitor)
         self.monitor.share()
-        self.alerts.start()
 
     def look(self, whole: bool = False) -> Any:
         """Return the view, with the alerts that it shows."""
         view = self.monitor.view(whole)
         self.alerts.see(view)
-        self.alerts.settle()
         return view
 
     def take(self, stream: list[Record]) -> None:

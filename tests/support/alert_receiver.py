@@ -70,14 +70,12 @@ def receiving(answer: Callable[[str], bytes] = lambda path: b"") -> Iterator[Rec
 
 
 def alerting(
-    path: object = None, sinks: Any = None, clock: Any = None, counting: Any = None, **alerts: Any
+    path: object = None, clock: Any = None, counting: Any = None, **alerts: Any
 ) -> tuple[Monitor, Alerts]:
     """Start a monitor and its alerts, with rules about the lag if no others are given."""
     how = config(counting=counting or {"windows": ["1h"]}, alerts={"rules": RULES, **alerts})
     monitor = started(how, path, clock or Clock(START))
-    told = Alerts(how, monitor, sinks)
-    told.start()
-    return monitor, told
+    return monitor, Alerts(how, monitor)
 
 
 def evaluated(monitor: Monitor, alerts: Alerts, lag: int | None, now: float = START) -> list[Any]:

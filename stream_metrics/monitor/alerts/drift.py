@@ -88,9 +88,7 @@ class _RuleDetector:
     def view(self, partition: int) -> DetectorRow:
         """Return the row that a view shows."""
         detector = self.detector
-        return DetectorRow(
-            partition, detector.n, self.since, self.evidence, detector.alarms, self.before, self.holds
-        )
+        return DetectorRow(partition, detector.n, self.since, self.evidence, detector.alarms, self.before, self.holds)
 
 
 class DriftDetectors:

@@ -190,7 +190,7 @@ class AlertsTable(ConfigTable, frozen=True, kw_only=True):
     webhook_file: Annotated[str, _is("a file that has the address")] = ""
     authorization: Annotated[str, _is('the header Authorization of these, such as "Bearer ${TOKEN}"', secret=True)] = ""
     authorization_file: Annotated[str, _is("a file that has the header")] = ""
-    retry: Annotated[str, _is("how long an alert is tried again that did not arrive", length=ABOVE)] = "1d"
+    alertmanager: Annotated[str, _is("the address of an Alertmanager, such as http://localhost:9093")] = ""
     log: Annotated[bool, _is("write alerts to the log")] = True
 
 

@@ -41,9 +41,7 @@ export function showAlerts(view) {
     setAttribute(all[i], "data-state", "undelivered");
     setText(state, "not delivered");
     setLabel(rule, each.rule);
-    const now = each.given_up === null ? "trying again" : `given up (${moment(each.given_up, view.now)})`;
-    const tries = `${count(each.tries)} ${each.tries === 1 ? "try" : "tries"}`;
-    setText(text, `${each.state} since ${moment(each.at, view.now)}; ${each.sink}: ${each.problem}, ${tries}, ${now}`);
+    setText(text, `${each.state} since ${moment(each.at, view.now)}; ${each.sink}: ${each.problem}`);
   });
   alerts.forEach((alert, i) => {
     const [state, rule, text] = nodes[i].children;

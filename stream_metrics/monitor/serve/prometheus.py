@@ -141,6 +141,8 @@ class Exporter(Collector):
             yield Family(name, "counter", about, [Sample(counts.get(name, 0))])
         rejected = self._reasons.shared(view.flows.rejected)
         yield Family("records_rejected", "counter", REJECTED, _labelled("reason", rejected))
+        failures = [Sample(view.delivery_failures)]
+        yield Family("alert_delivery_failures", "counter", "Posts of alerts that were not accepted.", failures)
         if view.workers is not None:
             yield Family("reports", "counter", REPORTS, _labelled("outcome", view.workers.outcomes))
 
@@ -260,7 +262,7 @@ def _gauges(view: View) -> Iterable[tuple[str, str, Number | None]]:
         ("checkpoint_size_bytes", "Size of the last checkpoint.", checkpoint.bytes),
         ("checkpoint_failing", "Whether the last checkpoint failed.", int(bool(checkpoint.error))),
         ("unreadable_partitions", "Partitions of which no record was an event so far.", len(view.unreadable)),
-        ("alerts_undelivered", "Alerts that did not arrive, or were given up within a day.", len(view.undelivered)),
+        ("alerts_undelivered", "Alerts that were not delivered, within a day.", len(view.undelivered)),
         ("incomplete_partitions", "Partitions whose counts lack records.", len(view.incomplete)),
     )
     return [(name, help_text, value) for name, help_text, value in gauges if value is not None]

@@ -141,7 +141,7 @@ ALERTS = (
         "stream_metrics_alerts_undelivered > 0",
         "5m",
         "critical",
-        "{{ $value }} alerts of the monitor did not arrive at their webhook",
+        "{{ $value }} alerts of the monitor were not delivered",
     ),
     AlertingRule(
         "ModelCheckpointFails",

@@ -29,15 +29,13 @@ class Alert(Struct, omit_defaults=True):
 
 
 class Undelivered(Struct):
-    """An alert that a sink could not deliver: the number of tries, the last problem, and when the sink gave it up."""
+    """An alert that was not delivered, and why."""
 
     sink: str
     rule: str
     state: str
     at: float
-    tries: int
-    problem: str
-    given_up: float | None = None
+    problem: str = ""
 
 
 class Firing(Struct):

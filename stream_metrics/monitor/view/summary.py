@@ -11,7 +11,7 @@ from stream_metrics.report.intervals import DOUBT, bounds
 from stream_metrics.report.layout import number, shorten, visible, wrap
 from stream_metrics.report.table import ReportColumn, Table
 
-__all__ = ["summary"]
+__all__ = ["facts", "summary"]
 
 NONE = "\u2013"
 MOST_GROUPS = 10
@@ -51,7 +51,7 @@ def _short_window(view: View) -> str:
     return names[0] if names else "total"
 
 
-def _facts(view: View) -> list[tuple[str, str]]:
+def facts(view: View) -> list[tuple[str, str]]:
     """Return what the metrics do not say: coverage, delay, the join, records, lag, what went wrong."""
     name = _short_window(view)
     part, records = view.by_window[name], view.records
@@ -132,7 +132,7 @@ def summary(view: View, width: int | None = None) -> str:
         lines += ["", *_table(f"group ({name})", names, worst, view.headline, width)]
         if len(groups) > MOST_GROUPS:
             lines.append(f"and {len(groups) - MOST_GROUPS} groups that do better")
-    entries = [*_facts(view), *(("alert", _alert(alert, view.now)) for alert in view.alerts)]
+    entries = [*facts(view), *(("alert", _alert(alert, view.now)) for alert in view.alerts)]
     across = max(len(word) for word, _ in entries) + 2
     lines.append("")
     for word, text in entries:

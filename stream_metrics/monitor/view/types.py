@@ -112,7 +112,8 @@ class View(Struct, kw_only=True):
     order, "total" first; `headline` are the metrics to show first. `history` has the trend lines of each window.
     Their times are those of events, and each point covers the `history_covers` seconds before its time; without such a
     number, points have the times at which metrics of all samples were read.
-    `flows` are the counters of the exporter, `undelivered` alerts that did not arrive.
+    `flows` are the counters of the exporter, `undelivered` alerts that were not delivered, within a day,
+    and `delivery_failures` how often delivery failed since the start.
     `reference` is the period that windows are compared with, if there is one. `firings` says when alerts fired, the
     newest first, and `annotations` what happened to the model, the oldest first.
     `unreadable` says of which partitions no record was an event so far, `incomplete` what counts lack.
@@ -143,6 +144,7 @@ class View(Struct, kw_only=True):
     incomplete: list[str] = []
     alerts: list[Alert] = []
     undelivered: list[Undelivered] = []
+    delivery_failures: int = 0
     firings: list[Firing] = []
     annotations: list[Annotation] = []
     changes: list[DriftRow] = []

@@ -16,7 +16,7 @@ VALUES = st.lists(st.sampled_from([None, 1, 4, 6]), max_size=20)
 
 def started(rule: str, path: object = None) -> tuple[Monitor, Alerts]:
     """Return a monitor with one rule that is told to nobody."""
-    return alerting(path, {}, rules=(rule,), defaults=False)
+    return alerting(path, log=False, rules=(rule,), defaults=False)
 
 
 def seen(both: tuple[Monitor, Alerts], values: list[int | None], start: float = 0.0) -> str:
@@ -73,7 +73,7 @@ def test_a_restart_neither_forgets_nor_tells_again(
 def test_metrics_of_rules_are_in_the_view() -> None:
     """A rule on a metric that is no part of the page, and on groups, has its value."""
     rules = ("micro_jaccard < 0.9", "max_gap(recall, country) > 0.3")
-    monitor, alerts = alerting(None, {}, rules=rules)
+    monitor, alerts = alerting(log=False, rules=rules)
     rows = [("a", "de"), ("b", "fr")] * 30 + [("a", "fr"), ("b", "fr")] * 15
     events = [pair(at, truth, "a", time=START, group=group) for at, (truth, group) in enumerate(rows)]
     view = feed(monitor, events).view()
@@ -94,14 +94,13 @@ def test_a_restart_neither_forgets_a_change_nor_tells_it_again(tmp_path: Path) -
 
     def run(truths: str, *, look: bool = True) -> str | None:
         """Read pairs in a new process, which evaluates the rule at its start and at its end, and crashes."""
-        monitor, alerts = alerting(tmp_path / "state", {}, Clock(), rules=(CHANGED,), defaults=False)
+        monitor, alerts = alerting(tmp_path / "state", Clock(), log=False, rules=(CHANGED,), defaults=False)
         at = monitor.assign([0]).get(("t", 0), 0)
         told.extend(alerts.see(monitor.view()) if look else ())
         feed(monitor, [pair(k, truth, "a", time=START) for k, truth in enumerate(truths, at)], start=at)
         monitor.checkpoint()
         if look:
             told.extend(alerts.see(monitor.view()))
-            alerts.settle()
             monitor.checkpoint()
             counts.append((len(told), monitor.view().alerts[0].state))
         note = monitor.view().alerts[0].note

@@ -139,7 +139,7 @@ BAD = [
 def alerts_of(text: str, **counting: Any) -> Alerts:
     """Return the alerts of a rule."""
     how = config(alerts={"rules": [text]}, counting=counting)
-    return Alerts(how, Monitor(how), {})
+    return Alerts(how, Monitor(how))
 
 
 def test_bad_rules_show_where() -> None:
@@ -179,7 +179,7 @@ def monitor_of(classes: int, samples: int, rules: Sequence[str], scores: bool = 
         event = {"id": at, "time": START + at / 10, "truth": truth, "prediction": said, "group": "ab"[at % 2]}
         event |= {"scores": {said: 0.6, "c0": 0.4} if said != "c0" else {"c0": 1.0}} if scores else {}
         values.append(b"broken" if at == 7 else json.dumps(event).encode())
-    alerts = Alerts(how, monitor, {})
+    alerts = Alerts(how, monitor)
     return feed(monitor, values, 10_000), alerts
 
 
@@ -249,7 +249,7 @@ def test_defaults_fire_without_a_rule() -> None:
     ):
         how = config(counting={"windows": ["1h"]}, alerts={"log": False, **settings})
         monitor = started(how)
-        alerts = Alerts(how, monitor, {})
+        alerts = Alerts(how, monitor)
         view = feed(monitor, events).view()
         assert [(each.rule, each.state, each.value) for each in alerts.see(view)] == fired
         assert [alert.rule for alert in view.alerts] == shown

@@ -186,7 +186,7 @@ def test_scores_of_folded_classes_are_one() -> None:
 def test_folding_is_a_rule_value_a_warning_and_exported() -> None:
     """A rule may watch it; views and the exporter say it."""
     rule = "classes_folded[1h] > 20"
-    monitor, alerts = alerting(None, {}, counting=COUNTING, rules=[rule])
+    monitor, alerts = alerting(counting=COUNTING, log=False, rules=[rule])
     feed(monitor, stream(300, 30))
     part, number = window(monitor, "1h"), window(monitor, "1h").classes_folded
     alerts.look()
