@@ -68,7 +68,6 @@ def add(commands: options.Commands) -> None:
     parser.add_argument(
         "--config-schema", action="store_true", help="print the JSON Schema of the configuration and exit"
     )
-    parser.add_argument("--export-dashboards", metavar="DIR", help="write Grafana and Prometheus files and exit")
     monitor_flags.add(parser)
     parser.set_defaults(execute=execute)
 
@@ -91,8 +90,6 @@ def _execute(arguments: argparse.Namespace, lines: logs.LineHandler) -> int:
     _check_file(arguments.file)
     with usage():
         config, keeps = _configured(arguments)
-    if arguments.export_dashboards:
-        return _export(arguments.export_dashboards, config)
     if arguments.stay and arguments.once:
         raise UsageError("--stay keeps the page and --once has none: use one of them")
     from stream_metrics.cli.monitor_watch import Watch
@@ -146,7 +143,7 @@ def _configured(arguments: argparse.Namespace) -> tuple[Config, bool]:
     """Return the configuration, checked for a run, and whether there is a state file."""
     tables, flags = _layered(arguments)
     config = configured(resolved(tables))
-    if config.source.kind == "file" and not config.source.path and not arguments.export_dashboards:
+    if config.source.kind == "file" and not config.source.path:
         raise ConfigError("Expected FILE, - for standard input, --source-kind kafka, or a --config that says it")
     if not config.store.path:
         raise ConfigError("Expected `path` in [store] to name a file, but got ''")
@@ -174,16 +171,6 @@ def _opened(config: Config) -> Any:
         return make_source(config.source)
     except ImportError as error:
         raise UsageError(str(error)) from None
-
-
-def _export(directory: str, config: Config) -> int:
-    from stream_metrics.monitor.serve.dashboards import export
-
-    with failures():
-        paths = export(directory, config)
-    for path in paths:
-        print(path)
-    return 0
 
 
 @contextmanager

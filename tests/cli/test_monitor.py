@@ -133,7 +133,6 @@ REFUSED = [
     (("events.jsonl", "--source-options", "x"), 2, "expected KEY=VALUE"),
     (("events.jsonl", "--config", "none.toml"), 1, ": none.toml: No such file"),
     (("events.jsonl", "--serve-socket", "none/page"), 1, ": Expected to serve on `socket` 'none/page', but got"),
-    (("--export-dashboards", "events.jsonl"), 1, "events.jsonl/grafana/dashboards: Not a directory"),
     (("events.jsonl", "--store-path", ""), 2, "Expected `path` in [store] to name a file"),
     (("events.jsonl", "--config", "events.jsonl"), 2, "events.jsonl: no TOML"),
     (("events.jsonl", "--alerts-webhook", "ftp://hunter2"), 2, "Expected `webhook` from --alerts-webhook-file"),

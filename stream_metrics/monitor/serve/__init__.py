@@ -1,4 +1,4 @@
-"""A site for a monitor: its page, views as JSON and events, Prometheus, what programs post; and dashboards for Grafana.
+"""A site for a monitor: its page, views as JSON and events, Prometheus, and what programs post.
 
 Not here: what a view says (`view/`), and the files of the page (`page/`).
 """

@@ -25,12 +25,14 @@ from prometheus_client.registry import Collector
 from stream_metrics.monitor.config import ServeTable
 from stream_metrics.monitor.counts.delays import Delays
 from stream_metrics.monitor.serve.label_budget import OTHER, LabelBudget, label_text
-from stream_metrics.monitor.serve.metric_names import PREFIX, metric_name
 from stream_metrics.monitor.view.headline import split_key
 from stream_metrics.monitor.view.types import Alert, Matrix, Number, View, WindowView
 
 __all__ = ["Exporter", "text"]
 
+PREFIX = "stream_metrics_"
+RESERVED = ("_total", "_sum", "_count", "_bucket")  # what names of gauges may not end with
+NAMES = {"matthews_corrcoef": "mcc"}
 MOST_CELLS, MOST_REASONS = 10, 50
 COUNTERS = {
     "labels_joined": "Predictions that met their label.",
@@ -195,7 +197,7 @@ class Exporter(Collector):
         yield "window_folded_predictions", about, part.classes_folded, ()
         about = "Labelled predictions by all that are old enough to have a label."
         yield "label_coverage_ratio", about, part.coverage.ratio, ()
-        names = {key: metric_name(split_key(key)[0], part.range.get(key, ())) for key in part.metrics}
+        names = {key: _metric_name(split_key(key)[0], part.range.get(key, ())) for key in part.metrics}
         of = {key: _of_class(key) for key in part.metrics}
         for key, value in part.metrics.items():
             yield names[key], f"The metric {split_key(key)[0]}.", value, of[key]
@@ -266,6 +268,14 @@ def _gauges(view: View) -> Iterable[tuple[str, str, Number | None]]:
         ("incomplete_partitions", "Partitions whose counts lack records.", len(view.incomplete)),
     )
     return [(name, help_text, value) for name, help_text, value in gauges if value is not None]
+
+
+def _metric_name(key: str, bounds: Sequence[float | None]) -> str:
+    """Return the name of a metric, without the prefix."""
+    if key.endswith(RESERVED):
+        return f"{key}_now"
+    ratio = list(bounds) == [0, 1] and not key.endswith("_ratio")
+    return NAMES.get(key, f"{key}_ratio" if ratio else key)
 
 
 def _metric(family: Family, model: tuple[str, str]) -> Metric:

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import run_command
 from support.inner_views import CATALOG
 from support.page_clients import get
 from support.page_server import PageServer
-from support.page_views import ANIMALS, HEADLINE, empty_view, hostile_view, make_view
+from support.page_views import ANIMALS, empty_view, hostile_view, make_view
 
 LINE = re.compile(r'stream_metrics_(\w+)(?:\{((?:\w+="(?:[^"\\]|\\.)*",?)*)\})? (\S+)')
+DEPLOY = Path(__file__).parents[3] / "docs" / "deploy"
 HOSTILE = ['a"b', "back\\slash", "new\nline", "", "__other__", "\ud800", r"\ud800", "{}", "\x00", "\N{GRINNING FACE}"]
 
 
@@ -189,42 +189,26 @@ def test_every_metric_has_a_name_of_its_own(exported: Exports) -> None:
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-def dashboard(folder: Path, title: str = "animals") -> tuple[dict[str, Any], Path]:
-    """Return the dashboard, and the path of the rules."""
-    (folder / "monitor.toml").write_text(
-        f'[counting]\ntitle = "{title}"\nscores = true\nwindows = ["1h", "1d"]\n'
-        f"metrics = {json.dumps([*HEADLINE, 'log_loss'])}\n"
-    )
-    result = run_command("monitor", "--config", folder / "monitor.toml", "--export-dashboards", folder / "new")
-    board, provisioning, rules = map(Path, result.out.split())
-    assert [path.relative_to(folder / "new").as_posix() for path in (board, provisioning, rules)] == [
-        "grafana/dashboards/stream-metrics.json",
-        "grafana/provisioning/dashboards/stream-metrics.yaml",
-        "prometheus/stream-metrics.rules.yaml",
-    ]
-    assert str(board.parent) in provisioning.read_text()
-    return json.loads(board.read_text()), rules
-
-
-def test_promtool_takes_the_rules(tmp_path: Path) -> None:
+def test_promtool_takes_the_rules() -> None:
     """Prometheus's own checker takes the file of rules."""
     promtool = shutil.which("promtool")
     if promtool is None:
         pytest.skip("the check of the rules needs promtool, of Debian's package prometheus")
-    order = [promtool, "check", "rules", dashboard(tmp_path)[1]]
+    order = [promtool, "check", "rules", DEPLOY / "stream-metrics.rules.yaml"]
     done = subprocess.run(order, capture_output=True, text=True, timeout=60, check=False)
 
     assert done.returncode == 0, done.stderr
     assert "SUCCESS: " in done.stdout
 
 
-def test_every_series_is_dashboard(tmp_path: Path) -> None:
+def test_dashboard_and_rules_ask_for_what_is_exported() -> None:
     """Panels, variables and rules ask for nothing but what a monitor exports or a rule records."""
-    board, rules = dashboard(tmp_path)
+    board = json.loads((DEPLOY / "grafana-dashboard.json").read_text())
+    rules = (DEPLOY / "stream-metrics.rules.yaml").read_text()
     expressions = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
     expressions += [variable["query"]["query"] for variable in board["templating"]["list"][1:]]
-    recorded = re.findall(r'record: "?([^\s"]+)', rules.read_text())
-    expressions += re.findall(r"expr: .+", rules.read_text())
+    recorded = re.findall(r'record: "?([^\s"]+)', rules)
+    expressions += re.findall(r"expr: .+", rules)
     with contextlib.closing(PageServer(make_view(4, 3))) as server:
         series = set(re.findall(r"^stream_metrics_\w+", get(server, "/metrics")[1].decode(), re.MULTILINE))
     asked = set(re.findall(r"[\w:]*stream_metrics_[\w:]+", "\n".join(expressions)))
