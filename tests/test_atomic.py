@@ -16,11 +16,11 @@ from types import FrameType
 from typing import Any
 
 import pytest
+from support.stopping import Stop, stopped_at
 
 import stream_metrics as sm
 from stream_metrics._core.numeric.kernels import commit
 
-PACKAGE = str(Path(sm.__file__).parent)
 LABELS = ["cat", "dog", "fox"] * 6
 OTHERS = ["dog", "dog", "eel"] * 6
 WEIGHTS = [1, 2, 0.5] * 6
@@ -106,35 +106,6 @@ def _check(state: Any, before: bytes, operation: Callable[[Any], object], after:
         assert state.to_bytes() == after
 
 
-class Stop(BaseException):
-    """What stops an operation."""
-
-
-def _stopped_at(line: int, call: Callable[[], object]) -> bool:
-    """Call a function and raise at the n-th line event inside the package; return whether there were so many."""
-    left = line
-
-    def trace(frame: FrameType, event: str, _: object) -> Any:
-        nonlocal left
-        if not frame.f_code.co_filename.startswith(PACKAGE):
-            return None
-        if event == "line":
-            left -= 1
-            if left == 0:
-                raise Stop
-        return trace
-
-    outer = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        call()
-    except Stop:
-        return True
-    finally:
-        sys.settrace(outer)
-    return left <= 0
-
-
 def _before_and_after(kind: str, name: str) -> tuple[Callable[[Any], object], Any, bytes, bytes]:
     operation, state = _operations(kind)[name], _new(kind, 0)
     before = state.to_bytes()
@@ -150,7 +121,7 @@ def test_an_exception_at_any_line_leaves_an_operation_whole(kind: str, name: str
     line, stopped = 1, True
     while stopped:
         twin = state.copy()
-        stopped = _stopped_at(line, lambda twin=twin: operation(twin))
+        stopped = stopped_at(line, lambda twin=twin: operation(twin))
         _check(twin, before, operation, after)
         line += 1 + line // 100  # most lines of long operations read the columns
 
@@ -236,7 +207,7 @@ def _failed_allocations(kind: str) -> Iterator[str]:
 def test_a_failed_allocation_leaves_an_operation_whole(kind: str) -> None:
     """So it does at every point; in a process of its own, which a crash would end."""
     pytest.importorskip("_testcapi", reason="CPython was built without _testcapi")
-    code = f"import tests.test_atomic as t; print(*t._failed_allocations({kind!r}), sep='\\n')"
+    code = f"import sys; sys.path.insert(0, 'tests'); import test_atomic as t; print(*t._failed_allocations({kind!r}), sep='\\n')"
     root = Path(__file__).parents[1]
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, cwd=root)
     assert (run.returncode, run.stdout.strip()) == (0, ""), run.stderr[-2000:]

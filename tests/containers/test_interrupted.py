@@ -2,47 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 from support.cases import every_case
+from support.stopping import stopped_at
 
 import stream_metrics as sm
 
 PAIRS = ["a", "b", "a", "c"], ["a", "a", "b", None]
 SOFT = [{"a": 0.5, "b": 0.25, "c": 0.25}, {"b": 1.0}, {"a": 0.125, "c": 0.875}, None]
 Act = Callable[[Any], Any]
-
-
-class Stop(BaseException):
-    """What is raised in the middle."""
-
-
-def stopped(act: Act, state: Any, line: int) -> bool:
-    """Do something until so many lines of the package have run; return False if it has fewer."""
-    left = line
-
-    def trace(frame: Any, event: str, _: object) -> Any:
-        nonlocal left
-        if "stream_metrics/" not in frame.f_code.co_filename:
-            return None
-        if event == "line":
-            left -= 1
-            if left < 0:
-                sys.settrace(None)
-                raise Stop
-        return trace
-
-    sys.settrace(trace)
-    try:
-        act(state)
-    except Stop:
-        return True
-    finally:
-        sys.settrace(None)
-    return False
 
 
 def sent(state: Any, *numbers: int) -> bytes:
@@ -150,12 +122,12 @@ def test_an_interrupted_operation_leaves_the_bytes_from_before_or_after() -> Non
     with every_case() as case:
         for kind, (make, operations) in kinds().items():
             for name, act in operations.items():
-                state, line = make(), 0
+                state, line = make(), 1
                 before = state.to_bytes()
                 act(state)
                 after = state.to_bytes()
                 with case((kind, name)):
-                    while stopped(act, state := sm.from_bytes(before) if line % 2 else make(), line):
+                    while stopped_at(line, partial(act, state := make() if line % 2 else sm.from_bytes(before))):
                         left = state.to_bytes()
                         assert left in (before, after), line
                         line += 1 if line < 40 else 7
