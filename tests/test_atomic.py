@@ -207,9 +207,9 @@ def _failed_allocations(kind: str) -> Iterator[str]:
 def test_a_failed_allocation_leaves_an_operation_whole(kind: str) -> None:
     """So it does at every point; in a process of its own, which a crash would end."""
     pytest.importorskip("_testcapi", reason="CPython was built without _testcapi")
-    code = f"import sys; sys.path.insert(0, 'tests'); import test_atomic as t; print(*t._failed_allocations({kind!r}), sep='\\n')"
-    root = Path(__file__).parents[1]
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, cwd=root)
+    code = f"import test_atomic as t; print(*t._failed_allocations({kind!r}), sep='\\n')"
+    folder = Path(__file__).parent
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, cwd=folder)
     assert (run.returncode, run.stdout.strip()) == (0, ""), run.stderr[-2000:]
 
 
