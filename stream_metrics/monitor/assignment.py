@@ -42,6 +42,7 @@ class Assignment:
         self.flows = FlowCounters(notes.value(FLOWS) if self._keeps_flows else None)
         self._config, self._store = config, store
         self._unassigned = Unassigned()
+        self.began = False  # whether partitions were assigned, or are shared
 
     @property
     def numbers(self) -> list[int]:
@@ -56,6 +57,7 @@ class Assignment:
     def assign(self, partitions: Iterable[int]) -> dict[tuple[str, int], int]:
         """Load partitions, and return the next offset of each (topic, partition) that was read before."""
         wanted = sorted(set(partitions))
+        self.began = True
         for number in wanted:
             if number not in self.partitions:
                 if isinstance(self.panes, TemporaryPanes):
@@ -81,6 +83,7 @@ class Assignment:
 
     def share(self, report: Callable[[], Report]) -> None:
         """Show what the store has of other workers, or, if it is not shared, until partitions come."""
+        self.began = True
         if self._store is None or self.replicas is not None:
             return
         if not self._store.shared:

@@ -266,13 +266,14 @@ class Monitor:
     def close(self) -> None:
         """Write a last checkpoint, and the export if one is configured, and close the store.
 
-        If the store is away for a while, the checkpoint is tried again.
+        If the store is away for a while, the checkpoint is tried again. A start that failed writes nothing.
         """
         if self.store is None:
             self.panes.close()
             return
         try:
-            self._checkpoints.write_last(self.store)
+            if self._assignment.began:
+                self._checkpoints.write_last(self.store)
         finally:
             if self.replicas is not None:
                 self.replicas.close()

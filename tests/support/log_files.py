@@ -1,4 +1,4 @@
-"""Files of events that grow and are rotated, and a monitor that reads one and can be stopped and started."""
+"""Files of events that grow, and a monitor that reads one and can be stopped and started."""
 
 from __future__ import annotations
 
@@ -24,16 +24,6 @@ def append(path: Path, data: bytes) -> None:
     """Write more to a file."""
     with open(path, "ab") as file:
         file.write(data)
-
-
-def rotate(path: Path, new: bytes = b"") -> None:
-    """Rename a file and those that were renamed before, as logrotate does, and write a new one."""
-    for number in range(8, 0, -1):
-        old = Path(f"{path}.{number}")
-        if old.exists():
-            old.rename(f"{path}.{number + 1}")
-    path.rename(f"{path}.1")
-    path.write_bytes(new)
 
 
 class Reader:

@@ -69,7 +69,8 @@ class SourceTable(ConfigTable, frozen=True, kw_only=True):
     predictions: Annotated[str, _is("the topic of predictions, or of predictions and labels")] = ""
     labels: Annotated[str, _is("the topic of labels, if they have their own")] = ""
     truncated: Annotated[
-        Literal["fail", "reset"], _is("if records were deleted unread: fail, or go on and report it")
+        Literal["fail", "reset"],
+        _is("if records were deleted unread, or the file was replaced: fail, or go on and report it"),
     ] = "fail"
     options: Annotated[
         dict[str, str], _is("passed to the Kafka client; NAME_file reads the value from a file", secret=True)

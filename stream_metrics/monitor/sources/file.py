@@ -1,14 +1,13 @@
 """A file of JSON Lines, followed like `tail -F`, or standard input.
 
-Offsets count the bytes of all that was read under this name: when the file is rotated or truncated, the new one starts
-at the offset where the old one ended. Where each of the last files started, and what was read of it, is kept with
-every checkpoint, so that a restart knows whether the file that it finds is the one that it was reading. If it is not,
-the rest of the old one is looked for in the same folder, where rotation leaves it, and then the files that were rotated
-after it are read, one after another. If it is not there, or one of these was compressed, records are gone that were not
-read: what then happens is for `truncated` to say, as with Kafka.
+Offsets count the bytes of all that was read under this name: when the file is replaced or truncated, the new one starts
+at the offset where the old one ended. A file that is renamed while it is followed is read to its end through the open
+descriptor, and then the new one from its start. How the open file began, what was read of it last, and its inode are
+stored with every checkpoint, so that a restart goes on only with the file that it was reading, whatever its name is by
+now. If it is another one, `truncated` decides: fail, or read the new one from its start.
 
 A file may also be truncated and written again (copytruncate). Before new bytes are taken, those before them must be the
-ones that were read last; if they are not, the rest is looked for in a copy, and the file is read from its start.
+ones that were read last; if they are not, the file is read from its start.
 
 A last line without an end is an event if it is a whole JSON object. If it is not, and a state file goes on from there,
 it is taken to be half written, and is left for the next time.
@@ -24,34 +23,58 @@ import os
 import select
 import time
 import zlib
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.sources.lines import BLOCK, Lines
-from stream_metrics.monitor.sources.rotation import BEGINNING, Known, NeverRead, find, following, missing, same_content
 from stream_metrics.monitor.store import StoreError
 from stream_metrics.monitor.store.rows import OtherSourceError
 
 __all__ = ["FileSource", "StdinSource"]
 
 LOG = logging.getLogger("stream_metrics.monitor")
-FILES = 8
+BEGINNING = 256  # bytes at both ends by which a file is recognised
 NAP = 0.05
 PATH = "file"  # the note that has the path
 GUESS = 150  # bytes of a record, before any was read
 
 
+class _Known(NamedTuple):
+    """A file that was read: the offset at which it started, and the length and crc of how it began.
+
+    Its inode, how many bytes of it were read, and the crc of the last 256 of these are 0 in states of earlier versions.
+    """
+
+    start: int
+    size: int
+    crc: int
+    inode: int = 0
+    read: int = 0
+    tail: int = 0
+
+    def is_in(self, file: IO[bytes], at: int) -> bool:
+        """Tell whether an open file is this one, and has the bytes up to the offset `at`."""
+        status, last = os.fstat(file.fileno()), min(self.read, BEGINNING)
+        if not self.size:  # nothing is known of its content
+            return status.st_size >= at - self.start and self.inode in (0, status.st_ino)
+        return (
+            status.st_size >= max(at - self.start, self.read)
+            and zlib.crc32(os.pread(file.fileno(), self.size, 0)) == self.crc
+            and zlib.crc32(os.pread(file.fileno(), last, self.read - last)) == self.tail
+        )
+
+
 class FileSource:
     """The lines of a file, as records of partition 0 of a topic that is named like the file.
 
-    The store must have no counts of other topics, but the file may have been renamed: it is known by its content.
-    With `follow` it waits for more at the end, and goes on with the new file when it is rotated or truncated. Raises
-    ``StoreError`` at the start if the file that was being read is gone and `truncated` is "fail"; with "reset" it goes
-    on with the new one, and the counts are marked as incomplete. So it does while it runs.
+    With `follow` it waits for more at the end, and goes on with the new file when it is replaced or truncated. The
+    store must have counts of this file only, which may have been renamed. ``StoreError`` at the start if the store goes
+    on with another file and `truncated` is "fail"; with "reset" the new one is read from its start, and the counts are
+    marked, since they may lack records, and have records twice that are in both files.
     """
 
     def __init__(self, path: str, follow: bool = False, truncated: str = "fail") -> None:
@@ -59,10 +82,9 @@ class FileSource:
         self.topic = self.path.name
         self.ended = False
         self._follow, self._truncated = follow, truncated
-        self._known: list[Known] = []
         self._start = 0  # the offset at which the open file starts
         self._lines = Lines(self.topic, 0)
-        self._began = b""  # how the open file begins, as far as it was read
+        self._began = b""  # how the open file begins
         self._last = b""  # the last bytes that were read of it
         self._inode = 0
         self._monitor: Monitor
@@ -76,83 +98,91 @@ class FileSource:
         return f"{self.path} does not exist" if self._missing else None
 
     def start(self, monitor: Monitor) -> None:
-        """Go on where the monitor stopped."""
+        """Go on where the monitor stopped; nothing is stored before the file is known to be the right one."""
         self._monitor = monitor
-        name = self._stored_name()
-        stored = [Known(*known) for known in monitor.stored_note(f"file {name}") or ()]
-        monitor.attach(f"file {self.topic}", self._kept)
+        file = self._open_path()
+        with ExitStack() as undo:
+            if file is not None:
+                undo.callback(file.close)
+            name, at, known = self._stored(file)
+            replaced = known is not None and self._is_replaced(known, file, at)
+            undo.pop_all()
+        self._start = at if known is None or replaced else known.start
+        monitor.assign([0])
+        monitor.attach(f"file {self.topic}", lambda: [list(self._this())])
         monitor.attach(PATH, lambda: str(self.path.absolute()))
-        at = monitor.assign([0]).get((name, 0), 0)
         if name != self.topic:
             LOG.warning("%s: goes on with what was %s before", self.path, name)
             monitor.rename_topic(0, name, self.topic)
-        wanted = _last(stored, at)
-        self._start = wanted.start
-        self._known = [known for known in stored if known.start < self._start]
-        place = self._find(wanted, at - self._start, bool(stored))
         self._lines = Lines(self.topic, at)
-        if place is None and at > self._start:
-            self._gone(f"what followed byte {at - self._start} of the file that was being read is gone")
-            self._known.append(wanted)
-            self._start = at
-            place = self.path if self.path.exists() else None
-        if place is not None:
-            if (lost := missing(self.path, place)) is not None:
-                self._gone(lost)
-            self._open(place, at)
+        if replaced:
+            message = f"{self.path} was replaced while no monitor read it: records may be missing, or counted twice"
+            LOG.warning("%s", message)
+            monitor.mark_incomplete(0, message)
+        if file is not None:
+            self._take(file, at)
+        if monitor.store is not None:
+            try:
+                monitor.checkpoint()  # a restart before the first event must know the file
+            except StoreError as error:
+                monitor.note_error(error, "the first checkpoint failed, and is tried again")
 
-    def _stored_name(self) -> str:
-        """Return under which name the store has this file, which may have been renamed since.
+    def _is_replaced(self, known: _Known, file: IO[bytes] | None, at: int) -> bool:
+        """Tell whether another file is there than the one that was read; ``StoreError`` if that is not allowed."""
+        if known.is_in(file, at) if file is not None else at == known.start:
+            return False
+        if self._truncated == "reset":
+            return True
+        what = "is not the file that was read" if file is not None else "does not exist any more"
+        raise StoreError(
+            f"{self.path} {what}, up to byte {at - known.start}. If that one was renamed, read it to its end under its "
+            'new name. Then, or if it is gone, truncated = "reset" goes on with the file that is there, from its '
+            "start; records may be missing, or counted twice"
+        )
 
-        ``OtherSourceError`` if it has counts of another file, or of another source.
+    def _open_path(self) -> IO[bytes] | None:
+        """Open the file; None if there is none yet, and it is waited for."""
+        try:
+            return open(self.path, "rb", buffering=0)
+        except FileNotFoundError as error:
+            if self._follow:
+                return None
+            raise StoreError(f"{self.path}: {error.strerror}") from error
+        except OSError as error:
+            raise StoreError(f"{self.path}: {error.strerror}") from error
+
+    def _stored(self, file: IO[bytes] | None) -> tuple[str, int, _Known | None]:
+        """Return the name under which the store has this file, the offset, and what is known of the file, if anything.
+
+        ``OtherSourceError`` if it has counts of another source, or of another file that `truncated` does not replace.
         """
-        offsets = self._monitor.stored_offsets()
-        if not offsets or (self.topic, 0) in offsets:
-            return self.topic
-        for (name, _), at in offsets.items():
-            stored = [Known(*known) for known in self._monitor.stored_note(f"file {name}") or ()]
-            wanted = _last(stored, at)
-            if stored and wanted.size and self._find(wanted, at - wanted.start, True) is not None:
-                return name
+        offsets = {name: at for (name, _), at in self._monitor.stored_offsets().items()}
+        names = [self.topic] if self.topic in offsets or not offsets else list(offsets)
+        for name in names:
+            at = offsets.get(name, 0)
+            stored = [_Known(*known) for known in self._monitor.stored_note(f"file {name}") or ()]
+            known = max((each for each in stored if each.start <= at), key=lambda each: each.start, default=None)
+            if name == self.topic:
+                return name, at, known or (_Known(0, 0, 0) if at else None)
+            here = known is not None and known.size and file is not None and known.is_in(file, at)
+            if here or (known is not None and self._truncated == "reset"):
+                return name, at, known
         raise _other_source(self._monitor, offsets, str(self.path))
 
-    def _gone(self, what: str) -> None:
-        """Go on although records are gone that were not read, if that is allowed."""
-        message = f"{self.path}: {what}"
-        if self._truncated != "reset":
-            raise StoreError(f'{message}; truncated = "reset" goes on with the file that is there now')
-        LOG.warning("%s; counts lack it", message)
-        self._monitor.mark_incomplete(0, message)
-
-    def _open(self, path: Path, at: int) -> None:
-        self._lines = Lines(self.topic, at)
-        self._file = open(path, "rb", buffering=0)  # noqa: SIM115 - closed by close
+    def _take(self, file: IO[bytes], at: int) -> None:
+        """Go on reading an open file at an offset."""
+        self._file = file
         read = at - self._start
         last = min(BEGINNING, read)
-        self._began = os.pread(self._file.fileno(), last, 0)
-        self._last = os.pread(self._file.fileno(), last, read - last)
-        self._file.seek(read)
-        self._inode = os.fstat(self._file.fileno()).st_ino
+        self._began = os.pread(file.fileno(), BEGINNING, 0)
+        self._last = os.pread(file.fileno(), last, read - last)
+        file.seek(read)
+        self._inode = os.fstat(file.fileno()).st_ino
 
-    def _find(self, wanted: Known, at: int, rotated: bool) -> Path | None:
-        """Return the path of the file that was being read, by its name or where rotation left it."""
-        others = sorted(self.path.parent.glob(f"{self.path.name}?*")) if rotated else []
-        paths = [each for each in (self.path, *others) if each == self.path or each.is_file()]
-        if self._follow and not self.path.exists():
-            paths.remove(self.path)
-        try:
-            return find(paths, wanted, at)
-        except OSError as error:
-            raise StoreError(f"{error.filename}: {error.strerror or error}") from error
-
-    def _this(self) -> Known:
-        """Return what is known of the open file."""
+    def _this(self) -> _Known:
+        """Return what a checkpoint has to keep of the open file."""
         beginning = len(self._began), zlib.crc32(self._began)
-        return Known(self._start, *beginning, self._inode, self._lines.read - self._start, zlib.crc32(self._last))
-
-    def _kept(self) -> list[list[int]]:
-        """Return what a checkpoint has to keep: the last files read, this one included."""
-        return [list(known) for known in (*self._known[-FILES:], self._this())]
+        return _Known(self._start, *beginning, self._inode, self._lines.read - self._start, zlib.crc32(self._last))
 
     def poll(self, timeout: float) -> list[Record]:
         """Return the records of the next megabyte."""
@@ -176,7 +206,8 @@ class FileSource:
 
     def _read(self, block: bytes) -> list[Record]:
         if len(self._began) < BEGINNING:
-            self._began += block[: BEGINNING - len(self._began)]
+            before = self._lines.read - self._start
+            self._began = (self._began[:before] + block)[:BEGINNING]
         self._last = (self._last + block)[-BEGINNING:]
         return self._lines.add(block)
 
@@ -188,56 +219,33 @@ class FileSource:
         return os.pread(self._file.fileno(), last, self._lines.read - self._start - last) == self._last
 
     def _moved_on(self) -> list[Record] | None:
-        """Go on at the end of the file with another one, if there is one by now, and return what was left of this one.
+        """Go on at the end of the file with a new one, if there is one by now, and return what was left of the old one.
 
         None if there is no other.
         """
-        try:
-            there = os.stat(self.path)
-        except FileNotFoundError:
-            self._missing = self._follow
+        file = self._open_path()
+        self._missing = file is None
+        if file is None:
             return None
-        self._missing = False
         if self._file is None:
-            self._open(self.path, self._start)
+            self._take(file, self._start)
             return []
-        here = os.fstat(self._file.fileno())
-        place: Path | None = self.path
+        here, there = os.fstat(self._file.fileno()), os.fstat(file.fileno())
         if (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino):
             if here.st_size >= self._lines.read - self._start and self._intact():
+                file.close()
                 return None
-            if self._copy():
-                return []
-        else:
-            block = self._file.read(BLOCK)  # what was written before it was renamed
-            if block:
-                return self._read(block)
-            try:
-                place = following(self.path, here, [*self._known, self._this()])
-            except NeverRead as skipped:
-                self._gone(str(skipped))
-                place = None
+            message = "%s was truncated after byte %d; what was written to it and not read is gone"
+            LOG.warning(message, self.path, self._lines.read)
+        elif block := self._file.read(BLOCK):  # what was written before it was renamed
+            file.close()
+            return self._read(block)
         left = self._lines.last()
-        self._known.append(self._this())
         self._start = self._lines.read
         self._file.close()
-        self._open(place or self.path, self._start)
+        self._lines = Lines(self.topic, self._start)
+        self._take(file, self._start)
         return left
-
-    def _copy(self) -> bool:
-        """Go on with a copy of what was in the file before it was truncated, if there is one with more to read."""
-        this, at = self._this(), self._lines.read
-        for other in self.path.parent.glob(f"{self.path.name}?*"):
-            with suppress(OSError), open(other, "rb") as file:
-                if other.is_file() and same_content(file.fileno(), this, this.read + 1) and this.read:
-                    assert self._file is not None
-                    self._file.close()
-                    self._file = open(other, "rb", buffering=0)  # noqa: SIM115 - closed by close
-                    self._file.seek(this.read)
-                    self._inode = os.fstat(self._file.fileno()).st_ino
-                    return True
-        LOG.warning("%s was truncated after byte %d; what was written to it and not read is gone", self.path, at)
-        return False
 
     def lag(self) -> dict[tuple[str, int], int]:
         """Return how many records are still in the file, as its length and those read so far suggest."""
@@ -260,16 +268,10 @@ class FileSource:
             self._file.close()
 
 
-def _last(known: Sequence[Known], at: int) -> Known:
-    """Return the file that was being read at an offset."""
-    return max((each for each in known[::-1] if each.start <= at), key=lambda each: each.start, default=Known(0, 0, 0))
-
-
-def _other_source(monitor: Monitor, places: Iterable[tuple[str, int]], given: str) -> OtherSourceError:
+def _other_source(monitor: Monitor, topics: Iterable[str], given: str) -> OtherSourceError:
     """Return the error for a store with counts of other topics."""
     path = monitor.stored_note(PATH)
-    topics = sorted({topic for topic, _ in places})
-    names = [path if path is not None and Path(path).name == topic else topic for topic in topics]
+    names = [path if path is not None and Path(path).name == topic else topic for topic in sorted(topics)]
     return OtherSourceError(" and ".join(names), given, "" if monitor.store is None else monitor.store.name)
 
 
@@ -285,7 +287,7 @@ class StdinSource:
         """Count on from the offset where the monitor stopped; what comes is taken to be new."""
         offsets = monitor.stored_offsets()
         if offsets and ("stdin", 0) not in offsets:
-            raise _other_source(monitor, offsets, "standard input")
+            raise _other_source(monitor, {name for name, _ in offsets}, "standard input")
         at = monitor.assign([0]).get(("stdin", 0), 0)
         if at:
             message = "standard input starts from its beginning; what was read of it before, %d bytes, stays counted"

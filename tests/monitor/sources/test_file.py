@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -12,11 +13,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.inner_monitor import OtherSourceError, StdinSource, StoreError
 from support.log_files import Reader, append, block, line
 from support.monitor_events import CONFIG, NOW
+from support.monitor_runs import crash
 from support.refusals import refused
 
 from stream_metrics.monitor import Monitor, Record, Store, config, make_source
@@ -145,28 +147,115 @@ def test_following_waits_for_more(reader: Reader) -> None:
     assert not reader.source.ended
 
 
+@pytest.mark.parametrize("events", [0, 20])
 def test_a_file_that_was_replaced_is_not_taken_for_the_old_one(
-    reader: Reader, caplog: pytest.LogCaptureFixture
+    reader: Reader, caplog: pytest.LogCaptureFixture, events: int
 ) -> None:
-    """If records may be gone that were not read, that is an error, or the counts say that they lack some."""
+    """It is refused, also if the process was killed before the first event, or read, and the counts say so.
+
+    A start that is refused stores nothing: the rest of the old file is read under its new name.
+    """
     reader.path.write_bytes(block(20))
     reader.start()
-    assert reader.read() == 20
+    for records in [reader.source.poll(0)] if events else []:
+        reader.monitor.step(records)
+        reader.monitor.checkpoint()
+    reader.source.close()
+    crash(reader.monitor)
+    old, path = reader.path.rename(f"{reader.path}.1"), reader.path
+    path.write_bytes(block(500, 600))
+    append(old, block(20, 30))
+    stored = contents(reader.state)
+    about = f"{path} is not the file that was read, up to byte {len(block(events))}."
+    refused(reader.start, StoreError, about)
+    path.rename(f"{path}.2")
+    refused(reader.start, StoreError, "No such file")
+    assert contents(reader.state) == stored
+    reader.path = old
+    reader.start()
+    assert reader.read() == 30
     reader.stop()
-    reader.path.write_bytes(block(500, 600))
-    gone = f"what followed byte {len(block(20))} of the file that was being read is gone; truncated = "
-    refused(reader.start, StoreError, f'{gone}"reset" goes on')
+    reader.path = Path(f"{path}.2").rename(path)
+    refused(reader.start, OtherSourceError)
 
+    caplog.clear()
     reader.start(truncated="reset")
-    assert reader.read() == 120
-    assert "what followed byte" in reader.incomplete[0]
-    assert [record.levelno for record in caplog.records] == [logging.WARNING]
+    assert reader.read() == 130
+    assert "may be missing, or counted twice" in reader.incomplete[0]
+    assert [record.levelno for record in caplog.records][-1] == logging.WARNING
     reader.restart(truncated="fail")
-    assert reader.read() == 120
+    assert reader.read() == 130
 
 
-@pytest.mark.parametrize("truncated", ["fail", "reset"])
-def test_a_state_of_another_file_is_refused(reader: Reader, truncated: str) -> None:
+def contents(state: str) -> list[str]:
+    """Return all that a state file has."""
+    with closing(sqlite3.connect(state)) as connection:
+        return list(connection.iterdump())
+
+
+ACTIONS = st.sampled_from(["write", "rotate", "read", "restart", "rest", "truncate", "remove"])
+
+
+@settings(max_examples=25, deadline=None)
+@given(actions=st.lists(ACTIONS, max_size=25))
+def test_every_line_is_read_once(actions: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Any order of writes, rotations, reads and restarts: in the end all lines are counted, each once.
+
+    A file is truncated or removed once it was read, as nothing can read it later. A program may write to a file that
+    was renamed, and leave its last line without an end. The monitor runs while a file is renamed.
+    """
+    reader, n, rotations = Reader(tmp_path_factory.mktemp("rotated"), block(1)), 1, 0
+    path = reader.path
+    for action in [*actions, "read", "read"]:
+        if action == "write":
+            append(path, block(n, n + 7))
+            n += 7
+        elif action == "rest":
+            append(path, line(n)[:30])
+            append(path, line(n)[30:])
+            n += 1
+        elif action == "rotate":
+            path.rename(f"{path}.{rotations}")
+            path.write_bytes(block(n, n + 3))
+            append(Path(f"{path}.{rotations}"), line(n + 3).rstrip())
+            n, rotations = n + 4, rotations + 1
+            reader.read()
+        elif action == "read":
+            reader.read()
+        elif action == "restart":
+            reader.restart()
+        elif action in ("truncate", "remove"):
+            reader.read()
+            os.truncate(path, 0) if action == "truncate" else path.unlink()
+            reader.read()
+            append(path, block(n, n + 2))
+            n += 2
+            reader.read()
+    view = reader.monitor.view()
+
+    assert view.by_window["total"].n == n
+    assert view.join.predictions_duplicate == 0
+    assert view.incomplete == []
+    assert view.records.rejected == {}
+    reader.stop()
+
+
+def test_a_truncated_file_is_read_from_its_start(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Also if it has become as long as it was; what may have been lost is in the log."""
+    reader = Reader(tmp_path, block(10))
+    reader.read()
+    with open(reader.path, "r+b") as file:
+        file.truncate(0)
+        file.write(block(20, 30))
+    assert reader.read() == 20
+    assert "was truncated after byte" in caplog.text
+    append(reader.path, block(30, 610))
+    reader.restart()
+    assert reader.read() == 600
+    reader.stop()
+
+
+def test_a_state_of_another_file_is_refused(reader: Reader) -> None:
     """Ids that were counted under another name would be counted again; nothing changes, and the old one goes on."""
     path, other = reader.path, reader.path.with_name("other.jsonl")
     path.write_bytes(block(100))
@@ -175,7 +264,7 @@ def test_a_state_of_another_file_is_refused(reader: Reader, truncated: str) -> N
     reader.stop()
     other.write_bytes(line(1000) + block(100))
     reader.path = other
-    error = refused(lambda: reader.start(truncated=truncated), OtherSourceError)
+    error = refused(reader.start, OtherSourceError)
     with closing(Monitor(CONFIG, Store(reader.state), lambda: NOW)) as monitor:
         refused(lambda: StdinSource().start(monitor), OtherSourceError, "standard input")
     assert (error.stored, error.given) == (str(path), str(other))
