@@ -94,6 +94,10 @@ class Assignment:
         replicas.start()
         self.replicas = replicas
 
+    def leads(self) -> bool:
+        """Tell whether this worker sends alerts: the only one, or one of those that share the store."""
+        return self.replicas is None or self.replicas.leads()
+
     def unsaved(self) -> bool:
         """Tell whether a checkpoint would write any of the partitions."""
         with self.lock:

@@ -15,12 +15,10 @@ from collections.abc import Callable, Sequence
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor.assignment import Assignment
 from stream_metrics.monitor.config import StoreTable as StoreConfig
-from stream_metrics.monitor.election import Election
 from stream_metrics.monitor.notes import Notes
 from stream_metrics.monitor.partition import Partition
 from stream_metrics.monitor.store import PartChange, StaleOwner, StoreError, TemporaryPanes
 from stream_metrics.monitor.store.export import Export, Exported, write_export
-from stream_metrics.monitor.store.rows import Lease
 from stream_metrics.monitor.store.tables import StateStore
 from stream_metrics.monitor.view.types import Checkpoint
 
@@ -45,7 +43,6 @@ class Checkpoints:
         config: StoreConfig,
         store: StateStore | None,
         assignment: Assignment,
-        election: Election,
         notes: Notes,
         clock: Callable[[], float],
     ) -> None:
@@ -55,7 +52,7 @@ class Checkpoints:
         self.size = 0
         self.saves = 0
         self._config, self._store, self._clock = config, store, clock
-        self._assignment, self._election, self._notes = assignment, election, notes
+        self._assignment, self._notes = assignment, notes
         self.started = clock()
         self._every = parse_duration(str(config.every_seconds) + "s", "every_seconds") / 1e9
         self._events = 0  # since the last checkpoint
@@ -127,15 +124,14 @@ class Checkpoints:
 
         Without a store all else is done, since what is packed takes a fifth of the memory.
         """
-        started, lease = time.monotonic(), self._election.lease
+        started = time.monotonic()
         changed = [each for each in partitions if each.unsaved]
-        every = self._assignment.replicas is None or lease is not None
-        notes = self._notes.changed(every, self._assignment.flow_notes(changed))
+        notes = self._notes.changed(self._assignment.leads(), self._assignment.flow_notes(changed))
         if changed or notes:
             with self._assignment.lock:
                 changes = [partition.change() for partition in changed]
             try:
-                notes = self._store_changes(changed, changes, notes, lease)
+                self._store_changes(changed, changes, notes)
             except StaleOwner as stale:
                 self._assignment.lost([stale.part])
                 self.save([partition for partition in partitions if partition.number != stale.part])
@@ -147,16 +143,14 @@ class Checkpoints:
         self.at = None if self._store is None else self._clock()
 
     def _store_changes(
-        self, changed: Sequence[Partition], changes: Sequence[PartChange], notes: dict[str, bytes], lease: Lease | None
-    ) -> dict[str, bytes]:
-        """Write what has changed, and return the notes that were written: none if another worker was elected."""
+        self, changed: Sequence[Partition], changes: Sequence[PartChange], notes: dict[str, bytes]
+    ) -> None:
+        """Write what has changed."""
         letters = [letter for partition in changed for letter in partition.letters]
-        if self._store is not None and not self._store.save(changes, letters, notes, lease):
-            notes = {}
-            self._election.lose(lease)
+        if self._store is not None:
+            self._store.save(changes, letters, notes)
         if isinstance(self._assignment.panes, TemporaryPanes):
             self._assignment.panes.save({change.part: change.panes for change in changes if change.panes is not None})
-        return notes
 
     def _commit(self, changed: Sequence[Partition], changes: Sequence[PartChange], notes: dict[str, bytes]) -> None:
         """Note what was written."""

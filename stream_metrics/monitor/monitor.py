@@ -23,7 +23,6 @@ from stream_metrics.monitor.assignment import Assignment
 from stream_metrics.monitor.checkpoints import Checkpoints
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counts.counting import PartCounts
-from stream_metrics.monitor.election import Election
 from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.join.outcomes import JoinStats
 from stream_metrics.monitor.notes import Notes
@@ -58,10 +57,9 @@ class Monitor:
         self._source = source = SourceStatus(config, letters)
         self._assignment = assignment = Assignment(config, store, notes)
         self._lock, self._partitions = assignment.lock, assignment.partitions
-        self._election = election = Election(assignment, notes)
-        self._checkpoints = checkpoints = Checkpoints(config.store, store, assignment, election, notes, self._now)
+        self._checkpoints = checkpoints = Checkpoints(config.store, store, assignment, notes, self._now)
         self._steps = Steps(config, assignment, source, checkpoints, self._now)
-        self._viewing = Viewing(config, assignment, source, election, checkpoints, notes, self._now)
+        self._viewing = Viewing(config, assignment, source, checkpoints, notes, self._now)
         self.started = checkpoints.started
 
     def _now(self) -> float:
@@ -163,18 +161,12 @@ class Monitor:
         """How much the last checkpoint wrote."""
         return self._checkpoints.size
 
-    def attach(
-        self,
-        name: str,
-        keep: Callable[[], object],
-        take: Callable[[Any], object] | None = None,
-    ) -> Any:
+    def attach(self, name: str, keep: Callable[[], object]) -> Any:
         """Store what `keep` returns, plain data, with every checkpoint; return what is stored now, or None.
 
-        Lists come back as tuples. Of workers that share a store, only the one that evaluates alerts stores it. Another
-        one that is elected calls `take` with what is stored then, or None.
+        Lists come back as tuples. Of workers that share a store, only the one that leads stores it.
         """
-        return self._notes.attach(name, keep, take)
+        return self._notes.attach(name, keep)
 
     def stored_note(self, name: str) -> Any:
         """Return a note as it was stored, None if it was not."""
@@ -201,12 +193,8 @@ class Monitor:
         return Report(self.partitions, age, lag, source.problem, source.per_second(), source.rejected_share())
 
     def leads(self) -> bool:
-        """Tell whether this worker evaluates alerts; one that was just elected first loads the state of alerts."""
-        return self._election.leads()
-
-    def note(self, name: str) -> bytes | None:
-        """Return a note as it was last read from the store, as bytes; None if there is none."""
-        return self._election.note(name)
+        """Tell whether this worker sends alerts: the only one, or one of those that share the store."""
+        return self._assignment.leads()
 
     def view(self, whole: bool = False) -> View:
         """Return everything that is shown; states are copied under the lock, and read outside.

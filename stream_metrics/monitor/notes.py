@@ -19,17 +19,11 @@ class Notes:
     def __init__(self, stored: Mapping[str, bytes]) -> None:
         self._stored = dict(stored)
         self._keepers: dict[str, Callable[[], object]] = {}
-        self._takers: dict[str, Callable[[Any], object]] = {}
         self._mergers: dict[str, Callable[[Any], object]] = {}  # of those that any worker may change
 
-    def attach(self, name: str, keep: Callable[[], object], take: Callable[[Any], object] | None = None) -> Any:
-        """Write what `keep` returns with every checkpoint; return what is stored now, or None.
-
-        `take` is called with what another worker stored, or None, once this one writes in its place.
-        """
+    def attach(self, name: str, keep: Callable[[], object]) -> Any:
+        """Write what `keep` returns with every checkpoint; return what is stored now, or None."""
         self._keepers[name] = keep
-        if take is not None:
-            self._takers[name] = take
         return self.value(name)
 
     def attach_common(self, name: str, keep: Callable[[], object], merge: Callable[[Any], object]) -> None:
@@ -45,10 +39,6 @@ class Notes:
         """Return what is stored under a name; None if nothing is."""
         stored = self._stored.get(name)
         return None if stored is None else decoded(stored)
-
-    def get(self, name: str) -> bytes | None:
-        """Return a note as bytes; None if there is none."""
-        return self._stored.get(name)
 
     def changed(self, every: bool, more: Mapping[str, object]) -> dict[str, bytes]:
         """Return what a checkpoint has to write of `every` note, or of those that any worker may change, and `more`."""
@@ -68,9 +58,3 @@ class Notes:
             if note is not None and note != self._stored.get(name):
                 self._stored[name] = note
                 merge(decoded(note))
-
-    def take_over(self, stored: Mapping[str, bytes]) -> None:
-        """Go on from what another worker stored."""
-        self._stored = {**stored, **{name: self._stored[name] for name in self._mergers}}
-        for name, take in self._takers.items():
-            take(self.value(name))

@@ -1,13 +1,12 @@
-"""What the other workers of a group have counted, and which worker evaluates the alerts.
+"""What the other workers of a group have counted, and which worker sends alerts.
 
 Workers that share a store have some partitions each. A thread of each reads twice a second what the others have stored,
 so that any of them can show the whole model: its own partitions as they are, those of others as of their last
-checkpoints. It also reports this worker, and asks for the lease "alerts". Its holder evaluates the rules, writes the
-notes of the store, which are the state of alerts, and sends alerts. It stops before the lease can have run out. The
-next holder goes on from the notes.
+checkpoints. It also reports this worker. All evaluate the rules. Of those that have reported lately, the one with the
+lowest partition leads: it sends alerts and writes the notes of the store, such as the state of alerts.
 
-If the store cannot be reached, no worker can be elected. The last holder then goes on while it knows of no other
-worker; if there are others, it stops, since another may be elected where the store can be reached.
+While partitions move, two workers may lead for a moment, and while the store cannot be reached, all do: an alert that
+is sent twice is better than one that is not sent.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.events.records import Rejected
 from stream_metrics.monitor.partition import Partition
 from stream_metrics.monitor.store import StoreError
-from stream_metrics.monitor.store.rows import Lease
 from stream_metrics.monitor.store.sharing import Fetched, Reported, SharedStore
 from stream_metrics.monitor.store.tables import StateStore
 from stream_metrics.monitor.view.types import ReplicaRow
@@ -32,12 +30,8 @@ from stream_metrics.monitor.view.types import ReplicaRow
 __all__ = ["Other", "Replicas", "Report"]
 
 LOG = logging.getLogger("stream_metrics.monitor")
-EVERY = 0.5  # seconds between two readings, or more: at most a tenth of the time
-SHARE = 9
-LEASE = 1.5  # seconds; after the holder dies, the next is elected this long and one reading later
-HUNG = 120.0  # seconds without an evaluation, after which the worker gives up the lease
-SILENT = 10.0  # seconds without a report, after which a worker is shown as silent
-ALERTS = "alerts"
+EVERY = 0.5  # seconds between two readings
+SILENT = 10.0  # seconds without a report, after which a worker is shown as silent, and does not lead
 
 
 @dataclass
@@ -81,7 +75,6 @@ class _Reading:
 
     at: float  # by time.monotonic
     workers: list[Reported] = field(default_factory=list)
-    holder: str | None = None
     fetched: dict[int, Fetched] = field(default_factory=dict)
     notes: dict[str, bytes] = field(default_factory=dict)
     letters: list[Rejected] = field(default_factory=list)
@@ -99,10 +92,7 @@ class Replicas:
         self._lock = threading.Lock()
         self._reading = _Reading(-math.inf)
         self._partitions: dict[int, Partition] = {}
-        self._lease: Lease | None = None
-        self._valid = -math.inf  # until when the lease is, by time.monotonic
         self._problem: str | None = None
-        self.asked = time.monotonic()  # when rules were last evaluated, or might have been
         self._ended = threading.Event()
         self._wanted = threading.Event()
         self._thread = threading.Thread(target=self._run, name="replicas", daemon=True)
@@ -113,15 +103,15 @@ class Replicas:
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread, and leave the lease to another worker."""
+        """End the thread, and leave alerts to another worker."""
         self._ended.set()
         self._wanted.set()
         if self._thread.is_alive():
             self._thread.join()
         try:
-            self._shared.leave(ALERTS)
+            self._shared.leave()
         except StoreError as error:
-            LOG.warning("other workers wait until the lease of this one has run out: %s", error)
+            LOG.warning("other workers wait %.0f s before they send alerts: %s", SILENT, error)
         finally:
             self._shared.close()
 
@@ -148,22 +138,19 @@ class Replicas:
         return self._problem
 
     @property
-    def alone(self) -> bool:
-        """Whether no other worker was known when the store was read last."""
-        return all(each.worker == self.worker for each in self._reading.workers)
+    def leader(self) -> str:
+        """The name of the worker that sends alerts: with the lowest partition, or without one, by name."""
+        others = ((each.worker, Report.of(each.report).partitions) for each in self._others() if each.age < SILENT)
+        workers = [(self.worker, list(self._mine())), *others]
+        return min((not numbers, min(numbers, default=0), worker) for worker, numbers in workers)[2]
 
-    def elected(self) -> tuple[Lease | None, dict[str, bytes]]:
-        """Return the lease of this worker, None if another may have it, and the notes as they were when it was read."""
-        with self._lock:
-            valid = (self._problem is not None and self.alone) or time.monotonic() < self._valid
-            return self._lease if valid else None, self._reading.notes
+    def leads(self) -> bool:
+        """Tell whether this worker sends alerts."""
+        return self.synced and self.leader == self.worker
 
-    def lose(self, lease: Lease) -> None:
-        """Note that another worker has this lease."""
-        with self._lock:
-            if self._lease == lease:
-                self._lease = None
-        self.refresh()
+    def note(self, name: str) -> bytes | None:
+        """Return a note as it was last read from the store; None if there is none."""
+        return self._reading.notes.get(name)
 
     def letters(self) -> list[Rejected]:
         """Return the last records that any worker rejected, as they were read last, the newest first."""
@@ -195,41 +182,32 @@ class Replicas:
 
     def view(self) -> list[ReplicaRow]:
         """Return the rows of a view, this worker's first."""
-        leads, mine = self.elected()[0] is not None, self._report()
-        rows = [_row(self.worker, 0.0, mine, this=True, alerts=leads)]
-        holder = None if leads else self._reading.holder
+        leader = self.leader
+        rows = [_row(self.worker, 0.0, self._report(), this=True, alerts=leader == self.worker)]
         for each in self._others():
-            rows.append(_row(each.worker, each.age, Report.of(each.report), this=False, alerts=each.worker == holder))
+            rows.append(_row(each.worker, each.age, Report.of(each.report), this=False, alerts=each.worker == leader))
         return rows
 
     def _run(self) -> None:
-        spent = 0.0
         while not self._ended.is_set():
-            self._wanted.wait(max(EVERY, min(SHARE * spent, LEASE / 3)))
+            self._wanted.wait(EVERY)
             self._wanted.clear()
             if not self._ended.is_set():
-                before = time.thread_time()
                 self._read()
-                spent = time.thread_time() - before
 
     def _read(self) -> None:
         try:
-            asked = time.monotonic()
-            length = LEASE if asked - self.asked < HUNG else 0.0
-            lease = self._shared.report(self._report().content(), ALERTS, length)
-            gained = lease is not None and lease != self._lease
+            now = time.monotonic()
+            self._shared.report(self._report().content())
             mine = set(self._mine())
-            workers, holder, fetched = self._shared.fetch(mine)
+            workers, fetched = self._shared.fetch(mine)
             partitions = {number: self._loaded(number, each) for number, each in fetched.items()}
-            reading = _Reading(asked, workers, holder, fetched, self._shared.notes(), self._shared.letters())
+            reading = _Reading(now, workers, fetched, self._shared.notes(), self._shared.letters())
             with self._lock:
                 for number in mine - set(self._mine()) - fetched.keys():  # given back meanwhile: see `keep`
                     if number in self._reading.fetched:
                         fetched[number], partitions[number] = self._reading.fetched[number], self._partitions[number]
                 self._reading, self._partitions = reading, partitions
-                self._lease, self._valid = lease, asked + length
-            if gained:
-                LOG.info("this worker evaluates the alerts from now on")
             self._problem = None
         except Exception as error:  # the thread must go on after any error, and the view shows it
             if self._problem is None:

@@ -15,7 +15,6 @@ from stream_metrics.monitor.assignment import Assignment
 from stream_metrics.monitor.checkpoints import Checkpoints
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counts.counting import PartCounts
-from stream_metrics.monitor.election import Election
 from stream_metrics.monitor.history import History
 from stream_metrics.monitor.join.outcomes import JoinStats
 from stream_metrics.monitor.notes import Notes
@@ -37,13 +36,12 @@ class Viewing:
         config: Config,
         assignment: Assignment,
         source: SourceStatus,
-        election: Election,
         checkpoints: Checkpoints,
         notes: Notes,
         clock: Callable[[], float],
     ) -> None:
         self._config, self._clock = config, clock
-        self._assignment, self._source, self._election, self._checkpoints = assignment, source, election, checkpoints
+        self._assignment, self._source, self._checkpoints, self._notes = assignment, source, checkpoints, notes
         self.annotations = Annotations()
         self.history = History(config, assignment.panes)
         notes.attach_common("reference", self.history.reference.to_data, self.history.reference.merge)
@@ -73,11 +71,16 @@ class Viewing:
         with self._showing:
             self.annotations.add(text, self._clock() if at is None else at)
 
+    def _merge_notes(self) -> None:
+        """Merge the notes that any worker may change."""
+        if self._assignment.replicas is not None:
+            self._notes.merge(self._assignment.replicas.note)
+
     def take_reference(self, window: str) -> None:
         """Make this window, as it is now, the reference; ValueError if it has no samples."""
         readings, _, _, at = self._read_counts()
         with self._showing:
-            self._election.merge_common()
+            self._merge_notes()
             self.history.reference.take(window, readings, at)
 
     def counts(self) -> PartCounts:
@@ -106,7 +109,7 @@ class Viewing:
         """Return everything that is shown; with all points of the trend lines if it is `whole`."""
         readings, operation, now, at = self._read_counts()
         with self._showing:
-            self._election.merge_common()
+            self._merge_notes()
             self.history.reference.look(readings, at)
             options, more = self._config.counting, self._extra_metrics
             shown = view(readings, options, operation, now=now, extra_metrics=more, windows=self._windows)

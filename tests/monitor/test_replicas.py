@@ -53,7 +53,7 @@ def worker(store_path: str) -> Iterator[Callable[..., Worker]]:
     workers: list[Worker] = []
 
     def made(**told: Any) -> Worker:
-        workers.append(Worker(store_path, structs.replace(CONFIG, alerts=RULES, **told)))
+        workers.append(Worker(store_path, structs.replace(CONFIG, **{"alerts": RULES, **told})))
         return workers[-1]
 
     yield made
@@ -162,3 +162,19 @@ def test_annotations_of_two_workers_at_once_are_both_there(worker: Callable[...,
 
     until(lambda: texts(one) == texts(two) == {"deployed", "rolled back"})
     assert one.monitor.annotations.rows == two.monitor.annotations.rows
+
+
+def test_one_worker_sends_alerts(worker: Callable[..., Worker], caplog: pytest.LogCaptureFixture) -> None:
+    """The one with the lowest partition; when it ends, the next goes on, and sends nothing again."""
+    telling = structs.replace(RULES, rules=("n > 60",), log=True)
+    one, two, idle = workers = [worker(alerts=telling) for _ in range(3)]
+    one.monitor.assign([0])
+    two.monitor.assign([1])
+    one.take(STREAMS[0][:100])
+    until(lambda: [each.monitor.leads() for each in workers] == [True, False, False])
+    assert [each.whole(STREAMS[0][:100]).alerts[0].state for each in workers] == ["ok"] * 3
+    one.take(STREAMS[0][100:200])
+    assert [each.whole(STREAMS[0][:200]).alerts[0].state for each in workers] == ["firing"] * 3
+    one.close()
+    until(lambda: two.look() and two.monitor.leads() and not idle.monitor.leads())
+    assert [message.split(" (")[0] for message in caplog.messages] == ["firing: n > 60"]

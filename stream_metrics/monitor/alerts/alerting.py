@@ -10,7 +10,7 @@ without another message, unless the process ends between the two.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stream_metrics.monitor.alerts.delivery import Alertmanager, Webhook, log_change
 from stream_metrics.monitor.alerts.engine import Change, Engine
@@ -19,7 +19,6 @@ from stream_metrics.monitor.alerts.rule_reading import parse, rules_of
 from stream_metrics.monitor.alerts.rules import DEFAULTS
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.view.types import View
-from stream_metrics.wire import decoded
 
 if TYPE_CHECKING:
     from stream_metrics.monitor.monitor import Monitor
@@ -38,24 +37,17 @@ class Alerts:
         self.engine = Engine(rules_of(config.alerts.rules, config.counting), config.counting.title, defaults)
         self._monitor, told = monitor, config.alerts
         self._lock = threading.Lock()
-        self._followed: bytes | None = None  # the note of the worker that evaluates, as it was followed last
         self._log = told.log
         self._webhook = Webhook(told.webhook, told.authorization) if told.webhook else None
         self._alertmanager = Alertmanager(told.alertmanager, config.counting.title) if told.alertmanager else None
         self._firings = Firings()
-        stored = monitor.attach("alerts", self._checkpoint_data, self._restore)
+        stored = monitor.attach("alerts", self._checkpoint_data)
         if stored is not None:
-            self._restore(stored)
+            self.engine.restore(stored["rules"])
+            self._firings.restore(stored.get("firings", ()))
         self._needs = self.engine.needs
         monitor.add_metrics(self.engine.metrics)
         self._show(View())
-
-    def _restore(self, stored: Any) -> None:
-        """Go on from what was stored, None for nothing."""
-        with self._lock:
-            self.engine.reset()
-            self.engine.restore({} if stored is None else stored["rules"])
-            self._firings.restore(() if stored is None else stored.get("firings", ()))
 
     def look(self) -> list[Change]:
         """Evaluate the rules now, over as much of a view as they need, and return what changed."""
@@ -64,21 +56,13 @@ class Alerts:
     def see(self, view: View) -> list[Change]:
         """Evaluate the rules over a view, put their states into it, and return what changed.
 
-        Of workers that share a store one does so; the others show what it stores, with the values of their views.
+        Of workers that share a store, the one that leads sends what changed.
         """
-        changes: list[Change] = []
+        with self._lock:
+            changes = self.engine.evaluate(view, view.now)
+            self._firings.note(changes)
         if self._monitor.leads():
-            with self._lock:
-                changes = self.engine.evaluate(view, view.now)
-                self._firings.note(changes)
             self._tell(changes, view.now)
-        else:
-            note = self._monitor.note("alerts")
-            if note is not None and note != self._followed:
-                self._restore(decoded(note))
-                self._followed = note
-            with self._lock:
-                self.engine.follow(view)
         self._show(view)
         return changes
 

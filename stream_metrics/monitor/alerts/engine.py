@@ -84,12 +84,8 @@ class Engine:
         defaults = [rule for rule in defaults if rule.text not in named]
         self.rules, self.title = (*rules, *defaults), title
         self._defaults = {rule.text for rule in defaults}
-        self.reset()
-        self._last: float | None = None
-
-    def reset(self) -> None:
-        """Have seen nothing."""
         self._alerts = {rule.text: _Alert() for rule in self.rules}
+        self._last: float | None = None
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -124,17 +120,6 @@ class Engine:
             if change is not None:
                 changes.append(change)
         return changes
-
-    def follow(self, view: View) -> None:
-        """Read the values of a view for rules that another process evaluates; their states stay as they are."""
-        for rule in self.rules:
-            alert = self._alerts[rule.text]
-            if isinstance(rule, Rule):
-                alert.value = rule.read(view)
-                alert.note = rule.why_unknown(view) if alert.value is None else None
-            else:
-                change = next((row for row in view.changes if row.rule == rule.text), None)
-                alert.value, alert.note = (None, "not known yet") if change is None else (change.evidence, change.note)
 
     def _step(self, rule: Rule, alert: _Alert, value: float | None, now: float, elapsed: float) -> Change | None:
         alert.value = value

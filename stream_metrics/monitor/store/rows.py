@@ -14,7 +14,6 @@ __all__ = [
     "EmptyStoreError",
     "Extent",
     "LETTERS",
-    "Lease",
     "Moves",
     "NotEmptyError",
     "OtherSourceError",
@@ -166,13 +165,6 @@ class PartChange(NamedTuple):
         bodies = [segment.body for segment in segments if segment is not None]
         bodies += [] if self.panes is None else [pane.body for pane in self.panes.written]
         return sum(map(len, [self.state, *self.parts.values(), *bodies]))
-
-
-class Lease(NamedTuple):
-    """The right of one worker to do something that no other may; `epoch` rises with every holder."""
-
-    name: str
-    epoch: int
 
 
 def offsets(following: Mapping[str, int]) -> bytes:

@@ -3,8 +3,8 @@
 `state` has a row for each partition, with crc; `parts` has its counts, with crc, in parts of which a checkpoint writes
 those that have changed; `log` what came to and left the join with each checkpoint, with crc;
 `pending` what waits but has outgrown the memory; `dead_letters` the last records that were rejected; `notes` plain data
-of others, such as the state of alerts. If workers share a store, `workers` has the last report of each, and `leases`
-the rights of one worker at a time. `owner` is the worker that claimed a partition; `saved` is when its last
+of others, such as the state of alerts. If workers share a store, `workers` has the last report of each; earlier
+versions used `leases`. `owner` is the worker that claimed a partition; `saved` is when its last
 checkpoint was written, by the clock of the store; `revision` numbers its checkpoints, and
 `parts` says of each with which one it was written, so that readers fetch what is new. For `panes` and `archives` see
 `panes.py`.

@@ -1,8 +1,7 @@
-"""How workers that share a store read each other's counts and reports, and how one of them is elected.
+"""How workers that share a store read each other's counts and reports.
 
 Every worker reports regularly. The counts of others are read as of their last checkpoints, and only those parts that
-have changed. A lease is granted by the clock of the store, to one worker at a time, and its epoch rises with each
-holder: notes are written under a lease only if the epoch is still the same, in the same transaction.
+have changed.
 """
 
 from __future__ import annotations
@@ -11,16 +10,12 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from stream_metrics.monitor.events.records import Rejected
-from stream_metrics.monitor.store.rows import Lease, Row
+from stream_metrics.monitor.store.rows import Row
 from stream_metrics.monitor.store.tables import STATE, StateStore
 from stream_metrics.wire import decoded, encoded
 
 FORGET = 3600.0  # seconds without a report, after which a worker is no longer listed
 LETTERS = 100
-GRANT = """insert into leases (name, holder, epoch, ends) values (?, ?, 1, {now} + ?) on conflict (name) do update
-           set epoch = leases.epoch + case when leases.holder = excluded.holder then 0 else 1 end,
-               holder = excluded.holder, ends = excluded.ends
-           where leases.holder = excluded.holder or leases.ends < {now}"""
 REPORT = """insert into workers (name, seen, report) values (?, {now}, ?)
             on conflict (name) do update set seen = excluded.seen, report = excluded.report"""
 
@@ -51,19 +46,15 @@ class SharedStore:
         self._bodies: dict[int, dict[str, bytes]] = {}  # the parts of each partition, as they were read
         self._revisions: dict[int, tuple[int, int]] = {}
 
-    def report(self, report: object, lease: str, seconds: float) -> Lease | None:
-        """Report this worker; return the lease of a name if this worker gets or keeps it, for so many seconds."""
+    def report(self, report: object) -> None:
+        """Report this worker."""
         with self._store.transaction():
             self._run(REPORT, self.worker, encoded(report))
             self._run("delete from workers where seen < {now} - ?", FORGET)
-            self._run(GRANT, lease, self.worker, seconds)
-            holder, epoch = self._run("select holder, epoch from leases where name = ?", lease).fetchone()
-        return Lease(lease, epoch) if holder == self.worker else None
 
-    def leave(self, lease: str) -> None:
-        """Give up the lease, and delete the report of this worker."""
+    def leave(self) -> None:
+        """Delete the report of this worker."""
         with self._store.transaction():
-            self._run("update leases set ends = 0 where name = ? and holder = ?", lease, self.worker)
             self._run("delete from workers where name = ?", self.worker)
 
     def workers(self) -> list[Reported]:
@@ -71,19 +62,14 @@ class SharedStore:
         rows = self._run("select name, {now} - seen, report from workers order by name").fetchall()
         return [Reported(name, max(age, 0.0), decoded(report)) for name, age, report in rows]
 
-    def holder(self, lease: str) -> str | None:
-        """Return the holder of a lease, None if it has expired."""
-        row = self._run("select holder from leases where name = ? and ends >= {now}", lease).fetchone()
-        return None if row is None else str(row[0])
-
-    def fetch(self, mine: Iterable[int]) -> tuple[list[Reported], str | None, dict[int, Fetched]]:
-        """Return the workers, who has the lease "alerts", and all partitions but `mine`, from one moment.
+    def fetch(self, mine: Iterable[int]) -> tuple[list[Reported], dict[int, Fetched]]:
+        """Return the workers and all partitions but `mine`, from one moment.
 
         Only what is new of a partition is read. ``StoreError`` if any of it is damaged.
         """
         mine = set(mine)
         with self._store.reading():
-            workers, holder = self.workers(), self.holder("alerts")
+            workers = self.workers()
             columns = "part, epoch, revision, owner, {now} - saved"
             fetched = {
                 part: self._fetched(part, owner, max(age, 0.0), (epoch, revision))
@@ -91,7 +77,7 @@ class SharedStore:
                 if part not in mine
             }
         self._revisions = {part: each.revision for part, each in fetched.items()}
-        return workers, holder, fetched
+        return workers, fetched
 
     def _fetched(self, part: int, owner: str, age: float, revision: tuple[int, int]) -> Fetched:
         if self._revisions.get(part) == revision:

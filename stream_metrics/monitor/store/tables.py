@@ -21,7 +21,6 @@ from stream_metrics.monitor.store.panes import PaneTables
 from stream_metrics.monitor.store.rows import (
     LETTERS,
     SHELVES,
-    Lease,
     Pane,
     PartChange,
     PendingRow,
@@ -159,12 +158,8 @@ class StateStore(ABC):
         changes: Sequence[PartChange],
         letters: Sequence[Rejected],
         notes: Mapping[str, bytes],
-        lease: Lease | None = None,
-    ) -> bool:
-        """Write a checkpoint, all of it or nothing; ``StaleOwner`` if a partition has another owner by now.
-
-        With a `lease`, notes are written only if it still is this worker's, and the result is whether it is.
-        """
+    ) -> None:
+        """Write a checkpoint, all of it or nothing; ``StaleOwner`` if a partition has another owner by now."""
         with self.transaction():
             for change in changes:
                 self._swap(change)
@@ -177,11 +172,8 @@ class StateStore(ABC):
             if letters:
                 self._run_many(PUT_LETTER, map(_text, letters))
                 self._run("delete from dead_letters where rowid <= (select max(rowid) from dead_letters) - ?", LETTERS)
-            valid = lease is None or self._holds(lease)
-            if valid:
-                for name, body in notes.items():
-                    self._run(PUT_NOTE, name, body, checksum(body))
-        return valid
+            for name, body in notes.items():
+                self._run(PUT_NOTE, name, body, checksum(body))
 
     def _swap(self, change: PartChange) -> None:
         data = change.next, change.state, checksum(change.next, change.state), change.written
@@ -285,11 +277,6 @@ class StateStore(ABC):
                 self._run(PUT_STATE, part, 0, *data, checksum(*data), 1, time.time())
                 values = ((part, name, body, checksum(body), part) for name, body in parts.items())
                 self._run_many(PUT_PART, values)
-
-    def _holds(self, lease: Lease) -> bool:
-        """Tell whether a lease still is this worker's; no other worker can take it before this transaction ends."""
-        statement = "update leases set holder = holder where name = ? and holder = ? and epoch = ?"
-        return bool(self._run(statement, lease.name, self.worker, lease.epoch).rowcount == 1)
 
 
 def _text(letter: Rejected) -> tuple[object, ...]:
