@@ -19,6 +19,7 @@ _NAMES = {
     "containers.aggregate": "Aggregate PutResult merge",
     "containers.fading": "Fading",
     "containers.groups": "ByGroup",
+    "containers.multilabel": "MultiLabel",
     "containers.rolling": "Rolling",
     "containers.timed": "TimeWindow",
     "errors": (
@@ -32,6 +33,7 @@ _NAMES = {
     "metrics.metric_set": "MetricSet",
     "scoring": "scorer",
     "snapshots.groups": "GroupSnapshot",
+    "snapshots.multilabel": "MultiLabelSnapshot",
     "snapshots.snapshot": "Estimate Snapshot",
     "states.confusion": "ConfusionMatrix",
     "states.detector": "ChangeDetector outcome",

@@ -13,6 +13,7 @@ from stream_metrics.containers.aggregate import PutResult as PutResult
 from stream_metrics.containers.aggregate import merge as merge
 from stream_metrics.containers.fading import Fading as Fading
 from stream_metrics.containers.groups import ByGroup as ByGroup
+from stream_metrics.containers.multilabel import MultiLabel as MultiLabel
 from stream_metrics.containers.rolling import Rolling as Rolling
 from stream_metrics.containers.timed import TimeWindow as TimeWindow
 from stream_metrics.errors import DecodeError as DecodeError
@@ -113,6 +114,7 @@ from stream_metrics.metrics.metric import Metric as Metric
 from stream_metrics.metrics.metric_set import MetricSet as MetricSet
 from stream_metrics.scoring import scorer as scorer
 from stream_metrics.snapshots.groups import GroupSnapshot as GroupSnapshot
+from stream_metrics.snapshots.multilabel import MultiLabelSnapshot as MultiLabelSnapshot
 from stream_metrics.snapshots.snapshot import Estimate as Estimate
 from stream_metrics.snapshots.snapshot import Snapshot as Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix as ConfusionMatrix
@@ -188,6 +190,8 @@ __all__ = [
     "MicroPrecision",
     "MicroROCAUC",
     "MicroRecall",
+    "MultiLabel",
+    "MultiLabelSnapshot",
     "NPV",
     "NegativeF1",
     "OptionError",

@@ -53,6 +53,7 @@ _MODULES = {
     "groups": "containers.groups",
     "losses": "states.losses",
     "metric": "metrics.metric",
+    "multilabel": "containers.multilabel",
     "ranks": "states.ranks",
     "rolling": "containers.rolling",
     "running": "inference.running",

@@ -27,6 +27,8 @@ WEIGHTS = [1, 2, 0.5] * 6
 SCORES = [{"cat": 0.5, "dog": 0.3, "fox": 0.2}, {"dog": 0.75, "cat": 0.25}, {"eel": 0.5, "fox": 0.3, "dog": 0.2}] * 6
 LOSSES = [round(i * 0.37 % 1, 2) for i in range(18)]
 UNITS = [1, 2, 3] * 6
+SETS = [{"cat"}, {"dog", "fox"}, set[str]()] * 6
+TRUTHS = {"detector": LOSSES, "several labels": SETS, "scores of labels": SETS}
 
 # how each kind is made, and the arguments of a batch; a unit goes with every other one
 KINDS: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
@@ -42,13 +44,18 @@ KINDS: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
     "set of units": (lambda: sm.MetricSet(scores=True), {"scores": SCORES, "unit": UNITS}),
     "comparison": (sm.Comparison, {"pred_a": OTHERS, "pred_b": LABELS, "unit": UNITS}),
     "comparison of scores": (lambda: sm.Comparison(scores=True), {"pred_a": SCORES, "pred_b": SCORES[::-1]}),
+    "several labels": (sm.MultiLabel, {"y_pred": SETS[1:] + SETS[:1], "w": WEIGHTS}),
+    "scores of labels": (
+        lambda: sm.MultiLabel(labels=["cat", "dog", "fox"], scores=True),
+        {"scores": [dict(zip(("cat", "dog", "fox"), LOSSES[at:], strict=False)) for at in range(15)] + 3 * [None]},
+    ),
     "detector": (lambda: sm.ChangeDetector(0.1, arl=30), {}),
 }
 
 
 def _batch(kind: str, **more: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     arguments = KINDS[kind][1] | more
-    return (LOSSES if kind == "detector" else LABELS,), arguments
+    return (TRUTHS.get(kind, LABELS),), arguments
 
 
 def _sample(kind: str, at: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -78,7 +85,9 @@ def _operations(kind: str) -> dict[str, Callable[[Any], object]]:
         other = _new(kind, 1)
         operations["merge"] = lambda state: state.merge(other)
         new = {**more, **{name: {"yak": 0.5, "emu": 0.5} for name in more if isinstance(more[name], dict)}}
-        operations["update with a new label"] = lambda state: state.update("owl", **new)
+        if kind != "scores of labels":
+            owl = {"owl"} if kind == "several labels" else "owl"
+            operations["update with a new label"] = lambda state: state.update(owl, **new)
     if hasattr(KINDS[kind][0](), "revert") and kind not in ("sketch", "coarse set"):
         operations["revert"] = lambda state: state.revert(*single, **more)
     if kind in ("set of scores", "coarse set"):

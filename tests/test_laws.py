@@ -55,6 +55,9 @@ def of_units(drawn: testing.Samples) -> testing.Samples:
 number = st.one_of(st.integers(-3, 3), st.booleans(), st.just(1.0))
 mapping = st.fixed_dictionaries({"a": probability, "b": probability})
 abc, three = st.sampled_from("abc"), st.lists(st.floats(0, 1), min_size=3, max_size=3)
+whole = label.filter(lambda x: x not in ((), 2.5))
+several_labels = st.frozensets(whole, max_size=4) | st.dictionaries(whole, st.booleans(), min_size=1, max_size=4)
+by_label = st.fixed_dictionaries({"a": probability, "b": st.floats(0, 1), 1: probability})
 PROBABILITIES = pool([0.0, -0.0, 1.0, 0.5, 0.25, 1 / 3, 1e-300, 1 - 2.0**-53, 0.1, 0.7])
 scored = partial(sm.MetricSet, scores=True)
 STATES: dict[str, tuple[Callable[[], Any], Any]] = {
@@ -87,6 +90,11 @@ STATES: dict[str, tuple[Callable[[], Any], Any]] = {
         PROBABILITIES,
     ),
     "set of scores, fixed": (partial(scored, labels=FIXED), st.tuples(fixed, fixed_row, weight)),
+    "several labels": (sm.MultiLabel, st.tuples(several_labels, several_labels | none, weight)),
+    "several labels, scores": (
+        lambda: sm.MultiLabel(labels=["b", "a", 1.0], scores=True, threshold=0.3),
+        st.tuples(st.frozensets(st.sampled_from(["a", True])), by_label | none),
+    ),
     "comparison": (sm.Comparison, st.tuples(label, label | none, label | none, weight)),
     "comparison, fixed": (partial(sm.Comparison, labels=["c", "a", "b", ""]), st.tuples(text, text, text | none)),
     "comparison, scores": (
@@ -130,6 +138,7 @@ STATES |= {
 }
 QUICK = {
     "matrix", "matrix, other", "HandTillAUC", "ranks, coarse pairs", "losses", "set of scores of units", "comparison",
+    "several labels",
     "window", "groups, folded", "fading",
 }  # fmt: skip
 

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from stream_metrics.labels import Label
     from stream_metrics.snapshots.comparison import ComparisonSnapshot
     from stream_metrics.snapshots.groups import GroupSnapshot
+    from stream_metrics.snapshots.multilabel import MultiLabelSnapshot
     from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["Rows", "SnapshotRows", "comparison_frame", "group_frame", "snapshot_frame"]
+__all__ = ["Rows", "SnapshotRows", "comparison_frame", "group_frame", "label_frame", "snapshot_frame"]
 
 Rows: TypeAlias = Literal["classes", "metrics"]
 SnapshotRows: TypeAlias = Rows | Literal["confusion_matrix"]
@@ -64,6 +65,12 @@ def group_frame(groups: GroupSnapshot, rows: Rows) -> pandas.DataFrame:
             if not all(math.isnan(low) for low, _ in bounds):
                 columns[f"{key}_low"], columns[f"{key}_high"] = map(list, zip(*bounds, strict=True))
     return pd.DataFrame(columns, index=_index(order, "group"))
+
+
+def label_frame(snapshot: MultiLabelSnapshot) -> pandas.DataFrame:
+    """Return a table with a row for each label; see `MultiLabelSnapshot.to_frame`."""
+    columns = {key: list(snapshot[key].values()) for key in snapshot._label_keys()}
+    return _pandas().DataFrame(columns, index=_index(snapshot.labels, "label"))
 
 
 def comparison_frame(snapshot: ComparisonSnapshot, level: float) -> pandas.DataFrame:

@@ -43,6 +43,12 @@ def fading() -> sm.Fading:
     return state
 
 
+def tagged(**options: Any) -> sm.MultiLabel:
+    """Return a state of samples with several labels."""
+    predicted = [{"a": 0.5, "b": 0, "c": 1}, None, {"a": 0, "b": 0, "c": 0}]
+    return with_batch(sm.MultiLabel(**options), [["a", "b"], ["c"], []], predicted)
+
+
 def put(*path: Any) -> Callable[[list[Any]], None]:
     """Return what replaces the item of a content at a path by the last argument."""
     *places, last, value = path
@@ -79,6 +85,16 @@ CHANGES: dict[str, tuple[Callable[[], Any], list[Callable[[list[Any]], Any]]]] =
         put(3, 0, 1, [1, 0]), put(3, 0, 1, [True, 1, 1]), put(3, 0, 1, [-1, 1, 1]), put(3, 0, 1, [2**63, 1, 1]),
         lambda c: c[3].reverse(), lambda c: c[3].append(c[3][0]), lambda c: c[4].append(c[4][0]),
         lambda c: c[3].pop(),
+    ]),
+    "several labels": (tagged, [
+        put(0, 0, ["nothing"]), put(0, 2, 0), put(0, 2, True), put(0, 3, 1), lambda c: c[3].append(c[1]),
+        *(put(at, content_of(other)[at]) for at in (1, 2) for other in (sm.MultiLabel(), tagged(threshold=0.7))),
+        put(1, content_of(with_batch(sm.ConfusionMatrix(), ["a", (), "b"], ["a", "c", "c"]))), put(1, 3, 1),
+        put(2, content_of(with_batch(sm.ConfusionMatrix(), [2.0, 0, 1], [4, 0, None]))),
+    ]),
+    "scores of labels": (lambda: tagged(labels=["a", "c", "b"], scores=True), [
+        put(0, 2, "any"), put(0, 2, False), put(3, []), lambda c: c[3].pop(), lambda c: c[3].reverse(),
+        put(1, content_of(tagged())[1]), put(3, 0, content_of(sm.MetricSet(["roc_auc", "log_loss"]))),
     ]),
 }  # fmt: skip
 

@@ -129,6 +129,14 @@ def check_container(state: Any, kind: str, content: Any) -> None:
         assert inner[0] == "timed" or n_in(inner[0], [*(each for _, _, each in groups), *rest]) == state.n
         for name, _, each in groups:
             check(state.state(name), inner[0], each)
+    elif kind == "multilabel":
+        options, counts, sizes, sets = content
+        assert options == (state.metrics, state.zero_division, state.scores, state.threshold)
+        labels, weights = confusion_cells(counts)
+        right = {label: weights.get((at, at), 0) / UNIT for at, label in enumerate(labels) if label != ()}
+        views = state.snapshot().by_label
+        assert right == {label: view.confusion_matrix[1, 1] for label, view in views.items()}
+        assert (sizes[2], sizes[3], len(sets)) == (state.n, state.abstained, len(state.labels) if state.scores else 0)
     elif kind == "aggregate":
         listed = [each for each in content if len(each) == 4]
         workers = {name: (epoch, sequence) for name, epoch, sequence, packed in listed if len(packed) == 2}

@@ -225,6 +225,12 @@ STATES: dict[str, Callable[[], Any]] = {
     "set_v1_scored_units": lambda: units(sm.MetricSet(scores=True)),
     "metric_v1_units": lambda: units(sm.MCC()),
     "rolling_v1_units": lambda: units(sm.Rolling(sm.MetricSet(), 7)),
+    "multilabel_v1_labels": lambda: counted(
+        sm.MultiLabel(["macro_f1", "f1"]), *[({"a", 7}, {"a"}), ([(1, "x")], {7: True, "a": False}, 0.5), ([], None)]
+    ),
+    "multilabel_v1_scores": lambda: counted(
+        sm.MultiLabel(labels=["b", 1.0], scores=True), (["b"], {"b": 0.75, 1: 0.25}), ([1], [0.5, 0.5]), ([], {})
+    ),
     "set_v1_chosen": lambda: counted(sm.MetricSet(["accuracy", "recall"], labels=[0, 1], other=9), (1, 5)),
 }
 
@@ -251,6 +257,8 @@ def shown(state: Any) -> dict[str, Any]:
         workers = {repr(name): list(worker[:3]) for name, worker in state.workers().items()}
         return {"workers": workers, "total": contents(state.total())}
     if isinstance(state, ChangeDetector):
+        return state.snapshot().to_dict()
+    if isinstance(state, sm.MultiLabel):
         return state.snapshot().to_dict()
     if hasattr(state, "inner"):
         text = json.dumps(state.snapshot().to_dict(), default=str).replace("NaN", "null")

@@ -1,4 +1,4 @@
-"""The three kinds of result behave alike: mappings, data, tables, reports, figures, equality by value, warnings."""
+"""The kinds of result behave alike: mappings, data, tables, reports, figures, equality by value, warnings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support.widths import columns, widest
 
 import stream_metrics as sm
 
-KINDS = ["snapshot", "groups", "comparison"]
+KINDS = ["snapshot", "groups", "comparison", "several labels"]
 
 
 def results(kind: str, seed: int = 0, n: int = 400) -> Any:
@@ -30,6 +30,10 @@ def results(kind: str, seed: int = 0, n: int = 400) -> Any:
         models = sm.Comparison("old", "new")
         models.update_many(truth, first, second)
         return models.snapshot()
+    if kind == "several labels":
+        tags = sm.MultiLabel()
+        tags.update_many([{a, b} for a, b in zip(truth, second, strict=True)], [{a} for a in first])
+        return tags.snapshot()
     return sm.evaluate(truth, first, group=rng.choice(list("xyz"), n) if kind == "groups" else None)
 
 
@@ -61,8 +65,8 @@ def test_a_result_can_be_shown_everywhere(kind: str) -> None:
     result = results(kind)
 
     assert json.loads(result.to_json()) == json.loads(json.dumps(result.to_dict()))
-    assert set(result.to_frame().index) == (set(result) if kind != "snapshot" else {"a", "b", "c"})
-    assert "Accuracy" in str(result)
+    assert set(result.to_frame().index) == (set(result) if kind in ("groups", "comparison") else {"a", "b", "c"})
+    assert "accuracy" in str(result).lower()
     assert html(result).startswith('<div class="sm-report">')
     assert html(result).count("<table") == html(result).count("</table>") > 0
     assert len(result.plot().axes) > 0

@@ -1,6 +1,7 @@
 """The confusion counters: samples become cells, one by one, in batches, and from other states."""
 
 cimport cython
+from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.ref cimport PyObject
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -511,6 +512,13 @@ cdef class ConfusionCounters(ConfusionAggregates):
     def _revert_step(self, y_true, y_pred, w):
         """Return the step that takes back a sample."""
         return sample_step(self, y_true, y_pred, w, True)
+
+    def _pairs_step(self, list truth not None, list predicted not None, w):
+        """Return the step that counts pairs of labels of one weight; no two pairs are the same cell."""
+        cdef PairsStep step = PairsStep.__new__(PairsStep)
+        step.target, step.truth, step.predicted, step.w = self, truth, predicted, w
+        step.memory = bytearray(len(truth) * sizeof(LabelSample))
+        return step
 
     def _cells_step(self, list truth, list predicted, cells, label_counts, int64_t n, int64_t abstained,
                     int64_t weighted):

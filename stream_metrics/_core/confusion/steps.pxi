@@ -24,6 +24,43 @@ cdef LabelStep sample_step(ConfusionCounters counts, object y_true, object y_pre
 
 
 @cython.final
+cdef class PairsStep(Step):
+    """Pairs of labels of one weight, to be counted together; see `ConfusionCounters._pairs_step`."""
+
+    cdef list truth, predicted
+    cdef object w
+    cdef bytearray memory  # a LabelSample for each pair
+
+    cdef int prepare(self) except -1:
+        cdef ConfusionCounters counts = self.target
+        cdef Py_ssize_t a, n = len(self.truth)
+        cdef LabelSample *s = <LabelSample *> PyByteArray_AS_STRING(self.memory)
+        if counts.spare < n:
+            counts.find_spare(n)
+        for a in range(n):
+            counts.read_sample(self.truth[a], self.predicted[a], self.w, False, s + a)
+        if n == 0 or (s.whole | <int64_t> s.part) == 0:
+            return 0
+        if s.whole + (s.part != 0) >= (0x7FFFFFFFFFFFFFFF - counts.mass) // n:
+            raise sum_overflow(n * <object> s.whole, counts.mass, "2**63 - 1", None)
+        if counts.table.key != NULL and not map_has_room(&counts.table, n, quarters_for(counts.used)):
+            if map_reserve(&counts.table, n, quarters_for(counts.used)) < 0:
+                raise MemoryError(f"no memory for {n} more cells")
+        for a in range(n):  # labels that are new, or a hash that grows, move the cells of the pairs before
+            if counts.table.key == NULL:
+                s[a].at = s[a].i * counts.width + s[a].j
+            else:
+                s[a].at = map_put(&counts.table, cell_key(s[a].i, s[a].j))
+        return 0
+
+    cdef void apply(self) noexcept:
+        cdef Py_ssize_t a
+        cdef LabelSample *s = <LabelSample *> PyByteArray_AS_STRING(self.memory)
+        for a in range(len(self.truth)):
+            (<ConfusionCounters> self.target).apply_sample(s + a)
+
+
+@cython.final
 cdef class CellsStep(Step):
     """Cells of a batch; see `ConfusionCounters._cells_step`."""
 

@@ -1,0 +1,70 @@
+"""The report of samples with several labels, as text and as HTML: sizes, averages, and the labels from the worst."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.errors import quantity
+from stream_metrics.labels.json_names import label_names
+from stream_metrics.report.headlines import column_title, short_title
+from stream_metrics.report.layout import numbers, score, visible, wrap
+from stream_metrics.report.markup import THIN, fragment, notes_html, table_html, title_html, warnings_html
+from stream_metrics.report.table import ReportColumn, Table, block
+from stream_metrics.report.text import fitting_width, warning_lines
+
+if TYPE_CHECKING:
+    from stream_metrics.snapshots.multilabel import MultiLabelSnapshot
+
+__all__ = ["html", "report"]
+
+OWN = ("subset_accuracy", "hamming_loss")
+MOST = 50  # labels in a report
+
+
+def report(snapshot: MultiLabelSnapshot, width: int | None = None) -> str:
+    """Return the report as text of at most `width` columns, 40 or more; by default those of the terminal, up to 140."""
+    width = fitting_width(width)
+    blocks = [wrap(_sizes(snapshot), width), warning_lines(snapshot.warnings, width)]
+    tables = [table.fit(width) for table in _tables(snapshot)]
+    blocks += [block(table, [*table.marks(), *table.width_note()], width) for table in tables]
+    blocks.append(_left_out(snapshot))
+    return "\n\n".join("\n".join(lines) for lines in blocks if lines)
+
+
+def html(snapshot: MultiLabelSnapshot) -> str:
+    """Return the report as one HTML element."""
+    parts = [title_html(_sizes(snapshot, THIN)), warnings_html(snapshot.warnings)]
+    return fragment([*parts, *map(table_html, _tables(snapshot, THIN)), notes_html(_left_out(snapshot))])
+
+
+def _sizes(snapshot: MultiLabelSnapshot, separator: str = " ") -> str:
+    text = f"{quantity(snapshot.n, 'sample', separator)}, {quantity(len(snapshot.labels), 'label', separator)}"
+    return text + (f", {quantity(snapshot.abstained, 'abstention', separator)}" if snapshot.abstained else "")
+
+
+def _tables(snapshot: MultiLabelSnapshot, separator: str = " ") -> list[Table]:
+    """Return a table of the averages, a column for each kind of average, and one of the labels."""
+    own: dict[str, dict[str, str]] = {}
+    for key, value in snapshot.items():
+        if not isinstance(value, dict):
+            kind, _, metric = key.partition("_") if key not in OWN else ("samples", "", key)
+            title = CATALOG[metric].title if metric in CATALOG else metric.capitalize().replace("_", " ")
+            own.setdefault(title, {})[kind] = score(value, snapshot._value(key)[1])
+    kinds = [kind for kind in ("micro", "macro", "weighted", "samples") if any(kind in cells for cells in own.values())]
+    columns = [ReportColumn(kind, kind, [cells.get(kind, "") for cells in own.values()]) for kind in kinds]
+    averages = Table("Average", list(own), columns)
+    labels, rows = list(snapshot.labels)[:MOST], []
+    for drop, key in enumerate(snapshot._label_keys()):
+        values, lost = snapshot._value(key)
+        shown = [values[label] for label in labels]
+        counts = CATALOG[key].high > 1 and all(value == value for value in shown)
+        cells = numbers(shown, separator) if counts else [score(values[a], a in lost) for a in labels]
+        rows.append(ReportColumn(column_title(key), short_title(key), cells, drop=drop))
+    names = [visible(name) for name in label_names(labels)]
+    return [averages, Table("Label", names, rows, positions=range(len(names)))]
+
+
+def _left_out(snapshot: MultiLabelSnapshot) -> list[str]:
+    left = len(snapshot.labels) - MOST
+    return [f"{quantity(left, 'label')} left out: JSON has all of them"] if left > 0 else []
