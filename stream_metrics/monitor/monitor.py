@@ -54,7 +54,7 @@ class Monitor:
         self.config, self.store, self.clock = config, store, clock
         letters = [] if store is None else store.letters(DEAD_LETTERS)[::-1]
         self._notes = notes = Notes({} if store is None else store.notes())
-        self._source = source = SourceStatus(config, letters)
+        self._source = source = SourceStatus(config, letters, clock())
         self._assignment = assignment = Assignment(config, store, notes)
         self._lock, self._partitions = assignment.lock, assignment.partitions
         self._checkpoints = checkpoints = Checkpoints(config.store, store, assignment, notes, self._now)

@@ -24,12 +24,15 @@ UNASSIGNED = "no partition is assigned to this process now; it shows what was co
 class SourceStatus:
     """The state of a source; `letters` are the records that were rejected last, from the oldest on.
 
+    Silence counts from the last event; before the first one, from when the process `started`, by the clock.
+
     `lag` is how many records the source is behind, by (topic, partition), None if that is unknown; `problem` is why it
     cannot deliver records now; `ended` whether no more will come. `letters` is read and changed under the lock of the
     monitor.
     """
 
-    def __init__(self, config: Config, letters: Iterable[Rejected]) -> None:
+    def __init__(self, config: Config, letters: Iterable[Rejected], started: float) -> None:
+        self._started = started
         self.lag: Mapping[tuple[str, int], int] | None = None
         self.problem: str | None = None
         self.ended = False
@@ -71,15 +74,16 @@ class SourceStatus:
     def view(self, group: Group, now: float, at: float | None, unassigned: bool) -> SourceState:
         """Return what the view shows; `at` is the time at which windows are read."""
         last = max((each.arrivals.last for each in group.partitions if each.arrivals.last is not None), default=None)
-        silence = None if last is None else max(now - last, 0.0)
+        self._started = min(self._started, now)  # the clock may be set back
+        silence = max(now - (self._started if last is None else last), 0.0)
         if group.problem is not None:
             state = "away"
         elif self.ended:
             state = "ended"
         elif unassigned:
             return SourceState("unassigned", UNASSIGNED, silence, self._idle, at)
-        elif silence is None:
-            state = "waiting"
+        elif silence >= self._idle:
+            state = "silent"
         else:
-            state = "silent" if silence >= self._idle else "live"
+            state = "waiting" if last is None else "live"
         return SourceState(state, group.problem, silence, self._idle, at)

@@ -156,7 +156,7 @@ export function showOperation(view) {
     ? [["Reports", count(records.read), "since the start"]]
     : [
         ["Records read", count(records.read), rate(records.per_second)],
-        ["Source", SOURCES[source.state] ?? source.state, source.problem ?? lastCame(source)],
+        ["Source", SOURCES[source.state] ?? source.state, source.problem ?? lastCame(view)],
         ["Lag", ...lag(view)],
         ["Newest event", moment(view.event_time, view.now), "by its own time"],
       ];
@@ -203,8 +203,8 @@ function workersOf(replicas) {
   return [["Workers", count(replicas.length), silent.length === 0 ? who : `${who}; silent: ${silent.join(", ")}`]];
 }
 
-const lastCame = ({ silence, idle }) =>
-  silence === null ? "" : `last event ${duration(silence)} ago; silent from ${duration(idle)} on`;
+const lastCame = ({ event_time, source: { silence, idle } }) =>
+  event_time === null || silence === null ? "" : `last event ${duration(silence)} ago; silent from ${duration(idle)} on`;
 
 /** Whose a partition is: this worker's as it is now, another's as of its last checkpoint. */
 function owned({ owner, age }) {

@@ -164,15 +164,15 @@ function alarm(view, firing) {
 /** When the last event came, in words. */
 function lastEvent(view) {
   const { silence } = view.source;
-  if (silence === null) return "no event has come yet";
+  if (silence === null || view.event_time === null) return "no event has come yet";
   return `the last event came ${duration(silence)} ago (${moment(view.now - silence, view.now)})`;
 }
 
 /** Why nothing is known of the present, or null: the source is silent, or every window is empty. */
 function missingData(view) {
-  if (empty(view)) return null;
   const { state, silence } = view.source;
   if (state === "silent") return `No event for ${duration(silence)}, since ${moment(view.now - silence, view.now)}`;
+  if (empty(view)) return null;
   const windows = view.windows.filter((name) => name !== "total");
   if (windows.length === 0 || windows.some((name) => view.by_window[name].n > 0)) return null;
   const longest = windows[windows.length - 1];

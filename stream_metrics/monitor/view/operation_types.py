@@ -70,8 +70,8 @@ class SourceState(Struct):
 
     `state` is "waiting" before the first event, "live", "silent" after `idle` seconds without an event, "away" while
     the source cannot be read, "unassigned" while it has given no partitions to this process, or "ended". `problem` is
-    why nothing can be read. `silence` is how long ago the last event came, in seconds; `time` is the time at which
-    windows end: it passes also without events.
+    why nothing can be read. `silence` is how long ago the last event came, or before the first one the process
+    started, in seconds; `time` is the time at which windows end: it passes also without events.
     """
 
     state: str = "waiting"

@@ -82,6 +82,23 @@ def test_windows_run_empty_when_events_stop() -> None:
         assert f"stream_metrics_{line}" in metrics
 
 
+def test_a_source_that_never_gave_an_event_is_silent() -> None:
+    """Silence counts from the start of the process: rules and what is exported know of it."""
+    clock = Clock()
+    how = config(source={"idle": "5m"}, alerts={"rules": ["silence > 200"], "log": False})
+    monitor = started(how, clock=clock)
+    alerts, states = Alerts(how, monitor), []
+    for later in (0, 100, 201, 300):
+        clock.now = START + later
+        alerts.look()
+        view = monitor.view()
+        states.append((view.source.state, view.source.silence, view.alerts[0].state))
+
+    expected = [("waiting", 0, "ok"), ("waiting", 100, "ok"), ("waiting", 201, "firing"), ("silent", 300, "firing")]
+    assert states == expected
+    assert "stream_metrics_source_silence_seconds 300" in exported(monitor)
+
+
 @given(st.lists(st.tuples(st.floats(-1e8, 1e8), st.floats(0, 20)), min_size=1, max_size=4), st.floats(0, 1e4))
 @example([(-86_400.0, 0.0)], 0.0)
 @example([(1e7, 3.0), (-1e7, 3.0)], 10.0)
