@@ -24,6 +24,7 @@ from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import Weights
 from stream_metrics.inputs.label_sets import NONE, check_table, label_rows, label_set, score_row
 from stream_metrics.inputs.options import real
+from stream_metrics.inputs.score_tables import own_names
 from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label, unique
 from stream_metrics.metrics.metric_set import MetricSet, states_by_name
@@ -202,8 +203,9 @@ class MultiLabel(Guarded, Portable):
         """
         predicted, named = self._prediction(y_pred, scores), "scores" if self.scores else "y_pred"
         names = None if classes is None else unique(classes, "classes")
-        truth, columns = label_rows(y_true, "y_true", names, self.fixed_labels)
-        predicted, names = label_rows(predicted, named, names, self.fixed_labels)
+        others = own_names(y_true) or own_names(predicted) or self.fixed_labels
+        truth, columns = label_rows(y_true, "y_true", names, others)
+        predicted, names = label_rows(predicted, named, names, others)
         weights = None if w is None else Weights(w, len(truth))
         if len(predicted) != len(truth):
             error = ScoreError if self.scores else LabelError

@@ -58,6 +58,8 @@ def score_row(value: object, names: Names, labels: Iterable[Label]) -> dict[Labe
 
 def _by_label(value: Any, argument: str, names: Names, error: type[Any], expected: str) -> dict[Label, Any] | None:
     """Return a mapping or a row of values by label; None if it is empty or missing."""
+    if hasattr(value, "iloc") and type(value.index).__name__ != "RangeIndex":  # a row of a data frame
+        value = value.to_dict()
     if isinstance(value, Mapping):
         return dict(zip(_plain(value, argument), value.values(), strict=True)) or None
     if is_missing(value):
@@ -98,12 +100,17 @@ def _is_there(x: object, argument: str, threshold: float | None) -> bool:
     return number == 1
 
 
-def label_rows(values: Any, argument: str, classes: Names, labels: Names) -> tuple[Any, Names]:
-    """Return a batch as a table, whose columns have the names returned, or as a list of rows."""
+def label_rows(values: Any, argument: str, classes: Names, others: Names) -> tuple[Any, Names]:
+    """Return a batch as a table, whose columns have the names returned, or as a list of rows.
+
+    `others` are the names of what has none of its own.
+    """
     values = tensor_to_numpy(values.toarray() if hasattr(values, "toarray") else values, argument)
-    names = classes or own_names(values) or labels
+    names = classes or own_names(values) or others
     if is_table(values) or hasattr(values, "get_column"):
         values = np.asarray(score_table(values))
+    elif isinstance(values, np.ndarray):
+        values = as_container(values, argument)
     if not (isinstance(values, np.ndarray) and values.ndim == 2 and values.dtype.kind in "biuf"):
         return row_objects(as_container(values, argument), argument), names
     _check_width(names, values.shape[1], argument)
@@ -119,7 +126,7 @@ def check_table(table: Array, argument: str, threshold: float | None) -> Array:
     if not allowed.all():
         row, column = np.argwhere(~allowed)[0].tolist()
         try:
-            _is_there(table[row, column], argument, threshold)
+            _is_there(table[row, column].item(), argument, threshold)
         except (LabelError, ScoreError) as error:
             raise error.with_position(row) from None
     return there

@@ -34,7 +34,7 @@ PANEL, ROW = 2.6, 0.28  # inches
 LEVEL = 0.95
 
 
-def groups(snapshot: GroupSnapshot, metrics: Sequence[str] | None = None) -> Figure:
+def groups(snapshot: GroupSnapshot, metrics: Sequence[str] | None = None, *, label: Label | None = None) -> Figure:
     """Draw metrics of every group with intervals, the worst group on top, and return the figure.
 
     Parameters
@@ -45,6 +45,8 @@ def groups(snapshot: GroupSnapshot, metrics: Sequence[str] | None = None) -> Fig
     metrics : sequence of str, optional
         Keys of up to 6 metrics that are one number. By default the first four of the report that have values. Groups
         are in the order of the first.
+    label : Label, optional
+        The class of per-class metrics.
 
     Returns
     -------
@@ -68,10 +70,10 @@ def groups(snapshot: GroupSnapshot, metrics: Sequence[str] | None = None) -> Fig
     >>> figure = sm.plots.groups(taken, ["accuracy"])
     """
     snapshot._with_metrics()
-    keys = _checked(snapshot, metrics)
+    keys = _checked(snapshot, metrics, label)
     ranked = ranked_groups(snapshot)
     if metrics is not None and keys and find(keys[0]).direction is not None:
-        worst = [group for group, _ in snapshot.worst(keys[0])]
+        worst = [group for group, _ in snapshot.worst(keys[0], label=_class_of(keys[0], label))]
         ranked = worst + [group for group in ranked if group not in set(worst)]
     shown = ranked[:MOST_GROUPS]
     texts = dict(zip(ranked, names(ranked), strict=True))
@@ -85,23 +87,23 @@ def groups(snapshot: GroupSnapshot, metrics: Sequence[str] | None = None) -> Fig
     panels = np.ravel(figure.subplots(1, len(keys), sharey=True, squeeze=False))
     drawn = snapshot if snapshot.interval_level is not None else snapshot.with_intervals(LEVEL)
     for ax, key in zip(panels, keys, strict=True):
-        _panel(ax, drawn, key, shown)
+        _panel(ax, drawn, key, shown, label)
     panels[0].set_yticks(range(len(shown)), short, parse_math=False)
     panels[0].set_ylim(len(shown) - 0.5, -0.5)
     panels[0].set_ylabel("Group")
-    if any(bounds.note for key in keys for group in shown if (bounds := _bounds(drawn[group], key)) is not None):
+    if any(bounds.note for key in keys for group in shown if (bounds := _bounds(drawn[group], key, label)) is not None):
         figure.supxlabel("Dotted intervals are not to be trusted: too few samples", fontsize=9)
     return figure
 
 
-def _checked(snapshot: GroupSnapshot, metrics: Sequence[str] | None) -> list[str]:
+def _checked(snapshot: GroupSnapshot, metrics: Sequence[str] | None, label: Label | None) -> list[str]:
     if metrics is None:
         return group_keys(snapshot)[:MOST] if len(snapshot) else []
     if isinstance(metrics, str) or not 1 <= len(metrics) <= len(SERIES):
         raise ValueError(f"Expected `metrics` to be a sequence of 1 to {len(SERIES)} keys, but got {metrics!r}")
     keys = [find(key).key for key in metrics]
     for key in keys:
-        snapshot.values_of(key)  # raises if it has no single number
+        snapshot.values_of(key, _class_of(key, label))  # raises if it has no single number
     return keys
 
 
@@ -115,12 +117,12 @@ def _heading(snapshot: GroupSnapshot, shown: int, count: int) -> str:
     return f"{which}, {samples(n)}, {100 * level:g} % intervals for all groups together"
 
 
-def _panel(ax: Axes, snapshot: GroupSnapshot, key: str, shown: Sequence[Label]) -> None:
+def _panel(ax: Axes, snapshot: GroupSnapshot, key: str, shown: Sequence[Label], label: Label | None) -> None:
     """Draw one metric of every group."""
     row, style = find(key), SERIES[0]
     ax.set_title(title(key), fontsize=10)
     for at, group in enumerate(shown):
-        value, bounds = _value(snapshot[group], key), _bounds(snapshot[group], key)
+        value, bounds = _value(snapshot[group], key, label), _bounds(snapshot[group], key, label)
         if math.isnan(value):
             ax.text(0.5, at, "0/0", transform=ax.get_yaxis_transform(), ha="center", va="center", color="0.45")
             continue
@@ -132,7 +134,7 @@ def _panel(ax: Axes, snapshot: GroupSnapshot, key: str, shown: Sequence[Label]) 
             )  # fmt: skip
         ax.plot(value, at, style.marker, color=style.colour, markersize=5, zorder=3)
     whole = snapshot.overall
-    overall = math.nan if whole is None or not is_one_number(whole, key) else _value(whole, key)
+    overall = math.nan if whole is None or not is_one_number(whole, key) else _value(whole, key, label)
     if not math.isnan(overall):
         ax.axvline(overall, color="0.45", linestyle="--", linewidth=1, zorder=1)
         ax.set_xlabel(f"all: {overall:.3f}" + (", lower is better" if row.direction == "lower" else ""), fontsize=9)
@@ -145,14 +147,19 @@ def _panel(ax: Axes, snapshot: GroupSnapshot, key: str, shown: Sequence[Label]) 
     ax.tick_params(axis="y", length=0)
 
 
-def _value(view: Snapshot, key: str) -> float:
-    return math.nan if view.evaluation.obstacle(key) else number_of(view.evaluation, key)
+def _class_of(key: str, label: Label | None) -> Label | None:
+    """Return the class whose value is drawn; None for a metric that has no classes."""
+    return None if find(key).kind == "whole" else label
 
 
-def _bounds(view: Snapshot, key: str) -> Interval | None:
+def _value(view: Snapshot, key: str, label: Label | None) -> float:
+    return math.nan if view.evaluation.obstacle(key) else number_of(view.evaluation, key, _class_of(key, label))
+
+
+def _bounds(view: Snapshot, key: str, label: Label | None) -> Interval | None:
     if view.evaluation.obstacle(key):
         return None
     if find(key).kind == "whole":
         return value_bounds(view, key)
-    asked = asked_class(view.evaluation.view("ranks", key))
+    asked = asked_class(view.evaluation.view("ranks", key)) if label is None else label
     return None if asked is None else value_bounds(view, key, asked)

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from stream_metrics.catalog.spec import MetricSpec
 from stream_metrics.catalog.table import ALIASES, CATALOG, LABEL_VALUED, find
-from stream_metrics.errors import UnknownKeyError, no_attribute
+from stream_metrics.errors import UnknownKeyError, no_attribute, quantity
 from stream_metrics.evaluation.warnings import label_warnings
-from stream_metrics.labels import canonical
 from stream_metrics.labels.json_names import json_data, label_names
 from stream_metrics.snapshots.groups import GroupSnapshot
-from stream_metrics.snapshots.snapshot import Snapshot
+from stream_metrics.snapshots.snapshot import Snapshot, _of_label
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -151,13 +150,10 @@ class MultiLabelSnapshot(Mapping[str, Any]):
     def __getitem__(self, key: str | tuple[str, Label]) -> Any:
         """Return the value of a key, or with `snapshot[key, label]` that of one label."""
         if isinstance(key, tuple) and len(key) == 2:
-            values, label = self[key[0]], canonical(key[1])
+            values = self[key[0]]
             if not isinstance(values, dict):
                 raise UnknownKeyError(argument="key", expected="to be that of a label, beside a label", got=key[0])
-            if label not in values:
-                expected = f"to be one of {list(values)!r:.80}"
-                raise UnknownKeyError(argument="label", expected=expected, got=label)
-            return values[label]
+            return _of_label(values, key[1])
         value = self._value(key)[0]
         return dict(value) if isinstance(value, dict) else value
 
@@ -165,13 +161,13 @@ class MultiLabelSnapshot(Mapping[str, Any]):
         """Return the value of a key, and whether it is 0/0; of a key of labels a dict, and those labels."""
         if key not in self._values:
             average, row = parsed(key)
-            self._values[key] = self._of_labels(row) if not average else self._average(average, row)
+            if average:
+                self._values[key] = self._average(average, row)
+            else:
+                pairs = {label: _of_class(view, row) for label, view in self.by_label.items()}
+                undefined = [label for label, (_, lost) in pairs.items() if lost]
+                self._values[key] = {label: value for label, (value, _) in pairs.items()}, undefined
         return self._values[key]
-
-    def _of_labels(self, row: MetricSpec) -> tuple[dict[Label, float], list[Label]]:
-        pairs = {label: _of_class(view, row) for label, view in self.by_label.items()}
-        undefined = [label for label, (_, lost) in pairs.items() if lost]
-        return {label: value for label, (value, _) in pairs.items()}, undefined
 
     def _average(self, average: str, row: MetricSpec) -> tuple[float, bool]:
         """Return an average, and whether it is 0/0."""
@@ -304,7 +300,7 @@ class MultiLabelSnapshot(Mapping[str, Any]):
         return label_frame(self)
 
     def plot(self) -> Figure:
-        """Draw the headline metrics of the labels with intervals that hold all together, the worst label on top.
+        """Draw metrics of the labels with intervals that hold for all labels together, the lowest F1 on top.
 
         Returns
         -------
@@ -316,7 +312,14 @@ class MultiLabelSnapshot(Mapping[str, Any]):
         ImportError
             If matplotlib is not installed.
         """
-        return self.by_label.plot()
+        from stream_metrics.plots.groups import groups
+
+        of_scores = ["roc_auc"] if "ranks" in self._states else []
+        figure = groups(self.by_label, ["f1", "precision", "recall", *of_scores], label=True)
+        title = f"{quantity(len(self.labels), 'label')}, the lowest F1 on top, {quantity(self.n, 'sample')}"
+        figure.suptitle(f"{title}, 95 % intervals for all labels together", fontsize=11)
+        figure.axes[0].set_ylabel("Label")
+        return figure
 
     def report(self, width: int | None = None) -> str:
         """Return the report as text.

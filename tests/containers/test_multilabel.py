@@ -79,12 +79,11 @@ def test_streams_of_river_are_counted_as_river_does() -> None:
     river = pytest.importorskip("river.metrics")
     truth, scores, _ = tables(80, 4)
     rows = [[dict(enumerate(row)) for row in table.astype(bool).tolist()] for table in (truth, scores >= 0.5)]
-    outputs = river.multioutput
     theirs = {
-        "subset_accuracy": outputs.ExactMatch(),
-        "macro_f1": outputs.MacroAverage(river.F1()),
-        "micro_jaccard": outputs.MicroAverage(river.Jaccard()),
-        "samples_precision": outputs.SampleAverage(river.Precision()),
+        "subset_accuracy": river.multioutput.ExactMatch(),
+        "macro_f1": river.multioutput.MacroAverage(river.F1()),
+        "micro_jaccard": river.multioutput.MicroAverage(river.Jaccard()),
+        "samples_precision": river.multioutput.SampleAverage(river.Precision()),
     }
     tags = sm.MultiLabel()
     for y_true, y_pred in zip(*rows, strict=True):
@@ -111,7 +110,8 @@ def test_every_form_of_the_labels_of_a_sample_is_counted_alike() -> None:
     }
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     frames = [pandas.DataFrame(table, columns=names) for table in (truth, predicted)]
-    forms |= {"frames": (frames[0], frames[1][names[::-1]].astype(int))}
+    forms |= {"frames": (frames[0], frames[1][names[::-1]].astype(int)), "a frame and an array": (frames[0], predicted)}
+    forms |= {"rows of a frame": ([row for _, row in frames[0].iterrows()], [row for _, row in frames[1].iterrows()])}
     with every_case() as case:
         for name, (y_true, y_pred) in forms.items():
             with case(name):
