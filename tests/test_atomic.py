@@ -86,8 +86,7 @@ def _operations(kind: str) -> dict[str, Callable[[Any], object]]:
         operations["merge"] = lambda state: state.merge(other)
         new = {**more, **{name: {"yak": 0.5, "emu": 0.5} for name in more if isinstance(more[name], dict)}}
         if kind != "scores of labels":
-            owl = {"owl"} if kind == "several labels" else "owl"
-            operations["update with a new label"] = lambda state: state.update(owl, **new)
+            operations["update, new label"] = lambda state: state.update({"owl"} if kind in TRUTHS else "owl", **new)
     if hasattr(KINDS[kind][0](), "revert") and kind not in ("sketch", "coarse set"):
         operations["revert"] = lambda state: state.revert(*single, **more)
     if kind in ("set of scores", "coarse set"):

@@ -56,7 +56,7 @@ number = st.one_of(st.integers(-3, 3), st.booleans(), st.just(1.0))
 mapping = st.fixed_dictionaries({"a": probability, "b": probability})
 abc, three = st.sampled_from("abc"), st.lists(st.floats(0, 1), min_size=3, max_size=3)
 whole = label.filter(lambda x: x not in ((), 2.5))
-several_labels = st.frozensets(whole, max_size=4) | st.dictionaries(whole, st.booleans(), min_size=1, max_size=4)
+tags = st.frozensets(whole, max_size=4) | st.dictionaries(whole, st.booleans(), min_size=1, max_size=4)
 by_label = st.fixed_dictionaries({"a": probability, "b": st.floats(0, 1), 1: probability})
 PROBABILITIES = pool([0.0, -0.0, 1.0, 0.5, 0.25, 1 / 3, 1e-300, 1 - 2.0**-53, 0.1, 0.7])
 scored = partial(sm.MetricSet, scores=True)
@@ -90,7 +90,7 @@ STATES: dict[str, tuple[Callable[[], Any], Any]] = {
         PROBABILITIES,
     ),
     "set of scores, fixed": (partial(scored, labels=FIXED), st.tuples(fixed, fixed_row, weight)),
-    "several labels": (sm.MultiLabel, st.tuples(several_labels, several_labels | none, weight)),
+    "several labels": (sm.MultiLabel, st.tuples(tags, tags | none, weight)),
     "several labels, scores": (
         lambda: sm.MultiLabel(labels=["b", "a", 1.0], scores=True, threshold=0.3),
         st.tuples(st.frozensets(st.sampled_from(["a", True])), by_label | none),
@@ -115,6 +115,8 @@ NAMED: dict[str, tuple[str, Callable[[], Any], Any]] = {
     "window of coarse scores": (
         "t", lambda: sm.TimeWindow(scored(buckets=2, sample=1), 3, 3), samples(times(), scores=True),
     ),
+    "window of several labels": ("t", lambda: sm.TimeWindow(sm.MultiLabel(), 4, 4, 1), st.tuples(tags, tags, times())),
+    "fading of several labels": ("t", lambda: sm.Fading(sm.MultiLabel(), "80ms"), st.tuples(tags, tags, times())),
     "window of groups": (
         "t group", lambda: sm.TimeWindow(sm.ByGroup(sm.Accuracy(), max_groups=2), 4, 4, 1), samples(times(), keys()),
     ),
@@ -138,7 +140,7 @@ STATES |= {
 }
 QUICK = {
     "matrix", "matrix, other", "HandTillAUC", "ranks, coarse pairs", "losses", "set of scores of units", "comparison",
-    "several labels",
+    "several labels", "window of several labels",
     "window", "groups, folded", "fading",
 }  # fmt: skip
 

@@ -38,6 +38,11 @@ def empty_prototype(inner: object, holder: str, *, keeps_all: bool = True) -> An
             f"but {with_article(type(inner))} does not"
         )
     for state in walk_inner(inner):
+        if state.KIND == "multilabel" and holder not in ("TimeWindow", "Fading"):
+            raise ValueError(
+                f"Expected `inner` of {with_article(holder)} to have one label a sample, but got a MultiLabel, which a "
+                f"TimeWindow or a Fading may contain"
+            )
         if keeps_all and state.KIND in FORGETTING:
             raise ValueError(
                 f"Expected `inner` of {with_article(holder)} to keep whatever it is fed, "

@@ -101,7 +101,6 @@ class MultiLabel(Guarded, Portable):
     """
 
     KIND: ClassVar[str] = "multilabel"
-    of_pairs: ClassVar[bool] = False  # windows and groups read one label of a sample
     _CONFIGURATION: ClassVar[tuple[str, ...]] = ("scores", "threshold")
 
     @named_arguments

@@ -134,8 +134,7 @@ def check_container(state: Any, kind: str, content: Any) -> None:
         assert options == (state.metrics, state.zero_division, state.scores, state.threshold)
         labels, weights = confusion_cells(counts)
         right = {label: weights.get((at, at), 0) / UNIT for at, label in enumerate(labels) if label != ()}
-        views = state.snapshot().by_label
-        assert right == {label: view.confusion_matrix[1, 1] for label, view in views.items()}
+        assert right == {label: view.confusion_matrix[1, 1] for label, view in state.snapshot().by_label.items()}
         assert (sizes[2], sizes[3], len(sets)) == (state.n, state.abstained, len(state.labels) if state.scores else 0)
     elif kind == "aggregate":
         listed = [each for each in content if len(each) == 4]

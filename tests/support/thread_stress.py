@@ -112,12 +112,6 @@ def key_of(name: str, count: int) -> Draw:
     return lambda rng: rng.choice(kinds)(rng.randrange(count))
 
 
-def several(rng: random.Random) -> Any:
-    """Return some labels, one of them read by Python code, as a set or as a mapping."""
-    labels = [*rng.sample("abcdef", rng.randrange(4)), Slow("g")]
-    return rng.choice((labels, set(labels), {name: bool(rng.randrange(2)) for name in labels}))
-
-
 labels_only = (label, prediction, weight)
 plain_labels = (one_of(*"abc"), one_of(*"abc"), one_of(1, 1, 0.5, 3))  # the fast path
 fixed_labels = (one_of(*"abcde"), lambda rng: Slow(rng.choice("abcde")), weight)  # some outside of a fixed set
@@ -125,6 +119,7 @@ soft = (one_of(0, 1, 2, Slow(1)), row, weight)
 binary = (one_of(True, True, False, False, False), score, one_of(1, 1, 1, 1, 2))
 models = (label, prediction, prediction, weight)
 scored_models = (one_of(True, False), score, score, one_of(1, 2))
+tags = one_of({"a", Slow("b")}, {"b": True, "c": False, Slow("d"): True}, ["e", "a"], set[str]())
 losses = (one_of(True, False, False),)
 TIME: dict[str, Draw] = {"t": lambda rng: rng.randrange(200) / 4}
 GROUP, FEW_GROUPS, UNIT = {"group": key_of("group", 20)}, {"group": key_of("group", 3)}, {"unit": key_of("unit", 20)}
@@ -227,10 +222,7 @@ CASES: dict[str, Case] = {
     "Comparison of scores": Case(lambda: sm.Comparison(scores=True, folds=4), scored_models),
     "ChangeDetector": Case(lambda: sm.ChangeDetector(0.2, arl=50), losses, merges=False, check=as_many),
     "ChangeDetector, taught": Case(lambda: sm.ChangeDetector(reference=9, arl=50), losses, merges=False, check=as_many),
-    "MultiLabel": Case(sm.MultiLabel, (several, several, weight), reverts=True),
-    "MultiLabel of scores": Case(
-        lambda: sm.MultiLabel(labels=[0, 1, 2], scores=True), (one_of({0}, {1, 2}), row, weight), reverts=True
-    ),
+    "MultiLabel": Case(sm.MultiLabel, (tags, tags, weight), reverts=True),
     "Rolling": rolling(sm.ConfusionMatrix, labels_only),
     "Rolling, plain": rolling(sm.MetricSet, plain_labels),
     "Rolling of units": rolling(sm.MetricSet, labels_only, UNIT),
