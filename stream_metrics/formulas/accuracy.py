@@ -48,7 +48,7 @@ def balanced_accuracy(c: Counts, *, adjusted: bool = False) -> float:
     if not adjusted:
         return mean
     classes = count(c.true_totals)
-    return ratio(classes * mean - 1, classes - 1)
+    return ratio((classes * mean - 1) * (classes > 1), classes - 1)  # of one class 0/0, in many matrices as in one
 
 
 def weighted_balanced_accuracy(c: Counts, *, weights: PerClass | None = None) -> float:

@@ -49,6 +49,14 @@ def tagged(**options: Any) -> sm.MultiLabel:
     return with_batch(sm.MultiLabel(**options), [["a", "b"], ["c"], []], predicted)
 
 
+def compared(weight: int = 1) -> sm.Comparison:
+    """Return a comparison of scores with a sample in each of two folds."""
+    state = sm.Comparison(scores=True, folds=2)
+    for unit in (1, 2):
+        state.update(True, 0.25, 0.75, weight, unit=unit)
+    return state
+
+
 def put(*path: Any) -> Callable[[list[Any]], None]:
     """Return what replaces the item of a content at a path by the last argument."""
     *places, last, value = path
@@ -62,6 +70,12 @@ def put(*path: Any) -> Callable[[list[Any]], None]:
 
 
 CHANGES: dict[str, tuple[Callable[[], Any], list[Callable[[list[Any]], Any]]]] = {
+    "comparison": (compared, [
+        lambda c: c[5].pop(), put(5, content_of(compared(2))[5]), put(5, 0, 0, 5), lambda c: c[5].reverse(),
+        lambda c: c[5].__setitem__(1, c[5][0]), lambda c: c[5][0][1].reverse(), put(5, []), put(1, 0, 3),
+        *(put(5, 0, 1, at, content_of(compared(2))[5][0][1][at]) for at in (1, 3)),
+        *(put(5, 0, 1, at, 3, 1) for at in (0, 2)),  # an abstention of the losses of one model
+    ]),
     "rolling": (rolling, [
         *(put(0, x) for x in (1, 0, "5")), put(1, ["nothing", []]), put(1, listed(content_of(rolling()))),
         lambda c: c[1][1].__setitem__(1, content_of(rolling().state)[1]),  # a configuration that has counted

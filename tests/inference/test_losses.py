@@ -202,6 +202,8 @@ def test_areas_at_their_ends() -> None:
     assert (actual.low, actual.high) == (pytest.approx(0.025 ** (1 / 10)), 1.0)
     assert perfect.interval("average_precision", label=True).low == actual.low
     assert (alone.low, alone.value, alone.high) == (0.0, 1.0, 1.0)
+    tied = ranked([0, 1, 2] * 9, np.full((27, 3), 1 / 3), [0, 1, 2])
+    assert tuple(tied.interval("roc_auc_micro")) == (0.0, 1.0)  # nothing is known of its spread
     for key in ("roc_auc_ovr", "roc_auc_ovo"):
         assert two.interval(key).se == pytest.approx(two.interval("roc_auc", label=True).se)
     assert tuple(single.interval("roc_auc_ovo")) == pytest.approx(tuple(single.interval("roc_auc", label=True)))

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import inspect
+import itertools
 import json
 import os
 import subprocess
@@ -152,8 +154,14 @@ def matrices(count: int = 200) -> Iterator[tuple[list[list[int]], list[Any], flo
         yield counts.tolist(), labels, (0.0, 1.0, float("nan"))[i % 4 % 3]
 
 
+def intervals(read: Callable[..., Any], keys: list[str], **more: Any) -> dict[str, Any]:
+    """Return the intervals of all keys, for one look, for all looks, and by draws."""
+    ways: dict[str, dict[str, Any]] = {"fixed": {}, "anytime": {"valid": "anytime"}, "drawn": {"method": "bootstrap"}}
+    return {way: {key: attempted(read, key, draws=20, **more, **how) for key in keys} for way, how in ways.items()}
+
+
 def label_values() -> Iterator[dict[str, Any]]:
-    """Yield the values of all keys for each matrix, and the intervals of every tenth."""
+    """Yield the values of all keys for each matrix, and the intervals of some with all numbers of classes."""
     for i, (counts, labels, zero_division) in enumerate(matrices()):
         state = sm.MetricSet(labels=labels, zero_division=zero_division)
         pairs = [(t, p) for t in labels for p in labels]
@@ -165,9 +173,8 @@ def label_values() -> Iterator[dict[str, Any]]:
         case["fbeta beta=2"] = attempted(snapshot.value, "fbeta", beta=2.0)
         case["undefined"] = sorted(map(str, snapshot.undefined))
         case["warnings"] = list(snapshot.warnings)
-        if i % 10 == 0:
-            case["intervals"] = {key: attempted(snapshot.interval, key) for key in sm.metrics() if "literal" not in key}
-            case["anytime"] = attempted(snapshot.interval, "accuracy", 0.9, valid="anytime")
+        if i % 13 == 0:
+            case["intervals"] = intervals(snapshot.interval, [key for key in sm.metrics() if "literal" not in key])
         yield case
 
 
@@ -186,12 +193,12 @@ def score_rows(i: int, models: int = 1) -> tuple[list[Any], list[np.ndarray[Any,
 
 
 def score_values() -> Iterator[dict[str, Any]]:
-    """Yield the values and estimates of all keys of scores, and the intervals of every tenth."""
+    """Yield the values and estimates of all keys of scores, and the intervals of every seventh."""
     options = [("top_k_accuracy", {"k": 1}), ("tpr_at_fpr", {"fpr": 0.2}), ("partial_roc_auc", {"max_fpr": 0.5})]
     keys = [key for key, info in sm.metrics().items() if info.reads != "labels"]
     for i in range(100):
         truth, (table,), classes, weights = score_rows(i)
-        state = sm.MetricSet(scores=True)
+        state = sm.MetricSet(scores=True, **({"buckets": 16, "sample": 16} if i % 5 == 1 else {}))
         state.update_many(truth, scores=table, w=weights, classes=classes)
         snapshot = state.snapshot()
         case: dict[str, Any] = {"values": {}, "estimates": {}}
@@ -203,8 +210,8 @@ def score_values() -> Iterator[dict[str, Any]]:
             case[f"{key} {option}"] = attempted(snapshot.value, key, **option)
         case["accuracy"] = exact(snapshot["accuracy"])
         case["warnings"] = list(snapshot.warnings)
-        if i % 10 == 0:
-            case["intervals"] = {key: attempted(snapshot.interval, key, draws=20) for key in keys}
+        if i % 7 == 0:
+            case["intervals"] = intervals(snapshot.interval, keys)
         yield case
 
 
@@ -219,14 +226,30 @@ def comparison_values() -> Iterator[dict[str, Any]]:
         case["mcnemar"] = attempted(snapshot.mcnemar)
         case["evidence"] = attempted(snapshot.evidence)
         if i % 10 == 0:
-            keys = [(key, None) for key in sm.metrics()] + [("recall", classes[0]), ("f1", classes[-1])]
-            for key, label in keys:
-                case[f"{key} {label}"] = attempted(snapshot.difference, key, label=label, draws=20)
+            case["differences"] = intervals(snapshot.difference, list(sm.metrics()))
+            case["of a class"] = intervals(snapshot.difference, ["recall", "f1"], label=classes[-1])
         yield case
 
 
+def detector_values() -> Iterator[dict[str, Any]]:
+    """Yield what detectors with all options make of losses that change three times."""
+    losses = np.random.Generator(np.random.PCG64(7)).random(400) ** np.repeat([4, 1, 8, 0.5], 100)
+    levels = {"p0": 0.2}, {"p0": 1e-5}, {"reference": 40, "learn": "running"}, {"reference": 40, "learn": "bound"}
+    for level, direction, method, block, restart in itertools.product(
+        levels, ("up", "down", "both"), ("sr", "cusum", "calibrated"), (1, 3), ("same", "stop", "reference")
+    ):
+        options = {"direction": direction, "method": method, "block": block, "restart": restart}
+        with contextlib.suppress(ValueError):
+            detector = sm.ChangeDetector(arl=10_000 if restart == "stop" else 200, **level, **options)
+            case: dict[str, Any] = {**level, **options, "steps": []}
+            for x in losses[:, None]:
+                detector.update_many(x)
+                case["steps"].append(exact([detector.evidence, detector.alarm]))
+            yield case | {"levels": exact(detector.levels or []), "changes": exact(detector.changes)}
+
+
 VALUES: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
-    "labels": label_values, "scores": score_values, "comparisons": comparison_values
+    "labels": label_values, "scores": score_values, "comparisons": comparison_values, "detectors": detector_values
 }  # fmt: skip
 
 
