@@ -279,9 +279,9 @@ class MultiLabel(Guarded, Portable):
         if self.scores:
             predicted = {label for label, score in predicted.items() if score >= self.threshold}
         labels = [*truth, *(predicted - truth)]
-        true, found = ([label if label in side else NONE for label in labels] for side in (truth, predicted))
+        rows, columns = ([label if label in side else NONE for label in labels] for side in (truth, predicted))
         code = _code(len(predicted), len(truth) + len(predicted) - len(labels))
-        return [*steps, self._counts._pairs_step(true, found, w), self._sizes._update_step(len(truth), code, w)]
+        return [*steps, self._counts._pairs_step(rows, columns, w), self._sizes._update_step(len(truth), code, w)]
 
     def _score_steps(self, truth: Set[Label], scores: Any, w: object, reverts: bool = False) -> list[Step]:
         """Return the steps that count the scores of a sample, or undo that."""
@@ -296,17 +296,17 @@ class MultiLabel(Guarded, Portable):
         """Count a batch of rows whose columns are labels in an empty state, which is discarded after an error."""
         named = "scores" if self.scores else "y_pred"
         true, scores = check_table(truth, "y_true", None), predicted
-        found = check_table(predicted, named, self.threshold)
+        positive = check_table(predicted, named, self.threshold)
         if self.scores and {*names} != {*self._sets}:
             raise LabelError(argument="scores", expected=f"to be those of {list(self._sets)!r:.80}", got=names)
-        self._sizes.update_many(true.sum(1), _code(found.sum(1), (true & found).sum(1)), weights)
+        self._sizes.update_many(true.sum(1), _code(positive.sum(1), (true & positive).sum(1)), weights)
         for at, label in enumerate(names if self.scores else ()):
             self._sets[label].update_many(true[:, at], scores=scores[:, at], w=weights)
         none, every = len(names), [*(self._counts._admit(name, "y_true") for name in names), NONE]
         for first in range(0, len(true), ROWS):
-            rows, columns = np.nonzero(true[first : first + ROWS] | found[first : first + ROWS])
+            rows, columns = np.nonzero(true[first : first + ROWS] | positive[first : first + ROWS])
             rows += first
-            sides = [np.where(side[rows, columns], columns, none) for side in (true, found)]
+            sides = [np.where(side[rows, columns], columns, none) for side in (true, positive)]
             wholes = None if weights is None else weights.wholes[rows]
             parts = None if weights is None or weights.parts is None else weights.parts[rows]
             counted, seen, _, weighted = count_codes(sides[0], sides[1], none + 1, none + 1, wholes, parts)

@@ -144,8 +144,8 @@ class MultiLabelSnapshot(Mapping[str, Any]):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Sentences about data that look wrong: labels of truth and predictions that have nothing in common."""
-        true, found = ([a for a, count in self[key].items() if count] for key in ("support", "predicted_count"))
-        return tuple(label_warnings(true, found, self.n)) if len(true) > 1 else ()
+        true, predicted = ([a for a, count in self[key].items() if count] for key in ("support", "predicted_count"))
+        return tuple(label_warnings(true, predicted, self.n)) if len(true) > 1 else ()
 
     def __getitem__(self, key: str | tuple[str, Label]) -> Any:
         """Return the value of a key, or with `snapshot[key, label]` that of one label."""
