@@ -445,7 +445,7 @@ class MultiLabel(Guarded, Portable):
         weight = sum(each[3] for each in sized)
         by_size = [sum(each[at] * each[3] for each in sized) for at in range(3)]
         by_label = [sum(column) for column in zip(*totals.values(), strict=True)] or [0, 0, 0]
-        possible = all(type(t) is int and 0 <= both <= min(t, p) for t, p, both, _ in sized)
+        possible = {*map(type, self._sizes.labels)} <= {int} and all(0 <= both <= min(t, p) for t, p, both, _ in sized)
         if not possible or by_size != by_label or any(t + p - both > weight for t, p, both in totals.values()):
             raise ValueError("as many labels of samples as of labels")
         rows, columns, _ = self._counts.cells()

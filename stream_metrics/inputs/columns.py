@@ -173,6 +173,8 @@ def as_column(values: object, argument: str, may_abstain: bool, named: Namer | N
         return Column(*encode_objects(rows, argument, may_abstain, named))
     if rows.ndim != 1:
         hint = "; did you mean `scores=`?" if rows.ndim == 2 and rows.dtype.kind == "f" and may_abstain else ""
+        if rows.ndim == 2 and not may_abstain:
+            hint = "; did you mean MultiLabel?"
         but = f"got the shape {rows.shape}{hint}"
         raise LabelError(argument=argument, expected="to have one dimension", but=but)
     return _from_array(np.ascontiguousarray(rows), argument, may_abstain, named)

@@ -153,6 +153,8 @@ def _inside(value: object, argument: str, position: int | None) -> Label:
 def _error(value: object, argument: str, position: int | None) -> LabelError:
     got = float(value) if isinstance(value, float) else None  # a NaN or an infinity
     hint = "; did you mean `scores=`?" if argument == "y_pred" and isinstance(value, list | dict) else ""
+    if argument == "y_true" and isinstance(value, list | set | frozenset):
+        hint = "; did you mean MultiLabel?"
     return LabelError(
         argument=argument, position=position, expected=f"to be {ALLOWED}", got=got, but=f"got {_brief(value)}{hint}"
     )

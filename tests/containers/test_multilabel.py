@@ -160,7 +160,7 @@ def test_what_is_not_understood_is_refused_and_changes_nothing() -> None:
         (partial(make, scores=True), label, "labels"), (partial(make, ["f2"]), KeyError, "f2"),
         (partial(make, ["samples_mcc"]), KeyError, "samples_"), (partial(make, "f1"), ValueError, "metrics"),
         (lambda: tags.snapshot()["macro_f1", "a"], KeyError, "macro_f1"),
-        (lambda: tags.snapshot()["f1", "z"], KeyError, "z"),
+        (lambda: tags.snapshot()["f1", "z"], KeyError, "z"), (partial(sm.evaluate, FILMS, FILMS), label, "MultiLabel"),
     ])  # fmt: skip
     assert (tags.to_bytes(), scored.to_bytes()) == before
 
