@@ -16,12 +16,12 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from stream_metrics._core.confusion.kernels import count_codes
 from stream_metrics._core.numeric.kernels import MISSING, Guarded, Step, Swap, chosen_labels, chosen_scores, commit
 from stream_metrics.containers.inner import check_same, emptied
 from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError, WeightError, quantity
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import Weights
+from stream_metrics.inputs.columns import Column
 from stream_metrics.inputs.label_sets import NONE, check_table, label_rows, label_set, score_row
 from stream_metrics.inputs.options import real
 from stream_metrics.inputs.score_tables import own_names
@@ -38,7 +38,6 @@ from stream_metrics.wire import Portable
 __all__ = ["MultiLabel"]
 
 OF_SCORES = {True: ["roc_auc", "log_loss"], "any": ["roc_auc"]}  # keys that bring the states of scores
-ROWS = 2**14  # of a table, whose labels are numbered at a time
 UNIT = 2**64  # units of a weight of 1
 Totals = tuple[int, ...]  # weights of the samples in which a label is true, predicted, both; in units
 
@@ -294,23 +293,17 @@ class MultiLabel(Guarded, Portable):
 
     def _count_tables(self, truth: Array, predicted: Array, names: tuple[Label, ...], weights: Weights | None) -> None:
         """Count a batch of rows whose columns are labels in an empty state, which is discarded after an error."""
-        named = "scores" if self.scores else "y_pred"
-        true, scores = check_table(truth, "y_true", None), predicted
-        positive = check_table(predicted, named, self.threshold)
+        true = check_table(truth, "y_true", None)
+        positive = check_table(predicted, "scores" if self.scores else "y_pred", self.threshold)
         if self.scores and {*names} != {*self._sets}:
             raise LabelError(argument="scores", expected=f"to be those of {list(self._sets)!r:.80}", got=names)
         self._sizes.update_many(true.sum(1), _code(positive.sum(1), (true & positive).sum(1)), weights)
-        for at, label in enumerate(names if self.scores else ()):
-            self._sets[label].update_many(true[:, at], scores=scores[:, at], w=weights)
-        none, every = len(names), [*(self._counts._admit(name, "y_true") for name in names), NONE]
-        for first in range(0, len(true), ROWS):
-            rows, columns = np.nonzero(true[first : first + ROWS] | positive[first : first + ROWS])
-            rows += first
-            sides = [np.where(side[rows, columns], columns, none) for side in (true, positive)]
-            wholes = None if weights is None else weights.wholes[rows]
-            parts = None if weights is None or weights.parts is None else weights.parts[rows]
-            counted, seen, _, weighted = count_codes(sides[0], sides[1], none + 1, none + 1, wholes, parts)
-            commit([self._counts._cells_step(every, every, counted, seen, len(rows), 0, weighted)])
+        for at, name in enumerate([self._counts._admit(name, "classes") for name in names]):
+            if self.scores:
+                self._sets[name].update_many(true[:, at], scores=predicted[:, at], w=weights)
+            rows = np.flatnonzero(true[:, at] | positive[:, at])
+            actual, chosen = (Column((~side[rows, at]).view(np.int8), [name, NONE]) for side in (true, positive))
+            self._counts.update_many(actual, chosen, None if weights is None else weights.take(rows))
 
     def merge(self, other: Self) -> Self:
         """Add the counts of another shard.
@@ -418,7 +411,7 @@ class MultiLabel(Guarded, Portable):
 
     def _view(self, state: Any) -> Snapshot:
         """Return the snapshot of counts of the classes False and True, or of a set of them."""
-        states = states_by_name(state.state, state.scored) if isinstance(state, MetricSet) else {"counts": state}
+        states = states_by_name(getattr(state, "state", state), getattr(state, "scored", None))
         return Snapshot(**states, zero_division=self.zero_division)
 
     def _content(self) -> list[object]:
