@@ -54,6 +54,7 @@ COLUMNS = {
     "precision": ("precision", "prec"),
     "recall": ("recall", "recall"),
     "f1": ("F1", "F1"),
+    "jaccard": (None, "Jaccard"),
     "specificity": ("specificity", "spec"),
     "ova_matthews_corrcoef": ("MCC", "MCC"),
     "roc_auc": ("ROC AUC", "AUC"),

@@ -1,4 +1,4 @@
-"""The report of samples with several labels, as text and as HTML: sizes, averages, and the labels from the worst."""
+"""The report of samples with several labels, as text and as HTML: sizes, averages, and the values of the labels."""
 
 from __future__ import annotations
 
@@ -54,17 +54,18 @@ def _tables(snapshot: MultiLabelSnapshot, separator: str = " ") -> list[Table]:
     kinds = [kind for kind in ("micro", "macro", "weighted", "samples") if any(kind in cells for cells in own.values())]
     columns = [ReportColumn(kind, kind, [cells.get(kind, "") for cells in own.values()]) for kind in kinds]
     averages = Table("Average", list(own), columns)
-    labels, rows = list(snapshot.labels)[:MOST], []
+    names, rows = dict(zip(snapshot.labels, map(visible, label_names(snapshot.labels)), strict=True)), []
+    labels = list(names) if len(names) <= MOST else sorted(names, key=snapshot["f1"].__getitem__)[:MOST]
     for drop, key in enumerate(snapshot._label_keys()):
         values, lost = snapshot._value(key)
-        shown = [values[label] for label in labels]
-        counts = CATALOG[key].high > 1 and all(value == value for value in shown)
-        cells = numbers(shown, separator) if counts else [score(values[a], a in lost) for a in labels]
+        if CATALOG[key].state == "counts" and CATALOG[key].high > 1:
+            cells = numbers([values[label] for label in labels], separator)
+        else:
+            cells = [score(values[label], label in lost) for label in labels]
         rows.append(ReportColumn(column_title(key), short_title(key), cells, drop=drop))
-    names = [visible(name) for name in label_names(labels)]
-    return [averages, Table("Label", names, rows, positions=range(len(names)))]
+    return [averages, Table("Label", [names[label] for label in labels], rows, positions=range(len(labels)))]
 
 
 def _left_out(snapshot: MultiLabelSnapshot) -> list[str]:
     left = len(snapshot.labels) - MOST
-    return [f"{quantity(left, 'label')} left out: JSON has all of them"] if left > 0 else []
+    return [f"The labels with the lowest F1; JSON has the other {left}"] if left > 0 else []
