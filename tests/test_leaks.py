@@ -45,10 +45,6 @@ print(tracemalloc.get_traced_memory()[0] - memory, sys.getallocatedblocks() - bl
 LABELS = "state.update_many([1, True, 'a', (1, 'x')], [1.0, 'b', 2**70, b'c'], [1, 2, 0.5, 3])"
 # how often, what is done once, and what is repeated with a number `i`
 TASKS: dict[str, tuple[int, str, str]] = {
-    "fresh strings": (
-        40_000, "state = sm.ConfusionMatrix()",
-        "state.update('label ' + str(i % 10), 'label ' + str(i % 7), 1.5 if i % 2 else 1)",
-    ),
     "fresh labels that leave": (6_000, "state, ranks = sm.ConfusionMatrix(), sm.RankSketch()", """
 state.update(("label", i), float(i))
 state.revert(("label", i), float(i))
@@ -85,12 +81,6 @@ columns = [rng.integers(0, 50, 500), text, np.array(["x", "yy"] * 250), rng.rand
 state.update_many(columns[i % 4], columns[(i + 1) % 4], [1, 0.5] * 250 if i % 3 else None)
 refused(state.update_many, columns[1][:-1] + [None], columns[1])
 """),
-    "snapshots": (480, "state = sm.MetricSet()\nstate.update_many([1, 2, 3, 'a'] * 5, [1, 3, 3, 'b'] * 5)", """
-state.update(i % 5, 1)
-snapshot = state.snapshot()
-snapshot["accuracy"], snapshot.per_class["recall"][1], snapshot.confusion_matrix
-state.state.one_vs_rest(1)._ratios((1, 0, 0, 0), (0, 1, 0, 0))
-"""),
     "rank sketches sample by sample": (30_000, "state = sm.RankSketch(64, 16)", """
 scores = {"label " + str(j): (i * 7919 + j) % 1009 / 1009 for j in range(3)}
 state.update("label " + str(i % 5), scores, 1 + i % 3 / 2)
@@ -100,7 +90,7 @@ state.update(i % 2 == 0, i % 1009 / 1009)
         320, "truth, table, weights = rng.integers(0, 3, 400), rng.normal(size=(400, 3)), rng.random(400)", """
 state, some = sm.RankSketch(32, 8, pairs=bool(i % 2)), slice(5 + i * 7 % 400)
 state.update_many(truth[some], table[some], weights[some] if i % 3 else None, classes=range(3))
-state.copy().merge(state).column(1)
+state.copy().merge(state).snapshot().to_dict()
 sm.RankSketch.from_bytes(state.to_bytes()).reset()
 """),
     "rank sketches that refuse": (1_600, """
@@ -121,6 +111,16 @@ for bad in ((None, True), (True, float("nan")), (True, True, -1)):
     refused(rolling.update, *bad)
 rolling.copy().update_many([True, False], [True, False] if hard else [0.5, 0.25])
 sm.from_bytes(rolling.to_bytes()).reset()
+"""),
+    "comparisons, detectors, groups and panes": (60, "a, b, c = (rng.integers(0, 4, 60) for _ in range(3))", """
+state, detector = sm.Comparison(), sm.ChangeDetector(reference=5, of="accuracy")
+state.update_many(a[i % 9:], b[i % 9:], c[i % 9:], unit=c[i % 9:])
+detector.update_many(a, b)
+groups = sm.ByGroup((sm.TimeWindow(sm.MetricSet(), "1m", 4), sm.Fading(sm.F1(pos_label=1), "9s"))[i % 2], 3)
+groups.update_many(a, b, t=i + a, group=c)
+for one in (state, detector, groups):
+    sm.from_bytes(one.copy().to_bytes()).snapshot().to_dict()
+state.copy().merge(state).reset()
 """),
     "losses": (600, """
 state, three = sm.ProbabilityLosses(), sm.ProbabilityLosses(classes=["a", "b", "c"])
