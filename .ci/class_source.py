@@ -64,6 +64,11 @@ OPTIONS = {
     "buckets": "Number of different scores of a class up to which the value is exact.",
     "sample": "Number of scores of each class that are kept in full beyond that.",
     "zero_division": "Value that stands for 0/0: 0.0, 1.0 or nan.",
+    "missing": (
+        "What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "
+        '"(missing)", which is never true (labels only); or an error.'
+    ),
+    "ignore_index": "A true label whose samples are left out.",
 }
 COST = "Cost of a miss: its distance in the order of the labels, or the square of the distance."
 COMPONENTS = " A component that is 0/0 counts as this number; nan leaves it out of the mean."

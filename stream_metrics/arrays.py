@@ -17,13 +17,13 @@ from stream_metrics.catalog.table import find
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.evaluation.warnings import matrix_mismatch
 from stream_metrics.inputs.arguments import named_arguments
+from stream_metrics.inputs.rules import Missing
 from stream_metrics.inputs.score_tables import is_mapping, materialize, own_names, score_table
 from stream_metrics.labels import Label, unique
 from stream_metrics.metrics.metric import Metric
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.snapshot import Snapshot
-from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.tables.bad_rows import OnBad, new_record
 from stream_metrics.tables.counting import Place, count_columns
 
@@ -46,6 +46,8 @@ def evaluate(
     pos_label: Label | None = None,
     labels: Iterable[Label] | None = None,
     on_bad: OnBad = "raise",
+    missing: Missing = "abstain",
+    ignore_index: Label | None = None,
 ) -> Snapshot: ...
 
 
@@ -62,6 +64,8 @@ def evaluate(
     pos_label: Label | None = None,
     labels: Iterable[Label] | None = None,
     on_bad: OnBad = "raise",
+    missing: Missing = "abstain",
+    ignore_index: Label | None = None,
 ) -> GroupSnapshot: ...
 
 
@@ -78,6 +82,8 @@ def evaluate(
     pos_label: Label | None = None,
     labels: Iterable[Label] | None = None,
     on_bad: OnBad = "raise",
+    missing: Missing = "abstain",
+    ignore_index: Label | None = None,
 ) -> Snapshot | GroupSnapshot:
     """Evaluate predictions, scores or both against the true labels.
 
@@ -104,6 +110,11 @@ def evaluate(
         All classes, in the order in which they are reported; any other label is an error.
     on_bad : {"raise", "count"}, default "raise"
         Whether a row that cannot be counted raises, or is left out and named in `warnings` of the result.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Returns
     -------
@@ -170,7 +181,8 @@ def evaluate(
     if scored:
         table = score_table(columns["scores"])
         kind = True if _in_unit_interval(table) else "any"
-    options: dict[str, Any] = {} if pos_label is None else {"pos_label": pos_label}
+    options: dict[str, Any] = {"missing": missing, "ignore_index": ignore_index}
+    options |= {} if pos_label is None else {"pos_label": pos_label}
     state: Any = MetricSet(None if rows is None else [row.key for row in rows], scores=kind, labels=fixed, **options)
     if kind is True and fixed is None and state.scored.losses is not None:
         state.scored.declared = own_names(columns["scores"]) or classes
@@ -229,6 +241,8 @@ def classification_report(
     digits: int = 2,
     output_dict: Literal[False] = False,
     zero_division: float = 0.0,
+    missing: Missing = "abstain",
+    ignore_index: Label | None = None,
 ) -> str: ...
 
 
@@ -243,6 +257,8 @@ def classification_report(
     digits: int = 2,
     output_dict: Literal[True],
     zero_division: float = 0.0,
+    missing: Missing = "abstain",
+    ignore_index: Label | None = None,
 ) -> dict[str, Any]: ...
 
 
@@ -257,6 +273,8 @@ def classification_report(
     digits: int = 2,
     output_dict: bool = False,
     zero_division: float = 0.0,
+    missing: Missing = "abstain",
+    ignore_index: Label | None = None,
 ) -> str | dict[str, Any]:
     """Return precision, recall, F1 and support of each class, in the layout of scikit-learn.
 
@@ -278,6 +296,10 @@ def classification_report(
         Whether to return a dict from name to values instead of text.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is; see `evaluate`.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Returns
     -------
@@ -315,11 +337,11 @@ def classification_report(
     weighted avg       0.83      0.67      0.67         3
     <BLANKLINE>
     """
-    state = ConfusionMatrix()
+    state = MetricSet(zero_division=zero_division, missing=missing, ignore_index=ignore_index)
     state.update_many(y_true, y_pred, w)
     if state.n == 0:
         raise ValueError("Expected at least one sample with a prediction, but got none")
-    snapshot = Snapshot(state, zero_division=zero_division)
+    snapshot = state.snapshot()
     _warn_of_mismatch(snapshot)
     per_class = snapshot.per_class
     chosen = list(snapshot.labels) if labels is None else list(unique(labels, "labels"))

@@ -18,6 +18,7 @@ from stream_metrics.inputs.tensors import is_single
 from stream_metrics.labels import Label, unique
 from stream_metrics.metrics.base import MetricBase
 from stream_metrics.metrics.metric_set import MetricSet
+from stream_metrics.metrics.rules import caller_positions, left_out
 from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.limits import Load
 from stream_metrics.states.losses import ProbabilityLosses
@@ -154,6 +155,14 @@ class Rolling(RollingUpdateBase, InRiver, Portable):
         y_true, y_pred, w = (_kept(values, name) for values, name in ((y_true, "y_true"), (y_pred, "y_pred"), (w, "w")))
         given = {"scores": scores, "classes": classes, "group": group, "unit": unit}
         more = {name: _kept(values, name) for name, values in given.items() if values is not None}
+        names = more.pop("classes", None)
+        columns, left = left_out(self._sample_rule, {"y_true": y_true, "y_pred": y_pred, "w": w, **more})
+        with caller_positions(left):
+            self._count_columns(columns if names is None else {**columns, "classes": names})
+
+    def _count_columns(self, more: dict[str, Any]) -> None:
+        """Count a batch of samples of which none is left out."""
+        y_true, y_pred, w = more.pop("y_true"), more.pop("y_pred"), more.pop("w")
         batch = self.inner.copy()
         batch.update_many(y_true, y_pred, w, **more)
         n, rows = plain_rows(self._reads, y_true, y_pred, w, more, self.window, self._classes, self._keys)

@@ -28,6 +28,7 @@ from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import Length, Time, column_to_epoch_ns, format_duration, parse_duration, to_epoch_ns
 from stream_metrics.labels import Label
+from stream_metrics.metrics.rules import caller_positions, left_out
 from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.batches import KeyedBatch, mergeable
 from stream_metrics.states.limits import MOST, Load, grown, load_of
@@ -208,10 +209,18 @@ class TimeWindow(Keyed, PaneUpdateBase, InRiver, Portable):
         -----
         A sample that was in time before the batch is counted, regardless of the order of the rows.
         """
-        columns = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores}
-        beside = {"group": group, "unit": unit}
-        columns |= {name: values for name, values in beside.items() if not is_single(values)}
-        alone = {name: value for name, value in beside.items() if is_single(value)}
+        given = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores, "t": t, "unit": unit, "group": group}
+        columns, rows = left_out(self._sample_rule, given)
+        with caller_positions(rows):
+            self._count_columns(columns, classes)
+        self._report()
+
+    def _count_columns(self, columns: dict[str, Any], classes: Iterable[Label] | None) -> None:
+        """Count a batch of samples of which none is left out."""
+        t, *beside = (columns.pop(name) for name in ("t", "group", "unit"))
+        named = dict(zip(("group", "unit"), beside, strict=True))
+        columns |= {name: values for name, values in named.items() if not is_single(values)}
+        alone = {name: value for name, value in named.items() if is_single(value)}
         batch = KeyedBatch(columns, classes=classes, **alone)
         if not batch.n:
             return
@@ -228,7 +237,6 @@ class TimeWindow(Keyed, PaneUpdateBase, InRiver, Portable):
                 self._find_capacity(added)
             self._commit(dealt, set(), int(times.max()), t is not None, len(late), self._capacity - added)
             self._expire()
-        self._report()
 
     def _state_of(self, pane: int) -> Any:
         return self._store.thaw(self._open.get(pane))

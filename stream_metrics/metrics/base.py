@@ -9,18 +9,22 @@ from typing import Any, ClassVar, Self
 
 from stream_metrics._core.confusion.kernels import FoldsStep, UpdateBase
 from stream_metrics._core.numeric.kernels import Step, chosen_labels, chosen_scores, commit
-from stream_metrics.errors import ScoreError, other_kind, with_article
+from stream_metrics.errors import ScoreError, options_differ, other_kind, with_article
 from stream_metrics.inputs.arguments import named_arguments
+from stream_metrics.inputs.rules import Missing, SampleRule, sample_rule
 from stream_metrics.labels import Label
 from stream_metrics.labels.pos_label import as_counted_before
 from stream_metrics.metrics.folds import PlainSample, batch_of, copied, merge_folds, revert_unit, update_unit, written
+from stream_metrics.metrics.rules import count_by_rule
 from stream_metrics.states.limits import Load, largest_load
 from stream_metrics.states.protocols import BatchState
 from stream_metrics.states.ranks import RankSketch
-from stream_metrics.states.reconfiguring import check_options, settled
+from stream_metrics.states.reconfiguring import check_options, not_counted, settled
 from stream_metrics.wire import Portable, encoded
 
 __all__ = ["MetricBase"]
+
+NO_RULE = SampleRule()
 
 
 class MetricBase(UpdateBase, Portable):
@@ -28,6 +32,31 @@ class MetricBase(UpdateBase, Portable):
 
     zero_division: float | None
     works_with_weights: ClassVar[bool] = True
+
+    @property
+    def missing(self) -> Missing:
+        """What a missing prediction is: "abstain", "wrong" or "raise"."""
+        return (self._sample_rule or NO_RULE).missing
+
+    @property
+    def ignore_index(self) -> Label | None:
+        """The true label whose samples are left out, None if there is none."""
+        return (self._sample_rule or NO_RULE).ignore_index
+
+    def _set_rule(self, missing: Missing, ignore_index: Label | None) -> None:
+        """Leave samples out, or take missing predictions otherwise, from now on."""
+        if missing == "abstain" and ignore_index is None:
+            return
+        self._sample_rule = sample_rule(missing, ignore_index)
+        if missing == "wrong" and self._reads != "labels":
+            raise ValueError("Expected `missing` to be 'abstain' or 'raise' where scores are read, but got 'wrong'")
+
+    def _written_rule(self) -> dict[str, object]:
+        """Return the options of the rule that differ from the defaults, as a configuration has them."""
+        if self._sample_rule is None:
+            return {}
+        options = zip(NO_RULE._fields, self._sample_rule, NO_RULE, strict=True)
+        return {name: value for name, value, default in options if value != default}
 
     @named_arguments
     def update_many(
@@ -66,9 +95,20 @@ class MetricBase(UpdateBase, Portable):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
-        if unit is not None:
-            columns = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores}
-            self.merge(batch_of(self, columns, unit, classes))
+        columns = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores, "unit": unit}
+        if self._sample_rule is None:
+            self._count_columns(columns, classes)
+        else:
+            count_by_rule(self, columns, classes)
+
+    def _count_columns(self, columns: Mapping[str, Any], classes: Iterable[Label] | None) -> None:
+        """Count a batch of samples of which none is left out."""
+        y_true, y_pred, w, scores = (columns.get(name) for name in ("y_true", "y_pred", "w", "scores"))
+        if "n" in columns:
+            self.state.update_counts(y_true, y_pred, columns["n"], w)
+        elif columns["unit"] is not None:
+            of_units = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores}
+            self.merge(batch_of(self, of_units, columns["unit"], classes))
         else:
             self._update_many(y_true, y_pred, w, scores, classes)
 
@@ -114,7 +154,10 @@ class MetricBase(UpdateBase, Portable):
         if self._reads != "labels":
             but = f"got {with_article(type(self))} that reads scores; RankSketch.update_counts counts tables of scores"
             raise ScoreError(subject="`update_counts`", expected="where labels only are counted", but=but)
-        self.state.update_counts(y_true, y_pred, n, w)
+        if self._sample_rule is None:
+            self.state.update_counts(y_true, y_pred, n, w)
+        else:
+            count_by_rule(self, {"y_true": y_true, "y_pred": y_pred, "n": n, "w": w}, None)
 
     def merge(self, other: Any) -> Self:
         """Add the counts of another shard that counts the same.
@@ -187,6 +230,10 @@ class MetricBase(UpdateBase, Portable):
         """Raise MergeError unless the other counts states of the same kinds."""
         if not self._counts_like(other):
             raise other_kind(type(self), other)
+        assert isinstance(other, MetricBase)
+        if self._sample_rule != other._sample_rule:
+            mine, theirs = ((metric._sample_rule or NO_RULE)._asdict() for metric in (self, other))
+            raise options_differ(mine, theirs)
 
     def _counts_like(self, other: object) -> bool:
         return type(other) is type(self)
@@ -231,6 +278,9 @@ class MetricBase(UpdateBase, Portable):
             check_options(self, options, [each.name for each in parameters])
         options = settled(options)
         twin: Self = self._like(options)
+        if twin._sample_rule != self._sample_rule and (self.n or self.abstained):
+            name = next(name for name in NO_RULE._fields if getattr(self, name) != getattr(twin, name))
+            raise not_counted(name, getattr(self, name), getattr(twin, name), "what was left out was not counted")
         with self._reading():
             self._count_again(twin)
             twin._unit_folds = {fold: part.reconfigured(**options) for fold, part in sorted(self._unit_folds.items())}
@@ -271,6 +321,7 @@ class MetricBase(UpdateBase, Portable):
     def _with(self, state: BatchState) -> Self:
         twin: Self = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
+        twin._sample_rule = self._sample_rule
         twin._attach(state)
         return twin
 

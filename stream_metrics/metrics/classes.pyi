@@ -19,6 +19,11 @@ class Accuracy(Metric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -50,6 +55,8 @@ class Accuracy(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class AverageAccuracy(Metric):
@@ -64,6 +71,11 @@ class AverageAccuracy(Metric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -97,6 +109,8 @@ class AverageAccuracy(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class AveragePrecision(ScoreMetric):
@@ -112,6 +126,11 @@ class AveragePrecision(ScoreMetric):
         Number of scores of each class that are kept in full beyond that.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -148,6 +167,8 @@ class AveragePrecision(ScoreMetric):
         buckets: int = 1024,
         sample: int = 512,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class BalancedAccuracy(Metric):
@@ -164,6 +185,11 @@ class BalancedAccuracy(Metric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -199,6 +225,8 @@ class BalancedAccuracy(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class BrierScore(ScoreMetric):
@@ -213,6 +241,11 @@ class BrierScore(ScoreMetric):
         The class whose score a single number is.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -251,6 +284,8 @@ class BrierScore(ScoreMetric):
         *,
         pos_label: Label = True,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class CohenKappa(Metric):
@@ -265,6 +300,11 @@ class CohenKappa(Metric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -299,6 +339,8 @@ class CohenKappa(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class CramersV(Metric):
@@ -313,6 +355,11 @@ class CramersV(Metric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -348,6 +395,8 @@ class CramersV(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class DebiasedCalibrationError(ScoreMetric):
@@ -367,6 +416,11 @@ class DebiasedCalibrationError(ScoreMetric):
         Number of scores of each class that are kept in full beyond that.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -404,6 +458,8 @@ class DebiasedCalibrationError(ScoreMetric):
         buckets: int = 1024,
         sample: int = 512,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class DetectionPrevalence(OneClassMetric):
@@ -420,6 +476,11 @@ class DetectionPrevalence(OneClassMetric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -452,6 +513,8 @@ class DetectionPrevalence(OneClassMetric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class ExpectedCalibrationError(ScoreMetric):
@@ -471,6 +534,11 @@ class ExpectedCalibrationError(ScoreMetric):
         Number of scores of each class that are kept in full beyond that.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -508,6 +576,8 @@ class ExpectedCalibrationError(ScoreMetric):
         buckets: int = 1024,
         sample: int = 512,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class F1(OneClassMetric):
@@ -524,6 +594,11 @@ class F1(OneClassMetric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -556,6 +631,8 @@ class F1(OneClassMetric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class FBeta(OneClassMetric):
@@ -574,6 +651,11 @@ class FBeta(OneClassMetric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -608,6 +690,8 @@ class FBeta(OneClassMetric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class FalseDiscoveryRate(OneClassMetric):
@@ -624,6 +708,11 @@ class FalseDiscoveryRate(OneClassMetric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -656,6 +745,8 @@ class FalseDiscoveryRate(OneClassMetric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class FalseNegativeRate(OneClassMetric):
@@ -672,6 +763,11 @@ class FalseNegativeRate(OneClassMetric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -704,6 +800,8 @@ class FalseNegativeRate(OneClassMetric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class FalseOmissionRate(OneClassMetric):
@@ -720,6 +818,11 @@ class FalseOmissionRate(OneClassMetric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -752,6 +855,8 @@ class FalseOmissionRate(OneClassMetric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class FalsePositiveRate(OneClassMetric):
@@ -768,6 +873,11 @@ class FalsePositiveRate(OneClassMetric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -800,6 +910,8 @@ class FalsePositiveRate(OneClassMetric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class GeneralF1(Metric):
@@ -819,6 +931,11 @@ class GeneralF1(Metric):
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan. A component that is 0/0 counts as this number; nan leaves it out of
         the mean.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -854,6 +971,8 @@ class GeneralF1(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class GeneralFowlkesMallows(Metric):
@@ -873,6 +992,11 @@ class GeneralFowlkesMallows(Metric):
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan. A component that is 0/0 counts as this number; nan leaves it out of
         the mean.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -907,6 +1031,8 @@ class GeneralFowlkesMallows(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class GeneralizedMCC(Metric):
@@ -923,6 +1049,11 @@ class GeneralizedMCC(Metric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -958,6 +1089,8 @@ class GeneralizedMCC(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class GeometricMean(Metric):
@@ -972,6 +1105,11 @@ class GeometricMean(Metric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -1005,6 +1143,8 @@ class GeometricMean(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class Gini(ScoreMetric):
@@ -1020,6 +1160,11 @@ class Gini(ScoreMetric):
         Number of scores of each class that are kept in full beyond that.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -1053,6 +1198,8 @@ class Gini(ScoreMetric):
         buckets: int = 1024,
         sample: int = 512,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class HandTillAUC(ScoreMetric):
@@ -1068,6 +1215,11 @@ class HandTillAUC(ScoreMetric):
         Number of scores of each class that are kept in full beyond that.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -1108,6 +1260,8 @@ class HandTillAUC(ScoreMetric):
         buckets: int = 1024,
         sample: int = 512,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class Jaccard(OneClassMetric):
@@ -1124,6 +1278,11 @@ class Jaccard(OneClassMetric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -1155,6 +1314,8 @@ class Jaccard(OneClassMetric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class KSStatistic(ScoreMetric):
@@ -1170,6 +1331,11 @@ class KSStatistic(ScoreMetric):
         Number of scores of each class that are kept in full beyond that.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -1203,6 +1369,8 @@ class KSStatistic(ScoreMetric):
         buckets: int = 1024,
         sample: int = 512,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class LogLoss(ScoreMetric):
@@ -1216,6 +1384,11 @@ class LogLoss(ScoreMetric):
         The class whose score a single number is.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -1255,6 +1428,8 @@ class LogLoss(ScoreMetric):
         *,
         pos_label: Label = True,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class MCC(Metric):
@@ -1269,6 +1444,11 @@ class MCC(Metric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -1305,6 +1485,8 @@ class MCC(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class MacroAveragePrecision(ScoreMetric):
@@ -1320,6 +1502,11 @@ class MacroAveragePrecision(ScoreMetric):
         Number of scores of each class that are kept in full beyond that.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -1359,6 +1546,8 @@ class MacroAveragePrecision(ScoreMetric):
         buckets: int = 1024,
         sample: int = 512,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class MacroCalibrationError(ScoreMetric):
@@ -1378,6 +1567,11 @@ class MacroCalibrationError(ScoreMetric):
         Number of scores of each class that are kept in full beyond that.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -1419,6 +1613,8 @@ class MacroCalibrationError(ScoreMetric):
         buckets: int = 1024,
         sample: int = 512,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class MacroF1(Metric):
@@ -1436,6 +1632,11 @@ class MacroF1(Metric):
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan. A component that is 0/0 counts as this number; nan leaves it out of
         the mean.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -1470,6 +1671,8 @@ class MacroF1(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class MacroFBeta(Metric):
@@ -1487,6 +1690,11 @@ class MacroFBeta(Metric):
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan. A component that is 0/0 counts as this number; nan leaves it out of
         the mean.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -1518,6 +1726,8 @@ class MacroFBeta(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class MacroJaccard(Metric):
@@ -1533,6 +1743,11 @@ class MacroJaccard(Metric):
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan. A component that is 0/0 counts as this number; nan leaves it out of
         the mean.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -1563,6 +1778,8 @@ class MacroJaccard(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class MacroPrecision(Metric):
@@ -1578,6 +1795,11 @@ class MacroPrecision(Metric):
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan. A component that is 0/0 counts as this number; nan leaves it out of
         the mean.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -1609,6 +1831,8 @@ class MacroPrecision(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class MacroROCAUC(ScoreMetric):
@@ -1624,6 +1848,11 @@ class MacroROCAUC(ScoreMetric):
         Number of scores of each class that are kept in full beyond that.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -1662,6 +1891,8 @@ class MacroROCAUC(ScoreMetric):
         buckets: int = 1024,
         sample: int = 512,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class MacroRecall(Metric):
@@ -1677,6 +1908,11 @@ class MacroRecall(Metric):
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan. A component that is 0/0 counts as this number; nan leaves it out of
         the mean.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -1710,6 +1946,8 @@ class MacroRecall(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class MacroSpecificity(Metric):
@@ -1725,6 +1963,11 @@ class MacroSpecificity(Metric):
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan. A component that is 0/0 counts as this number; nan leaves it out of
         the mean.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -1756,6 +1999,8 @@ class MacroSpecificity(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class MaximumCalibrationError(ScoreMetric):
@@ -1775,6 +2020,11 @@ class MaximumCalibrationError(ScoreMetric):
         Number of scores of each class that are kept in full beyond that.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -1812,6 +2062,8 @@ class MaximumCalibrationError(ScoreMetric):
         buckets: int = 1024,
         sample: int = 512,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class MicroAveragePrecision(ScoreMetric):
@@ -1827,6 +2079,11 @@ class MicroAveragePrecision(ScoreMetric):
         Number of scores of each class that are kept in full beyond that.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -1865,6 +2122,8 @@ class MicroAveragePrecision(ScoreMetric):
         buckets: int = 1024,
         sample: int = 512,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class MicroF1(Metric):
@@ -1879,6 +2138,11 @@ class MicroF1(Metric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -1912,6 +2176,8 @@ class MicroF1(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class MicroFBeta(Metric):
@@ -1928,6 +2194,11 @@ class MicroFBeta(Metric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -1961,6 +2232,8 @@ class MicroFBeta(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class MicroJaccard(Metric):
@@ -1975,6 +2248,11 @@ class MicroJaccard(Metric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -2005,6 +2283,8 @@ class MicroJaccard(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class MicroPrecision(Metric):
@@ -2019,6 +2299,11 @@ class MicroPrecision(Metric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -2052,6 +2337,8 @@ class MicroPrecision(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class MicroROCAUC(ScoreMetric):
@@ -2067,6 +2354,11 @@ class MicroROCAUC(ScoreMetric):
         Number of scores of each class that are kept in full beyond that.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -2105,6 +2397,8 @@ class MicroROCAUC(ScoreMetric):
         buckets: int = 1024,
         sample: int = 512,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class MicroRecall(Metric):
@@ -2119,6 +2413,11 @@ class MicroRecall(Metric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -2152,6 +2451,8 @@ class MicroRecall(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class NPV(OneClassMetric):
@@ -2168,6 +2469,11 @@ class NPV(OneClassMetric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -2200,6 +2506,8 @@ class NPV(OneClassMetric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class NegativeF1(OneClassMetric):
@@ -2216,6 +2524,11 @@ class NegativeF1(OneClassMetric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -2248,6 +2561,8 @@ class NegativeF1(OneClassMetric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class OvAAccuracy(OneClassMetric):
@@ -2264,6 +2579,11 @@ class OvAAccuracy(OneClassMetric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -2296,6 +2616,8 @@ class OvAAccuracy(OneClassMetric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class OvABalancedAccuracy(OneClassMetric):
@@ -2312,6 +2634,11 @@ class OvABalancedAccuracy(OneClassMetric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -2346,6 +2673,8 @@ class OvABalancedAccuracy(OneClassMetric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class OvAMCC(OneClassMetric):
@@ -2362,6 +2691,11 @@ class OvAMCC(OneClassMetric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -2394,6 +2728,8 @@ class OvAMCC(OneClassMetric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class OvO(Metric):
@@ -2412,6 +2748,11 @@ class OvO(Metric):
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan. A component that is 0/0 counts as this number; nan leaves it out of
         the mean.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -2447,6 +2788,8 @@ class OvO(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class OvOAccuracy(Metric):
@@ -2462,6 +2805,11 @@ class OvOAccuracy(Metric):
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan. A component that is 0/0 counts as this number; nan leaves it out of
         the mean.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -2493,6 +2841,8 @@ class OvOAccuracy(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class OvOCohenKappa(Metric):
@@ -2508,6 +2858,11 @@ class OvOCohenKappa(Metric):
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan. A component that is 0/0 counts as this number; nan leaves it out of
         the mean.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -2539,6 +2894,8 @@ class OvOCohenKappa(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class OvOF1(Metric):
@@ -2554,6 +2911,11 @@ class OvOF1(Metric):
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan. A component that is 0/0 counts as this number; nan leaves it out of
         the mean.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -2586,6 +2948,8 @@ class OvOF1(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class OvOMCC(Metric):
@@ -2601,6 +2965,11 @@ class OvOMCC(Metric):
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan. A component that is 0/0 counts as this number; nan leaves it out of
         the mean.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -2632,6 +3001,8 @@ class OvOMCC(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class P4(OneClassMetric):
@@ -2648,6 +3019,11 @@ class P4(OneClassMetric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -2681,6 +3057,8 @@ class P4(OneClassMetric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class PRAUCTrapezoid(ScoreMetric):
@@ -2696,6 +3074,11 @@ class PRAUCTrapezoid(ScoreMetric):
         Number of scores of each class that are kept in full beyond that.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -2734,6 +3117,8 @@ class PRAUCTrapezoid(ScoreMetric):
         buckets: int = 1024,
         sample: int = 512,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class PRFowlkesMallows(OneClassMetric):
@@ -2750,6 +3135,11 @@ class PRFowlkesMallows(OneClassMetric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -2785,6 +3175,8 @@ class PRFowlkesMallows(OneClassMetric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class PairFowlkesMallows(Metric):
@@ -2799,6 +3191,11 @@ class PairFowlkesMallows(Metric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -2833,6 +3230,8 @@ class PairFowlkesMallows(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class PartialROCAUC(ScoreMetric):
@@ -2852,6 +3251,11 @@ class PartialROCAUC(ScoreMetric):
         Number of scores of each class that are kept in full beyond that.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -2889,6 +3293,8 @@ class PartialROCAUC(ScoreMetric):
         buckets: int = 1024,
         sample: int = 512,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class Precision(OneClassMetric):
@@ -2905,6 +3311,11 @@ class Precision(OneClassMetric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -2937,6 +3348,8 @@ class Precision(OneClassMetric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class PrecisionAtRecall(ScoreMetric):
@@ -2954,6 +3367,11 @@ class PrecisionAtRecall(ScoreMetric):
         Number of scores of each class that are kept in full beyond that.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -2989,6 +3407,8 @@ class PrecisionAtRecall(ScoreMetric):
         buckets: int = 1024,
         sample: int = 512,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class Prevalence(OneClassMetric):
@@ -3005,6 +3425,11 @@ class Prevalence(OneClassMetric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -3037,6 +3462,8 @@ class Prevalence(OneClassMetric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class ROCAUC(ScoreMetric):
@@ -3052,6 +3479,11 @@ class ROCAUC(ScoreMetric):
         Number of scores of each class that are kept in full beyond that.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -3086,6 +3518,8 @@ class ROCAUC(ScoreMetric):
         buckets: int = 1024,
         sample: int = 512,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class Recall(OneClassMetric):
@@ -3102,6 +3536,11 @@ class Recall(OneClassMetric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -3134,6 +3573,8 @@ class Recall(OneClassMetric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class SingleScoreAUC(ScoreMetric):
@@ -3152,6 +3593,11 @@ class SingleScoreAUC(ScoreMetric):
         Number of scores of each class that are kept in full beyond that.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -3189,6 +3635,8 @@ class SingleScoreAUC(ScoreMetric):
         buckets: int = 1024,
         sample: int = 512,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class Specificity(OneClassMetric):
@@ -3205,6 +3653,11 @@ class Specificity(OneClassMetric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -3237,6 +3690,8 @@ class Specificity(OneClassMetric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class SphericalScore(ScoreMetric):
@@ -3248,6 +3703,11 @@ class SphericalScore(ScoreMetric):
         The class whose score a single number is.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -3285,6 +3745,8 @@ class SphericalScore(ScoreMetric):
         *,
         pos_label: Label = True,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class TPRAtFPR(ScoreMetric):
@@ -3302,6 +3764,11 @@ class TPRAtFPR(ScoreMetric):
         Number of scores of each class that are kept in full beyond that.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -3337,6 +3804,8 @@ class TPRAtFPR(ScoreMetric):
         buckets: int = 1024,
         sample: int = 512,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class TopKAccuracy(ScoreMetric):
@@ -3350,6 +3819,11 @@ class TopKAccuracy(ScoreMetric):
         The class whose score a single number is.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -3389,6 +3863,8 @@ class TopKAccuracy(ScoreMetric):
         *,
         pos_label: Label = True,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class WeightedAveragePrecision(ScoreMetric):
@@ -3404,6 +3880,11 @@ class WeightedAveragePrecision(ScoreMetric):
         Number of scores of each class that are kept in full beyond that.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -3443,6 +3924,8 @@ class WeightedAveragePrecision(ScoreMetric):
         buckets: int = 1024,
         sample: int = 512,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class WeightedBalancedAccuracy(Metric):
@@ -3459,6 +3942,11 @@ class WeightedBalancedAccuracy(Metric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -3493,6 +3981,8 @@ class WeightedBalancedAccuracy(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class WeightedF1(Metric):
@@ -3508,6 +3998,11 @@ class WeightedF1(Metric):
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan. A component that is 0/0 counts as this number; nan leaves it out of
         the mean.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -3539,6 +4034,8 @@ class WeightedF1(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class WeightedFBeta(Metric):
@@ -3556,6 +4053,11 @@ class WeightedFBeta(Metric):
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan. A component that is 0/0 counts as this number; nan leaves it out of
         the mean.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -3587,6 +4089,8 @@ class WeightedFBeta(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class WeightedJaccard(Metric):
@@ -3602,6 +4106,11 @@ class WeightedJaccard(Metric):
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan. A component that is 0/0 counts as this number; nan leaves it out of
         the mean.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -3633,6 +4142,8 @@ class WeightedJaccard(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class WeightedKappa(Metric):
@@ -3649,6 +4160,11 @@ class WeightedKappa(Metric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -3684,6 +4200,8 @@ class WeightedKappa(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class WeightedPrecision(Metric):
@@ -3699,6 +4217,11 @@ class WeightedPrecision(Metric):
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan. A component that is 0/0 counts as this number; nan leaves it out of
         the mean.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -3730,6 +4253,8 @@ class WeightedPrecision(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class WeightedROCAUC(ScoreMetric):
@@ -3745,6 +4270,11 @@ class WeightedROCAUC(ScoreMetric):
         Number of scores of each class that are kept in full beyond that.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -3784,6 +4314,8 @@ class WeightedROCAUC(ScoreMetric):
         buckets: int = 1024,
         sample: int = 512,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class WeightedRecall(Metric):
@@ -3798,6 +4330,11 @@ class WeightedRecall(Metric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default 0.0
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -3831,6 +4368,8 @@ class WeightedRecall(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = 0.0,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 class ZeroOneLoss(Metric):
@@ -3845,6 +4384,11 @@ class ZeroOneLoss(Metric):
         The label that stands for all labels that are not in `labels`.
     zero_division : float, default nan
         Value that stands for 0/0: 0.0, 1.0 or nan.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Notes
     -----
@@ -3876,6 +4420,8 @@ class ZeroOneLoss(Metric):
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         zero_division: float = nan,
+        missing: Literal["abstain", "wrong", "raise"] = "abstain",
+        ignore_index: Label | None = None,
     ) -> None: ...
 
 CrossEntropy = LogLoss

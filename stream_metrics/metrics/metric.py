@@ -52,7 +52,9 @@ OF_HINTS = {"Iterable": Iterable, "Label": Label, "Literal": Literal, "Mapping":
 ANNOTATIONS: dict[object, str] = {  # of the options that are not of the type of their default
     "average": "Literal['arithmetic', 'geometric', 'harmonic', 'power']",
     "direction": "Literal['up', 'down', 'auto']",
+    "ignore_index": "Label | None",
     "labels": "Iterable[Label] | None",
+    "missing": "Literal['abstain', 'wrong', 'raise']",
     "other": "Label | None",
     "pos_label": "Label",
     "scale_by_half": "bool | Literal['auto']",
@@ -143,6 +145,7 @@ class Metric(ReadingBase, MetricBase):
         zero_division = options.pop("zero_division")
         self.zero_division = checked_zero_division(row.zero_division if zero_division is None else zero_division)
         kind, names = STATES[row.state]
+        rule = options.pop("missing"), options.pop("ignore_index")
         for_state = {name: options.pop(name) for name in names}
         pos_label = for_state["pos_label"] if "pos_label" in for_state else options.pop("pos_label", None)
         self.pos_label = None if pos_label is None else canonical(pos_label, "pos_label")
@@ -150,6 +153,9 @@ class Metric(ReadingBase, MetricBase):
         if row.kind == "per_class" and row.state == "counts" and self.pos_label is not None:
             check_possible(self.pos_label, state.fixed_labels, state.other)
         self._attach(state)
+        self._set_rule(*rule)
+        if rule[0] == "wrong" and row.kind == "per_class" and is_default(pos_label):
+            raise ValueError("Expected `pos_label` with missing='wrong', which adds a class, but got its default")
         for name in for_state:
             setattr(self, name, getattr(self.state, "fixed_labels" if name == "labels" else name))
         self._set_options(options)
@@ -227,7 +233,7 @@ class Metric(ReadingBase, MetricBase):
 
     def _configuration(self) -> tuple[object, ...]:
         own = () if self.pos_label is None or self._row.state != "counts" else (self.pos_label,)
-        return self.key, self.zero_division, own, self._options
+        return self.key, self.zero_division, own, self._options | self._written_rule()
 
     def _counts_like(self, other: object) -> bool:
         if not isinstance(other, Metric) or self._row.state != other._row.state:
@@ -355,7 +361,8 @@ def _docstrings() -> dict[str, str]:
 def signature(row: MetricSpec) -> inspect.Signature:
     """Return the signature of a constructor: the options of the formula, then by name those of the state."""
     by_name = ({"pos_label": True} if row.kind == "per_class" else {}) | STATES[row.state][1]
-    defaults = row.options | by_name | {"zero_division": row.zero_division}
+    rule = {"missing": "abstain", "ignore_index": None}
+    defaults = row.options | by_name | {"zero_division": row.zero_division} | rule
     parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
     for name, default in defaults.items():
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD if name in row.options else inspect.Parameter.KEYWORD_ONLY

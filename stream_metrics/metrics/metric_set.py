@@ -17,6 +17,7 @@ from stream_metrics.catalog.table import find
 from stream_metrics.errors import ScoreError, options_differ, quantity
 from stream_metrics.evaluation.evaluate import checked_zero_division
 from stream_metrics.inputs.options import real, truth, whole
+from stream_metrics.inputs.rules import Missing
 from stream_metrics.labels import Label, canonical
 from stream_metrics.labels.pos_label import as_counted_before, check_possible, is_default
 from stream_metrics.metrics.base import MetricBase
@@ -73,6 +74,11 @@ class MetricSet(ScoredUpdateBase, MetricBase):
     zero_division : float, optional
         Value that stands for 0/0: 0.0, 1.0 or nan. By default that of each metric, 0.0 for labels, nan for losses and
         scores.
+    missing : {"abstain", "wrong", "raise"}, default "abstain"
+        What a missing prediction is: in no metric but counted in `abstained`; a prediction of the class "(missing)",
+        which is never true (labels only); or an error.
+    ignore_index : Label, optional
+        A true label whose samples are left out.
 
     Attributes
     ----------
@@ -133,6 +139,8 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         sample: int = 512,
         pairs: bool = True,
         zero_division: float | None = None,
+        missing: Missing = "abstain",
+        ignore_index: Label | None = None,
     ) -> None:
         if isinstance(metrics, str | set | frozenset) or not isinstance(metrics, Iterable | None):
             raise ValueError(f"Expected `metrics` to be a sequence of keys, but got {metrics!r}")
@@ -156,6 +164,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
             _refuse_options(pos_label=(pos_label, True), threshold=(threshold, None))
         self.threshold = 0.5 if threshold is None else threshold  # of labels alone, without effect
         self._start_scores(needed)
+        self._set_rule(missing, ignore_index)
 
     def _narrow(self, scored: ScoreStates) -> None:
         """Count these states of scores only from now on, which the others have in common."""
@@ -426,11 +435,13 @@ class MetricSet(ScoredUpdateBase, MetricBase):
             self.scored.count_again(twin.scored)
 
     def _configuration(self) -> tuple[object, ...]:
+        rule = self._written_rule()
         if self.scored is None:
-            return self.metrics, self.zero_division
+            return (self.metrics, self.zero_division, *([rule] if rule else []))
         sketch = self.buckets, self.sample, self.pairs
         states = () if self.score_states == self._unwritten() else (self.score_states,)
-        return self.metrics, self.zero_division, self.scores, self.pos_label, self.threshold, *sketch, *states
+        of_scores = self.scores, self.pos_label, self.threshold, *sketch, *states
+        return (self.metrics, self.zero_division, *of_scores, *([rule] if rule else []))
 
     def _content(self) -> list[object]:
         with self._reading():
@@ -447,6 +458,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
     @classmethod
     def _restore(cls, content: Any) -> Self:
         (metrics, zero_division, *rest), counts_content, *contents = content
+        rule = rest.pop() if rest and isinstance(rest[-1], Mapping) else {}
         counts = ConfusionMatrix._from_content(counts_content)
         rest, score_states = rest[:6], rest[6:]
         of_scores = ("scores", "pos_label", "threshold", "buckets", "sample", "pairs")
@@ -456,7 +468,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         if score_states:  # so that the other options of scores are taken
             options["scores"] = scores or True
         labels = {"labels": counts.fixed_labels, "other": counts.other}
-        metric_set = as_counted_before(cls, metrics, **labels, zero_division=zero_division, **options)
+        metric_set = as_counted_before(cls, metrics, **labels, zero_division=zero_division, **options, **rule)
         metric_set.scores = "any" if scores == "any" else bool(scores)
         names = score_states[0] if score_states else metric_set._unwritten() if metric_set.scored is not None else ()
         if not {*names} <= {*NAMES} or len(score_states) > 1:

@@ -208,9 +208,8 @@ def _takes_columns(state: Accumulator) -> bool:
     """Tell whether `update_many` of a state takes columns that were read: one of this package that holds no others."""
     counts = getattr(state, "state", state)
     of_package: str = type(state).update_many.__module__
-    return isinstance(counts, ConfusionMatrix | RankSketch | ProbabilityLosses) and of_package.startswith(
-        "stream_metrics."
-    )
+    plain = isinstance(counts, ConfusionMatrix | RankSketch | ProbabilityLosses)
+    return plain and of_package.startswith("stream_metrics.") and getattr(state, "_sample_rule", None) is None
 
 
 def _length(column: Any) -> int:

@@ -28,7 +28,8 @@ FORMS = {bool: 0, int: 1, float: 2}  # of a label, by its type; 3 is any other
 def label_counts(state: Accumulator) -> ConfusionMatrix | None:
     """Return what counts labels in a state that counts nothing else; None in others."""
     counts = getattr(state, "state", state)
-    return counts if isinstance(counts, ConfusionMatrix) and getattr(state, "scored", None) is None else None
+    alone = getattr(state, "scored", None) is None and getattr(state, "_sample_rule", None) is None
+    return counts if isinstance(counts, ConfusionMatrix) and alone else None
 
 
 def run_writer(state: Any) -> Writer | None:

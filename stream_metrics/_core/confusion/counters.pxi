@@ -875,12 +875,24 @@ cdef class UpdateBase(Guarded):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
+        if self._sample_rule is not None:
+            if self._sample_rule.ignores(y_true):
+                return
+            y_pred = self.by_rule(y_pred, scores)
         if y_pred is MISSING or scores is not MISSING or classes is not None or unit is not None:
             self.update_named(y_true, self.chosen(y_pred, scores, classes), w, classes, unit)
         elif self.counts is not None:
             self.counts.count(y_true, y_pred, w)
         else:
             (<Guarded> self.state).count_prediction(y_true, y_pred, w)
+
+    cdef object by_rule(self, object y_pred, object scores):
+        """Return the prediction that is counted for what was given; LabelError if it must not be missing."""
+        if y_pred is MISSING and scores is MISSING:
+            return y_pred
+        given = None if y_pred is MISSING else y_pred
+        predicted = self._sample_rule.predicted(given, None if scores is MISSING else scores)
+        return y_pred if predicted is given else predicted
 
     cdef int update_named(self, object y_true, object y_pred, object w, object classes, object unit) except -1:
         """Count one sample whose arguments are more than truth, prediction and weight."""
@@ -921,6 +933,10 @@ cdef class UpdateBase(Guarded):
         WeightError
             If the counts show that there was no such update. Nothing changes then.
         """
+        if self._sample_rule is not None:
+            if self._sample_rule.ignores(y_true):
+                return
+            y_pred = self.by_rule(y_pred, scores)
         if unit is not None or self._unit_folds:
             self._revert_unit(unit, y_true, self.chosen(y_pred, scores, classes), w, score_arguments(None, classes))
         else:
@@ -971,6 +987,10 @@ cdef class SetUpdateBase(UpdateBase):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
+        if self._sample_rule is not None:
+            if self._sample_rule.ignores(y_true):
+                return
+            y_pred = self.by_rule(y_pred, scores)
         if y_pred is MISSING:
             if scores is MISSING:
                 raise no_prediction(self, self.scored is not None)
@@ -1008,6 +1028,10 @@ cdef class SetUpdateBase(UpdateBase):
         WeightError
             If the counts show that there was no such update. Nothing changes then.
         """
+        if self._sample_rule is not None:
+            if self._sample_rule.ignores(y_true):
+                return
+            y_pred = self.by_rule(y_pred, scores)
         if y_pred is MISSING:
             if scores is MISSING:
                 raise no_prediction(self, self.scored is not None)

@@ -148,7 +148,9 @@ cdef class UpdateBase(Guarded):
     cdef ConfusionCounters counts  # the state if it counts labels, else None
     cdef public dict _unit_folds  # by number, the state of each fold of units; see `metrics.folds`
     cdef public object _prototype  # the empty state that each fold copies; None until it is needed
+    cdef public object _sample_rule  # which samples are left out, and what a missing prediction is; None: the default
 
+    cdef object by_rule(self, object y_pred, object scores)
     cdef int update_named(self, object y_true, object y_pred, object w, object classes, object unit) except -1
     cdef object chosen(self, object y_pred, object scores, object classes)
 

@@ -46,7 +46,12 @@ cdef ConfusionCounters counters_of(object state):
         base, counts = UpdateBase, (<UpdateBase> state).counts
     if counts is None or kind.update is not base.update or kind.revert is not base.revert:
         return None
-    return counts
+    return counts if rule_of(state) is None else None
+
+
+cdef inline object rule_of(object state):
+    """Return which samples a state leaves out; None if it leaves out none."""
+    return (<UpdateBase> state)._sample_rule if isinstance(state, UpdateBase) else getattr(state, "_sample_rule", None)
 
 
 cdef inline ConfusionCounters counters_in(object state):
@@ -140,6 +145,7 @@ cdef class PaneUpdateBase(Guarded):
     cdef readonly object _merges  # the other panes
     cdef public object _closed, _closed_to  # windows that were closed, and the start of the newest of them in panes
     cdef readonly object inner, _store  # an empty state, and how states like it are stored
+    cdef readonly object _sample_rule  # of the inner state
     cdef object state
     cdef ConfusionCounters counts
     cdef bint counted  # whether states like `inner` are counters only
@@ -160,7 +166,7 @@ cdef class PaneUpdateBase(Guarded):
 
     def _attach(self, inner, store, int64_t length, int64_t panes, int64_t lateness, clock):
         """Set the configuration; every pane has a copy of the empty state `inner`, stored as `store` does."""
-        self.inner, self._store, self.clock_ = inner, store, clock
+        self.inner, self._store, self.clock_, self._sample_rule = inner, store, clock, rule_of(inner)
         self._length, self._panes, self._lateness = length, panes, lateness
         self.counted, self.spare = counters_of(inner) is not None, None
 
@@ -208,6 +214,8 @@ cdef class PaneUpdateBase(Guarded):
         A sample for an expired pane is not counted, but adds to `dropped`.
         """
         cdef int64_t now = 0, taken = cost(w)
+        if self._sample_rule is not None and self._sample_rule.ignores(y_true):
+            return
         if scores is None:
             return self.update(y_true, None if y_pred is MISSING else y_pred, w, t=t, group=group, classes=classes,
                                unit=unit)

@@ -51,7 +51,7 @@ cdef class FadingUpdateBase(Guarded):
     A place is a time in nanoseconds since 1970, or the number of an update.
     """
 
-    cdef readonly object inner
+    cdef readonly object inner, _sample_rule  # an empty state, and which samples it leaves out
     cdef readonly dict _states         # by the stretch at whose start each began
     cdef readonly int64_t dropped
     cdef public object clock
@@ -69,6 +69,7 @@ cdef class FadingUpdateBase(Guarded):
     def _configure(self, inner, bint by_count, half, int first_power, clock):
         """Set the configuration; a sample at the origin of a state has the weight 2^first_power there."""
         self.inner, self.numbered, self._half, self.clock = inner, by_count, half, clock
+        self._sample_rule = rule_of(inner)
         self.whole, self.half, self.first_power, self._states = type(half) is int, half, first_power, {}
 
     def _take(self, dict states not None, latest, tuple current not None, double capacity, int64_t dropped, inner):
@@ -123,6 +124,8 @@ cdef class FadingUpdateBase(Guarded):
         """
         cdef int64_t place = 0
         cdef double weight = 1.0
+        if self._sample_rule is not None and self._sample_rule.ignores(y_true):
+            return
         if scores is None:
             return self.update(y_true, None if y_pred is MISSING else y_pred, w, t=t, group=group, classes=classes)
         if self.numbered and t is not None:

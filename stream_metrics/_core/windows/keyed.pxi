@@ -138,6 +138,7 @@ cdef class GroupUpdateBase(Guarded):
     cdef readonly dict _folded  # known keys of the overflow group
     cdef public int64_t _capacity  # a lower bound of what all groups together can still count; see `cost`
     cdef readonly object inner, _store  # an empty state, and how states like it are stored
+    cdef readonly object _sample_rule  # of the inner state
     cdef list touched
     cdef int64_t n_, abstained_  # of all slots, without what the touched ones have counted since
     cdef bint measured  # whether these are summed up
@@ -148,6 +149,7 @@ cdef class GroupUpdateBase(Guarded):
     def _configure(self, inner, store, bint measured, int64_t capacity):
         """Set the configuration; `measured` tells whether the samples of a group only change when it is updated."""
         self.inner, self._store, self.measured, self._capacity = inner, store, measured, capacity
+        self._sample_rule = rule_of(inner)
 
     def update(self, y_true, y_pred=MISSING, w=1, *, group, t=None, scores=MISSING, classes=None, unit=None):
         """Count one sample of a group.
@@ -184,6 +186,8 @@ cdef class GroupUpdateBase(Guarded):
         cdef PyObject *entry
         cdef int kind = 3
         cdef int64_t taken = cost(w)
+        if self._sample_rule is not None and self._sample_rule.ignores(y_true):
+            return
         if scores is None:
             return self.update(y_true, None if y_pred is MISSING else y_pred, w, t=t, group=group, classes=classes,
                                unit=unit)

@@ -42,7 +42,7 @@ cdef class RollingUpdateBase(Guarded):
     """Base class of rolling windows: counts samples in the inner state and reverts them when they leave the window."""
 
     cdef Ring ring
-    cdef readonly object inner
+    cdef readonly object inner, _sample_rule  # an empty state, and which samples it leaves out
     cdef object live                # the state of the samples in the window; None if it must be built when it is read
     cdef ConfusionCounters counts   # the counters of `live` if it counts labels only
     cdef bint soft, hard            # whether a prediction may be scores, and then also a label
@@ -88,7 +88,7 @@ cdef class RollingUpdateBase(Guarded):
     def _set_up(self, inner not None, Py_ssize_t window):
         """Start empty; `inner` is an empty state that is copied and never updated; the window is at least 1."""
         self.ring.window = window
-        self.inner = inner
+        self.inner, self._sample_rule = inner, rule_of(inner)
         self._attach(inner.copy())
 
     def _attach(self, live):
@@ -128,6 +128,8 @@ cdef class RollingUpdateBase(Guarded):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
+        if self._sample_rule is not None and self._sample_rule.ignores(y_true):
+            return
         if scores is None:
             return self.update(y_true, None if y_pred is MISSING else y_pred, w, classes=classes, group=group,
                                unit=unit)
@@ -326,6 +328,7 @@ cdef class RollingUpdateBase(Guarded):
     def _copy_to(self, RollingUpdateBase twin):
         """Copy the samples and the state to an empty window."""
         twin.ring.window, twin.inner, twin.soft, twin.hard = self.ring.window, self.inner, self.soft, self.hard
+        twin._sample_rule = self._sample_rule
         twin.keys, twin.fixed = self.keys, self.fixed
         self.enter_reading()
         try:

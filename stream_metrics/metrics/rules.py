@@ -1,0 +1,121 @@
+"""Batches of metrics whose options leave samples out, or say what a missing prediction stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from stream_metrics.errors import StreamMetricsError
+from stream_metrics.inputs.batch import Weights
+from stream_metrics.inputs.columns import Column, as_column, row_count, take_rows
+from stream_metrics.inputs.rules import MISSING_CLASS, SampleRule, missing_prediction
+from stream_metrics.inputs.score_tables import materialize, names_of_state, predictions_by_class
+from stream_metrics.inputs.tensors import Array, is_single
+from stream_metrics.inputs.times import is_one_time
+from stream_metrics.labels import Label
+
+if TYPE_CHECKING:
+    from stream_metrics.metrics.base import MetricBase
+
+__all__ = ["caller_positions", "count_by_rule", "left_out", "with_missing_class"]
+
+Columns: TypeAlias = Mapping[str, Any]
+
+
+def left_out(rule: SampleRule | None, columns: Columns) -> tuple[dict[str, Any], Array | None]:
+    """Return columns without the rows that a rule ignores, and the positions of the others; None if all are left.
+
+    Values that hold for all rows stay. If columns differ in length they stay as they are, to be refused.
+    """
+    if rule is None or rule.ignore_index is None:
+        return dict(columns), None
+    read = _materialized(columns)
+    read["y_true"] = truth = as_column(read["y_true"], "y_true", False)
+    kept = truth.positions((rule.ignore_index,)) < 0
+    by_row = [name for name, x in read.items() if x is not None and not _is_common(name, x)]
+    if kept.all() or any(_length(read[name]) != truth.n for name in by_row):
+        return read, None
+    rows = np.flatnonzero(kept)
+    return {**read, **{name: take_rows(read[name], rows) for name in by_row}}, rows
+
+
+def _materialized(columns: Columns) -> dict[str, Any]:
+    """Return columns that can be read more than once."""
+    return {
+        name: x if x is None or isinstance(x, Column | Weights) or _is_common(name, x) else materialize(x, name)
+        for name, x in columns.items()
+    }
+
+
+def _length(column: Any) -> int:
+    return column.n if isinstance(column, Weights) else row_count(column)
+
+
+def _is_common(name: str, value: object) -> bool:
+    """Tell whether a value is one for all rows."""
+    return (is_one_time if name == "t" else is_single)(value) if name in ("t", "group", "unit") else False
+
+
+@contextmanager
+def caller_positions(rows: Array | None) -> Iterator[None]:
+    """Let errors about rows that are left name the caller's rows."""
+    try:
+        yield
+    except StreamMetricsError as error:
+        if rows is None or error.position is None:
+            raise
+        raise error.with_position(int(rows[error.position])) from None
+
+
+def count_by_rule(owner: MetricBase, columns: Columns, classes: Iterable[Label] | None) -> None:
+    """Count a batch as the rule of a metric says."""
+    rule = owner._sample_rule
+    columns, rows = left_out(rule, columns)
+    with caller_positions(rows):
+        if rule.missing == "wrong" and columns.get("y_pred") is not None:
+            columns["y_pred"] = with_missing_class(owner, columns)
+        if rule.missing != "raise":
+            owner._count_columns(columns, classes)
+            return
+        columns = _materialized(columns)
+        counted = _counted(owner, columns, classes)
+        if counted.abstained:
+            argument = "scores" if columns.get("y_pred") is None else "y_pred"
+            raise missing_prediction(argument, _first_missing(owner, columns, classes))
+        owner.merge(counted)
+
+
+def with_missing_class(owner: Any, columns: Columns) -> Column:
+    """Return the column of predictions, with `MISSING_CLASS` for those that are missing."""
+    truth = columns["y_true"] = as_column(columns["y_true"], "y_true", False)  # type: ignore[index]
+    column = as_column(columns["y_pred"], "y_pred", True, predictions_by_class(truth, names_of_state(owner)))
+    if column.names is None or not (column.values == -1).any():
+        return column
+    codes = column.values.astype(np.int64)
+    return Column(np.where(codes == -1, len(column.names), codes).astype(np.int32), [*column.names, MISSING_CLASS])
+
+
+def _counted(owner: MetricBase, columns: Columns, classes: Iterable[Label] | None) -> MetricBase:
+    """Return a new metric that has counted a batch, whatever is missing in it."""
+    twin = owner._emptied()
+    twin._sample_rule = None
+    twin._count_columns(columns, classes)
+    twin._sample_rule = owner._sample_rule
+    return twin
+
+
+def _first_missing(owner: MetricBase, columns: Columns, classes: Iterable[Label] | None) -> int:
+    """Return the first row without a prediction; there is one."""
+    start, stop = 0, _length(columns["y_true"])
+    while stop - start > 1:
+        middle = (start + stop) // 2
+        rows = np.arange(start, middle)
+        some = {name: x if x is None or _is_common(name, x) else take_rows(x, rows) for name, x in columns.items()}
+        if _counted(owner, some, classes).abstained:
+            stop = middle
+        else:
+            start = middle
+    return start
