@@ -92,19 +92,18 @@ def test_labels_and_weights_may_use_the_object_that_reads_them() -> None:
 def test_a_call_in_the_middle_of_another_one_is_refused() -> None:
     """What writes in a section of its own thread, such as a finalizer, raises, and what reads in one that writes."""
     with every_case() as case:
-        for name, make in MAKES.items():
+        for name, make in (MAKES | {"RankSketch": sm.RankSketch}).items():
             with case(name):
-                state = make()
-                feed(state, "a", "b")
+                state, other = make(), {"b": 1.0} if name == "RankSketch" else "b"
+                feed(state, "a", other)
                 before = state.to_bytes()
                 with locked(state)._writing():
-                    for call in (lambda: feed(state, "a", "b"), state.snapshot, state.copy, state.reset):  # noqa: B023
-                        error = refused(call, RuntimeError, "Expected no call of a")
-                        assert "in the middle of another one" in str(error)
+                    for call in (lambda: feed(state, "a", other), state.snapshot, state.copy, state.reset):  # noqa: B023
+                        refused(call, RuntimeError, "in the middle of another one")
                 with locked(state)._reading():
                     assert state.to_bytes() == before
                     refused(state.reset, RuntimeError, "Expected no call of a")
-                feed(state, "a", "b")
+                feed(state, "a", other)
                 assert state.n == 2
 
 
