@@ -1,4 +1,7 @@
-"""The input of ``run``: files of lines or of tables, counted by one worker, or in pieces for several."""
+"""The input of ``run``: files of lines or of tables, counted by one worker or by several.
+
+Pieces for several workers are whole files of lines, and row groups of tables.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,7 @@ from stream_metrics.cli.counting import Counter, Skipped, Tick
 from stream_metrics.cli.errors import FileError, UsageError
 from stream_metrics.cli.progress import Progress
 from stream_metrics.cli.reading import RowKeys, rows
-from stream_metrics.cli.sources import TABLES, InputFile, InputSource, LineRange, Reached, open_input, total_size
-from stream_metrics.cli.splitting import split_lines
+from stream_metrics.cli.sources import TABLES, InputFile, InputSource, Reached, open_input, total_size
 
 if TYPE_CHECKING:
     from stream_metrics.cli.tables import Unit
@@ -24,7 +26,6 @@ __all__ = ["MIXED", "Piece", "count_here", "fastest_jobs", "plan_jobs"]
 
 PIECES = 64  # of each worker, so that the last one to end does it at most that much later
 SMALLEST = 1 << 18  # rows of a piece: dealing one out takes as long as counting some thousands
-SMALLEST_BYTES = 1 << 22  # of a piece of lines
 WORTH_A_PROCESS = 1 << 25  # bytes of lines: fewer are counted while a process starts
 MIXED = "their labels differ in type, so they cannot be counted in one run"
 
@@ -35,7 +36,7 @@ class Piece(NamedTuple):
     """A part of a file, or all of it if ``part`` is None: the records after one number up to another or the end."""
 
     file: InputFile
-    part: Unit | LineRange | None
+    part: Unit | None
     size: int
     after: int = 0
     until: int | None = None
@@ -52,7 +53,7 @@ def fastest_jobs(files: list[InputFile], form: str | None) -> int:
     processors = len(affinity(0)) if affinity else os.cpu_count() or 1
     if form in TABLES:
         return processors
-    return max(1, min(processors, (total_size(files) or 0) // WORTH_A_PROCESS))
+    return max(1, min(processors, len(files), (total_size(files) or 0) // WORTH_A_PROCESS))
 
 
 def plan_jobs(
@@ -67,25 +68,15 @@ def plan_jobs(
         return form or "", [
             Piece(unit.file, unit, unit.rows, unit.first, last) for unit, last in zip(units, _ends(units), strict=True)
         ]
-    least = max((total_size(files) or 0) / jobs / PIECES, SMALLEST_BYTES)
     pieces: list[Piece] = []
     for file in files:
         try:
             with open_input(file, form) as source:
                 form = _same_format(source, form, fields)
-            whole = skipped.files_allowed or source.compressed or file.size is None or file.size < 2 * least
-            parts = None if whole else split_lines(file, form, fields, least)
         except FileError as error:
             skipped.add_file(file, error)
-            continue
-        if not parts:
-            pieces.append(Piece(file, None, file.size or 0))
         else:
-            ends = [*(later.before for _, later in pairwise(parts)), None]
-            pieces += [
-                Piece(file, part, part.end - part.start, part.before if at else 0, end)
-                for at, (part, end) in enumerate(zip(parts, ends, strict=True))
-            ]
+            pieces.append(Piece(file, None, file.size or 0))
     return form or "", pieces
 
 

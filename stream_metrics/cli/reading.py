@@ -20,7 +20,7 @@ from stream_metrics.cli.sources import BadRecord, InputSource
 from stream_metrics.containers.moments import nanoseconds
 from stream_metrics.inputs.field_names import Y_PRED, Y_TRUE, field_in, spellings
 
-__all__ = ["Row", "RowKeys", "hint", "row_scores_reader", "rows", "sniff_delimiter", "weight_of"]
+__all__ = ["Row", "RowKeys", "hint", "row_scores_reader", "rows", "weight_of"]
 
 DELIMITERS = (",", ";", "\t")  # that the header of a CSV may tell
 HINTS = {
@@ -169,7 +169,6 @@ def _csv_rows(source: InputSource, fields: RowKeys, bad: BadRecord) -> Iterator[
     prediction, weight = (None if name is None else _column(header, name, source) for name in fields[1:3])
     time, group = (None if name is None else _column(header, name, source) for name in (fields.time, fields.group))
     scores = None if fields.scores is None else _scores(header, fields, source)
-    source.leave_header()
     while True:
         start = source.line + 1
         try:
@@ -216,11 +215,11 @@ def _csv_reader(source: InputSource, fields: RowKeys, bad: BadRecord) -> tuple[s
     """Return the delimiter, and a reader of the header and all records after it."""
     lines = source.text(bad)
     first = next((line for line in lines if line.strip("\r\n")), "")
-    delimiter = fields.delimiter or sniff_delimiter(first, fields)
+    delimiter = fields.delimiter or _sniff_delimiter(first, fields)
     return delimiter, csv.reader(itertools.chain((first,), lines), strict=True, delimiter=delimiter)
 
 
-def sniff_delimiter(header: str, fields: RowKeys) -> str:
+def _sniff_delimiter(header: str, fields: RowKeys) -> str:
     """Return the delimiter by which most of the fields are columns, of several the one of most columns."""
 
     def columns(delimiter: str) -> tuple[int, int]:

@@ -7,7 +7,6 @@ from its line, and the good lines before it in the block would be lost.
 from __future__ import annotations
 
 import codecs
-import io
 import itertools
 import os
 import sys
@@ -26,7 +25,6 @@ __all__ = [
     "FORMATS",
     "InputFile",
     "InputSource",
-    "LineRange",
     "ORC",
     "PARQUET",
     "Range",
@@ -70,29 +68,18 @@ class InputFile(NamedTuple):
     done: tuple[Range, ...] = ()
 
 
-class LineRange(NamedTuple):
-    """Some lines of a file: bytes from ``start`` to ``end``, after so many lines and a header of so many bytes."""
-
-    start: int
-    end: int
-    before: int
-    header: int
-
-
 class InputSource:
     """One open input: ``name`` for messages, ``format`` jsonl or csv, ``line`` the number of lines read so far.
 
-    ``separator`` is what separates the columns of CSV, once the header was read. Of a file in pieces only the header
-    and the ``lines`` are read.
+    ``separator`` is what separates the columns of CSV, once the header was read.
     """
 
-    def __init__(self, file: InputFile, raw: IO[bytes], declared: str | None, lines: LineRange | None = None) -> None:
+    def __init__(self, file: InputFile, raw: IO[bytes], declared: str | None) -> None:
         self.name = "stdin" if file.path == STDIN else file.path
         self.partitions = dict(file.partitions)
         self.line = 0
         self.separator = ","
         self._raw = raw
-        self._part = lines
         try:
             self._content = content = decompressed(raw)
             self.first = first = content.readline()
@@ -101,30 +88,9 @@ class InputSource:
         kind = foreign_kind(first)
         if kind is not None:
             raise FileError(f"{self.name}: expected JSON Lines or CSV, but the file is {kind}")
-        self.compressed = content is not raw
         self.declared = declared  # by name or option
         self.format = declared or ("jsonl" if _bare(first).lstrip().startswith((b"{", b"[{")) else "csv")
-        rest = itertools.chain((first,) if first else (), content)
-        self._lines: Iterable[bytes] = rest if lines is None else self._lines_of(lines)
-
-    def _lines_of(self, lines: LineRange) -> Iterator[bytes]:
-        """Yield the lines of the header and those of a piece of the file."""
-        self._raw.seek(0)
-        yield from io.BytesIO(self._raw.read(lines.header))
-        self._raw.seek(lines.start)
-        self.leave_header()
-        at = lines.start
-        while at < lines.end:
-            line = self._raw.readline()
-            if not line:
-                raise EOFError("the file has become shorter")
-            at += len(line)
-            yield line
-
-    def leave_header(self) -> None:
-        """Go on with the line numbers of the piece, after the header was read."""
-        if self._part is not None:
-            self.line = self._part.before
+        self._lines: Iterable[bytes] = itertools.chain((first,) if first else (), content)
 
     def text(self, bad: BadRecord) -> Iterator[str]:
         """Yield the lines as text; a line that is not UTF-8 goes to ``bad``."""
@@ -144,8 +110,7 @@ class InputSource:
 
     def position(self) -> int:
         """Return how many bytes of the file were read."""
-        start = 0 if self._part is None else self._part.start
-        return self._raw.tell() - start if self._raw.seekable() else 0
+        return self._raw.tell() if self._raw.seekable() else 0
 
     def _unreadable(self, error: Exception) -> FileError:
         return FileError(f"{self.name}, after line {self.line}: {error}")
@@ -175,8 +140,8 @@ def format_of(path: str) -> str | None:
 
 
 @contextmanager
-def open_input(file: InputFile, declared: str | None, lines: LineRange | None = None) -> Iterator[InputSource]:
-    """Open a file, or some lines of it, or stdin for ``-``."""
+def open_input(file: InputFile, declared: str | None) -> Iterator[InputSource]:
+    """Open a file, or stdin for ``-``."""
     declared = declared or declared_format(file.path)
     if file.path == STDIN:
         if sys.stdin is None:
@@ -190,7 +155,7 @@ def open_input(file: InputFile, declared: str | None, lines: LineRange | None = 
     except OSError as error:
         raise FileError(f"{file.path}: {error.strerror or error}") from None
     with raw:
-        yield InputSource(file, raw, declared, lines)
+        yield InputSource(file, raw, declared)
 
 
 class Reached:

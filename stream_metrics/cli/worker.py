@@ -19,7 +19,7 @@ from stream_metrics.cli.errors import CliError
 from stream_metrics.cli.plans import Piece
 from stream_metrics.cli.progress import INTERVAL
 from stream_metrics.cli.reading import RowKeys, rows
-from stream_metrics.cli.sources import TABLES, InputFile, LineRange, open_input
+from stream_metrics.cli.sources import TABLES, InputFile, open_input
 
 if TYPE_CHECKING:
     from stream_metrics.cli.tables import Unit
@@ -123,8 +123,8 @@ class WorkerProcess:
     def _count(self, number: int) -> None:
         file, part, size, after, until = self._task.pieces[number]
         with suppress(StopCounting), self._counter.part(file, after, until):
-            if part is None or isinstance(part, LineRange):
-                self._count_text(file, part, number)
+            if part is None:
+                self._count_text(file, number)
             else:
                 self._count_row_groups(part, number)
         self._finished += size
@@ -135,8 +135,8 @@ class WorkerProcess:
         batches = self._reader.batches(unit)
         self._counter.feed_batches(unit.file.path, batches, lambda: self._tick(piece, self._counter.passed - before))
 
-    def _count_text(self, file: InputFile, part: LineRange | None, piece: int) -> None:
-        with open_input(file, self._task.form, part) as source:
+    def _count_text(self, file: InputFile, piece: int) -> None:
+        with open_input(file, self._task.form) as source:
             lines = 0
 
             def tick() -> None:

@@ -77,7 +77,7 @@ def test_parquet_counts_as_by_one_worker(cli, tmp_path):
 
 @pytest.mark.usefixtures("small_pieces")
 def test_files_of_lines_count_as_by_one_worker(tmp_path):
-    """Of CSV and JSON Lines, packed or not, each file is a piece; large ones may be split, quoted line ends too."""
+    """Of CSV and JSON Lines, packed or not, each file is a piece."""
     pairs = [(RNG.choice(["a", "b\n", 'c"', "ä,d"]), RNG.choice(["a", "b\n", 'c"', None])) for _ in range(4000)]
     for form in ("jsonl", "csv"):
         paths = [tmp_path / f"{at}.{form}" for at in (0, 1)] + [tmp_path / f"2.{form}.gz"]

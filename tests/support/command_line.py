@@ -25,7 +25,6 @@ COMMAND = [sys.executable, "-m", "stream_metrics"]
 SMALL = [
     (counting, "CHUNK", 7),
     (plans, "SMALLEST", 1),
-    (plans, "SMALLEST_BYTES", 1 << 10),
 ]  # limits of pieces of input
 try:
     from stream_metrics.cli import tables
