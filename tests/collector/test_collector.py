@@ -150,30 +150,6 @@ def test_a_worker_that_is_forgotten(file: Path) -> None:
         assert connection.execute("select count(*) from workers").fetchone()[0] <= 1
 
 
-@pytest.mark.parametrize("restart", [False, True])
-def test_the_first_report_of_a_worker_is_late(file: Path, restart: bool) -> None:
-    """What it counts is counted once, though workers that registered after it have come and were forgotten."""
-    quick = Options(retire=3600, forget=7200, finished=0.05)
-    with contextlib.ExitStack() as stack:
-        collector = stack.enter_context(collecting(file, quick))
-        late = collector.register("late")
-        later = started(collector, "later", 5, last=True)
-        until(lambda: not collector.lives())
-        if restart:
-            stack.close()
-            collector = stack.enter_context(collecting(file, quick))
-            assert collector.register("other") > later
-            assert sent(collector, "never registered", late, 1, 1) is FENCED
-            assert sent(collector, "late", late - 1, 1, 1) is FENCED
-        assert sent(collector, "late", late, 1, 1, last=True) is ACCEPTED
-        until(lambda: not collector.lives())
-        for _ in range(2):
-            assert sent(collector, "late", late, 2, 1) is FENCED
-            assert collector.total() == counted(6)
-            stack.close()
-            collector = stack.enter_context(collecting(file, quick))
-
-
 def test_the_last_report_is_sent_again(file: Path) -> None:
     """The answer was lost, and the collector started again long after: the report is known and counts once."""
     options = Options(silent=0.01, retire=0.01, finished=3600)
@@ -296,39 +272,3 @@ MAKES: list[Callable[..., Any]] = [
     sm.MacroF1,
     lambda labels: sm.ByGroup(sm.MetricSet(labels=labels)),
 ]
-
-
-@pytest.mark.parametrize("make", MAKES, ids=["set", "matrix", "metric", "groups"])
-def test_a_deploy_with_one_more_fixed_label(file: Path, make: Callable[..., Any]) -> None:
-    """Old workers, retired ones and new ones go on together, in any order and after a restart; others are refused."""
-    more: dict[str, Any] = {"group": "g"} if isinstance(make(labels=["a"]), sm.ByGroup) else {}
-    versions = [["a", "b"], ["a", "c", "b"], ["a", "b"], ["d", "b", "c", "a"], ["c", "a", "b"]]
-    epochs, states = {}, {}
-
-    def send(name: str, sequence: int, last: bool = False) -> None:
-        states[name].update("a", "b", **more)
-        each = WorkerReport(name, epochs[name], sequence, states[name].to_bytes(), last=last)
-        assert collector.report(each) is ACCEPTED
-
-    with collecting(file) as collector:
-        for at, labels in enumerate(versions):
-            name = f"w{at}"
-            epochs[name], states[name] = collector.register(name), make(labels=labels)
-            send(name, 1, last=at == 0)
-        assert collector.total().n == 5
-    with collecting(file) as collector:
-        for name in states:
-            send(name, 2)
-        send("w1", 3, last=True)
-        epochs["w1"], states["w1"] = collector.register("w1"), make(labels=versions[0])
-        send("w1", 1)
-        total = collector.total()
-        assert total.n == 12
-        for labels in (None, ["a", "e"]):
-            other = WorkerReport("other", collector.register("other"), 1, make(labels=labels).to_bytes())
-            refused(lambda: collector.report(other), sm.MergeError)  # noqa: B023
-        assert collector.total() == total
-    whole = [state.reconfigured(labels=versions[3]) for state in states.values()]
-    assert total.n == sm.merge(whole).n + 3
-    with collecting(file) as collector:
-        assert collector.total() == total

@@ -221,31 +221,6 @@ def test_the_area_difference_is_about_as_sure_as_paired_delong() -> None:
 
 
 @pytest.mark.quick
-def test_folds_start_where_the_cells_allow_it() -> None:
-    """A class of 60 samples, of which each model misses one, says next to nothing of their difference there; nor do
-    twenty copies of each sample. Folds once started at 50 samples of a class.
-    """
-    rng, unit = np.random.default_rng(3), np.arange(1560)
-    truth = np.repeat(["rare", "often"], [60, 1500])
-    a, b = truth.copy(), truth.copy()
-    for model, misses in ((a, 0), (b, 1)):
-        model[misses] = "often"
-        model[60 + rng.choice(1500, 150, replace=False)] = "rare"
-    once, twenty = (compared(*(np.repeat(x, times) for x in (truth, a, b, unit))) for times in (1, 20))
-    a[:60:3], b[1:60:3] = "often", "often"
-    many = compared(*(np.tile(x, 10) for x in (truth, a, b)), np.arange(15_600))
-
-    for key, label, few in (("balanced_accuracy", None, once), ("recall", "rare", twenty), ("macro_f1", None, twenty)):
-        early, late = (taken.difference(key, label=label, valid="anytime") for taken in (few, many))
-        if key != "macro_f1":  # which leans on the false alarms, of which there are many
-            assert (early.low, early.high, early.method) == (-1.0, 1.0, "folds")
-            assert early.note == "too early: the standard error rests on too few samples"
-            assert few.difference(key, label=label).note == "the standard error rests on too few samples"
-        assert -0.3 < late.low < late.value < late.high < 0.3
-        assert late.note == ""
-
-
-@pytest.mark.quick
 def test_what_cannot_be_said_is_not_said() -> None:
     """Weights, mixed units, keys that cannot be compared, unknown levels, methods and models: errors that name them."""
     weighted, mixed = Comparison(), Comparison()

@@ -72,32 +72,6 @@ def drawn(matrix: Any, method: str, draws: int) -> np.ndarray[Any, Any]:
     return np.array(seen[-draws:])
 
 
-@pytest.mark.parametrize("method", ["bootstrap", "posterior"])
-def test_an_interval_by_draws_is_that_of_the_formula_on_each_draw(method: str) -> None:
-    """On every draw of a thin matrix, lost classes and all, the metric is the formula of one matrix."""
-    failures = []
-    keys = [
-        key
-        for key in with_interval(method)
-        if METRICS[key].kind == "whole" and key not in ("cramers_v", "pair_fowlkes_mallows")
-    ]
-    for matrix in ([[5, 1, 0], [1, 2, 0], [0, 1, 1]], [[6, 1], [2, 3]]):
-        taken = snapshot(matrix)
-        last = [snapshot(draw) for draw in drawn(matrix, method, 40)]
-        for key in keys:
-            if (len(matrix), key, method) == (2, "balanced_accuracy", "posterior"):
-                continue  # which is exact, see below
-            actual = taken.interval(key, method=method, draws=40)
-            values = [math.nan if key in one.undefined else one.value(key) for one in last]
-            expected = np.nanquantile([taken.value(key) if math.isnan(x) else x for x in values], [0.025, 0.975])
-            low, high = min(expected[0], actual.value), max(expected[1], actual.value)
-            if tuple(actual) != pytest.approx((low, high), rel=1e-6) and not actual.skipped:
-                failures.append((matrix, key, tuple(actual), (low, high)))
-
-    assert len(keys) > 25
-    assert not failures
-
-
 def test_draws_have_their_moments() -> None:
     """Those of a bootstrap the multinomial's; a posterior has one sample more, half on the diagonal, half beside it."""
     draws, counts = drawn(MATRIX, "bootstrap", 2000), np.array(MATRIX)

@@ -61,32 +61,6 @@ COLUMNS: dict[str, Callable[[list[Any]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", STATES)
-def test_every_form_of_a_batch_counts_alike(name: str) -> None:
-    """A batch in any form, whole and in parts, leaves the bytes of its samples one by one."""
-    truth, table, w = drawn()
-    make, failures = STATES[name], []
-    expected, parts = make(), make()
-    for sample in zip(truth, mappings(table), w, strict=True):
-        expected.update(*sample)
-    for part in (slice(7), slice(7, None)):
-        parts.update_many(truth[part], table[part], w[part], classes=NAMES)
-
-    assert parts.to_bytes() == expected.to_bytes()
-    for (form, given), (kind, column) in product(TABLES.items(), COLUMNS.items()):
-        scores, classes = given(table)
-        state, named = make(), make()
-        state.update_many(column(truth), scores, iter(w), classes=classes)
-        if isinstance(state, sm.MetricSet):
-            named.update_many(column(truth), w=np.array(w), scores=given(table)[0], classes=classes)
-        else:
-            named = state
-        if not state.to_bytes() == named.to_bytes() == expected.to_bytes():
-            failures.append((form, kind))
-
-    assert not failures
-
-
 ROW = {"a": 0.9, "b": 0.1}
 MIXED = [0.75, {True: 0.25, False: 0.75}, "a", None, {"a": 0.5, "b": 0.5}, {}, False, np.float32(0.25), {"b": 1.0}, 1]
 SAMPLES: list[tuple[dict[str, list[Any]], list[Any] | None, tuple[int, int, int]]] = [  # columns, `classes`, counts

@@ -13,7 +13,7 @@ from support.cases import every_case
 from support.metric_classes import CLASSES
 from support.refusals import refused
 from support.state_checks import fed, with_batch
-from support.wire_reader import framed, packed, read
+from support.wire_reader import read
 
 import stream_metrics as sm
 
@@ -282,32 +282,3 @@ def test_options_may_be_iterators_and_those_of_a_subclass_stay() -> None:
     assert metrics.reconfigured() == metrics
     refused(partial(metrics.reconfigured, labels=["a", "b", "c"]), TypeError, "labels")
     refused(partial(sm.MetricSet(labels=["a"]).reconfigured, labels=["a", "a"]), sm.LabelError)
-
-
-@pytest.mark.quick
-def test_only_sets_that_count_more_than_they_show_have_more_in_their_bytes() -> None:
-    """Others have the bytes of earlier versions; a list that no set would write is refused."""
-    plain, more = sm.MetricSet(["accuracy"], scores=True), sm.MetricSet(scores=True).reconfigured(metrics=["accuracy"])
-    assert plain.reconfigured(metrics=["macro_f1"]).to_bytes() == sm.MetricSet(["macro_f1"], scores=True).to_bytes()
-
-    kind, (configuration, *states) = read(more.to_bytes())
-    written = ("ranks", "pairs", "confidence", "losses")
-    assert configuration == (("accuracy",), None, True, True, 0.5, 1024, 512, True, written)
-    *head, _ = configuration
-
-    def crafted(*configuration: Any) -> Any:
-        return sm.from_bytes(framed(packed([kind, [configuration, *states]])))
-
-    assert crafted(*head, written).score_states == written
-    wrong: list[tuple[Any, ...]] = [
-        *((*head, names) for names in (
-            (), ("ranks",), written[::-1], (*written, "more"), 5, ("ranks", "confidence", "losses"), ("pairs",)
-        )),
-        (("roc_auc_ovo",), *head[1:], ("ranks", "confidence", "losses")),
-        (("log_loss",), *head[1:], ("ranks", "pairs")),
-        (*head, written, written),
-    ]  # fmt: skip
-    with every_case() as case:
-        for options in wrong:
-            with case(options):
-                refused(partial(crafted, *options), sm.DecodeError)

@@ -325,29 +325,3 @@ def test_a_stop_does_not_wait_for_a_view(tmp_path: Path, first: bool) -> None:
     assert stops
     assert stops[0] == len(shown)
     assert stored(tmp_path) == (10 if first else 20)
-
-
-def test_rules_are_evaluated_in_the_end_without_a_view(caplog: pytest.LogCaptureFixture) -> None:
-    """They see what came last, which no view shows."""
-    more = threading.Event()
-
-    class Last(MemorySource):
-        """A source whose last records come when it is stopped."""
-
-        def poll(self, timeout: float) -> list[Record]:
-            if more.is_set() and not self.ended:
-                self.add(events(20, 10))
-                more.clear()
-                runner.stop()
-            return super().poll(timeout)
-
-    caplog.set_level(logging.INFO)
-    runner = made(Last(events(10)), ("n < 15",), last_view=False)
-    thread = started(runner)
-    until(lambda: "n < 15" in caplog.text)
-    caplog.clear()
-    more.set()
-    thread.join(PATIENCE)
-
-    assert not thread.is_alive()
-    assert "n < 15" in caplog.text

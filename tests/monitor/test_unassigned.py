@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import until
 from support.monitor_events import CONFIG, NOW, records
 from support.stores import execute, monitoring
 
@@ -81,30 +79,6 @@ def test_stored_counts_are_shown_until_partitions_come(path: str) -> None:
     assert runner.latest.source.state != "unassigned"
     assert {alert.state for view in views for alert in view.alerts} <= {"ok", "unknown"}
     assert not runner.latest.firings
-
-
-def test_partitions_without_records_are_waited_for_before_rules(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What waits in them has five seconds from when they come; then rules are evaluated, and not before."""
-    source = Late([])
-    source.lag = lambda: None  # type: ignore[method-assign]
-    monitor = Monitor(TOLD, Store(str(tmp_path / "state")), lambda: NOW)
-    runner = Runner(TOLD, source, monitor, Alerts(TOLD, monitor))
-    thread = threading.Thread(target=runner.run)
-    thread.start()
-    until(lambda: runner.latest.source.state == "unassigned")
-    before = {alert.state for alert in runner.latest.alerts}
-    source.given.set()
-    until(lambda: runner.latest.source.state != "unassigned")
-    came = {alert.state for alert in runner.latest.alerts}
-    clock = time.monotonic
-    monkeypatch.setattr(time, "monotonic", lambda: clock() + 5)
-    until(lambda: "firing" in {alert.state for alert in runner.latest.alerts})
-    runner.stop()
-    thread.join()
-
-    assert before == came == {"unknown"}
 
 
 def test_what_is_shown_is_not_claimed(path: str) -> None:

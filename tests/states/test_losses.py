@@ -60,30 +60,6 @@ def test_logarithm_is_within_one_ulp() -> None:
         assert abs(loss - exact) <= Decimal(math.ulp(float(exact)))
 
 
-@pytest.mark.quick
-def test_terms_by_hand() -> None:
-    """Log, Brier and spherical loss of single samples; a true class without a score has probability 0."""
-    values = fed(("a", {"a": 0.5, "b": 0.25, "c": 0.25})).snapshot()
-    assert values["log_loss"] == math.log(2)
-    assert values["brier_score"] == 0.375
-    assert values["spherical_score"] == pytest.approx(0.5 / math.sqrt(0.375), rel=1e-15)
-    assert values.value("top_k_accuracy", k=1) == 1.0
-
-    missing = fed(("a", {"b": 0.5, "c": 0.5, "d": 0.0}))
-    values = missing.snapshot()
-    assert values["log_loss"] == pytest.approx(CERTAIN_MISS, rel=1e-15)
-    assert values["brier_score"] == 1.5
-    assert values["spherical_score"] == 0.0
-    assert [units >> 64 for units in missing.rank_units[:5]] == [0, 0, 0, 1, 0]
-    batch = with_batch(ProbabilityLosses(classes=["b", "c", "d"]), ["a"], [[0.5, 0.5, 0.0]])
-    assert batch == fed(("a", [0.5, 0.5, 0.0]), classes=["b", "c", "d"])
-    assert batch.numbers() == missing.numbers()
-    full, sparse = fed(("a", {"a": 0.5, "b": 0.5, "c": 0.0})), fed(("a", HALF))
-    assert (full.brier_units, full.spherical_units) == (sparse.brier_units, sparse.spherical_units)
-    named = with_batch(ProbabilityLosses("spam"), ["spam", "ham", "eggs"], [0.9, 0.2, 0.3])
-    assert named.snapshot()["brier_score"] == pytest.approx((0.01 + 0.04 + 0.09) / 3, rel=1e-15)
-
-
 RANKS: list[tuple[Any, Any, int]] = [
     ("a", HALF, 1), ("b", HALF, 2), ("b", {"b": 0.0, "a": 0.0, "c": 0.0}, 2),
     *((truth, {10: 0.3, 2: 0.3, "1": 0.3}, rank) for truth, rank in ((2, 1), ("1", 3))),

@@ -113,30 +113,6 @@ def many(make: Callable[..., Any], n: int = 70) -> Any:
 
 
 @pytest.mark.quick
-def test_a_set_reads_everything_but_pairs() -> None:
-    """The default report says once why areas of pairs are left out; two sets of 40 classes are one of 80."""
-    snapshot = many(lambda: sm.MetricSet(scores=True)).snapshot()
-    rest = many(lambda: sm.MetricSet(scores=True, pairs=False)).snapshot()
-    assert dict(snapshot.omitted) == snapshot.to_dict()["omitted"] == {"roc_auc_ovo": NEEDS}
-    assert set(rest) - set(snapshot) == {"roc_auc_ovo"}
-    assert all(repr(snapshot[key]) == repr(rest[key]) for key in snapshot)
-    assert repr(dict(snapshot.per_class["roc_auc"])) == repr(dict(rest.per_class["roc_auc"]))
-    for key in ("roc_auc_ovo", "roc_auc_ovo_pair", "roc_auc_ovo_directed", "roc_auc_single_score"):
-        with pytest.raises(ValueError, match="Expected pairs of classes, which are kept for at most 64"):
-            snapshot[key]
-    assert "Hand and Till" not in snapshot.report(80)
-    refused(lambda: many(RankSketch).column(0, 0, 1), ValueError, "at most 64 classes to compare one class")
-
-    first, second, whole = (sm.MetricSet(scores=True) for _ in range(3))
-    for label in range(80):
-        for state in (first if label < 40 else second, whole):
-            state.update(label, {label: 0.75, (label + 1) % 80: 0.25})
-    assert first.snapshot()["roc_auc_ovo"] > 0.5
-    assert first.merge(second).to_bytes() == whole.to_bytes()
-    assert sm.from_bytes(whole.to_bytes()) == whole
-
-
-@pytest.mark.quick
 def test_a_metric_of_pairs_takes_up_to_64_classes() -> None:
     """One more, or many more, are refused before anything has counted them, and so are bytes with more."""
     metric = with_batch(sm.HandTillAUC(), range(64), [{label: 0.5, (label + 1) % 64: 0.25} for label in range(64)])

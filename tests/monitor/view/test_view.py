@@ -93,29 +93,6 @@ def test_a_view_that_is_cut_changes_nothing() -> None:
     assert ended(monitor)["by_window"] == ended(again)["by_window"] == others[0]["by_window"]
 
 
-@pytest.mark.quick
-def test_every_key_is_there() -> None:
-    """Views of nothing and of everything have the same keys, and are valid by the types that describe them."""
-    full = stream("abc", 300, scores=True, groups=3)
-    views = [shown(events, scores=scores) for scores in (False, True) for events in ([], full[:10], full)]
-    unassigned = plain(Monitor(config(counting=COUNTING)).view())
-
-    for view in (*views, unassigned):
-        assert view.keys() == views[0].keys()
-        assert (view["windows"], view["headline"]) == (WINDOWS, HEADLINE)
-        assert list(view["by_window"]) == WINDOWS
-        assert plain(typed(view)) == view
-        for window in view["by_window"].values():
-            assert window.keys() == views[0]["by_window"]["total"].keys()
-            assert window["metrics"].keys() == window["better"].keys() == window["range"].keys() >= set(HEADLINE)
-            for row in window["groups"]["rows"]:
-                assert list(row["metrics"]) == HEADLINE
-    assert unassigned["by_window"] == views[0]["by_window"]
-    assert views[0]["by_window"]["4s"]["coverage"] == {"ratio": None, "labelled": 0, "due": 0}
-    assert views[0]["lag"] == {"records": None, "seconds": None}
-    assert views[0]["records"] == {"read": 0, "rejected": {}, "per_second": 0.0, "rejected_share": None}
-
-
 LABELS = st.sampled_from(["a", "b", "c", 0, 1, 1.0, True, "1", "True", "", "\ud800", None])
 SCORES = st.none() | st.dictionaries(st.sampled_from("abc"), testing.probabilities(), min_size=1)
 PAIRS = st.fixed_dictionaries(
