@@ -80,6 +80,8 @@ class Assignment:
                     self.replicas.keep(partition)
             elif gone and not self.partitions:
                 self._unassigned.keep(gone)
+        if self.replicas is not None and any(partition.unsaved for partition in gone):
+            self.replicas.reread()  # what was not stored is counted by another worker, and must not be shown twice
 
     def share(self, report: Callable[[], Report]) -> None:
         """Show what the store has of other workers, or, if it is not shared, until partitions come."""

@@ -31,6 +31,7 @@ __all__ = ["Other", "Replicas", "Report"]
 
 LOG = logging.getLogger("stream_metrics.monitor")
 EVERY = 0.5  # seconds between two readings
+PATIENCE = 5.0  # seconds to wait for one
 SILENT = 10.0  # seconds without a report, after which a worker is shown as silent, and does not lead
 
 
@@ -118,6 +119,14 @@ class Replicas:
     def refresh(self) -> None:
         """Have the store read soon."""
         self._wanted.set()
+
+    def reread(self) -> None:
+        """Wait until the store was read again, or cannot be read."""
+        since = time.monotonic()
+        self.refresh()
+        while self._reading.at <= since and time.monotonic() < since + PATIENCE and not self._problem:
+            if self._ended.wait(0.01) or not self._thread.is_alive():
+                return
 
     def keep(self, partition: Partition) -> None:
         """Show a revoked partition as it is until it is read from the store."""
