@@ -41,7 +41,10 @@ def ratio(a: NumberOrArray, b: NumberOrArray) -> float:
 
 
 def divide(a: NumberOrArray, b: NumberOrArray) -> NumberOrArray:
-    """Return a / b elementwise, nan where b is 0; correctly rounded for Python ints, of which b may be one."""
+    """Return a / b elementwise, nan for 0/0; correctly rounded for Python ints, of which b may be one.
+
+    Callers have no other quotients by 0, which are infinite in a vector of floats.
+    """
     if a.dtype.kind == "O":
         if isinstance(b, int):
             return np.array([x / b if b else NAN for x in a.tolist()], np.float64)
