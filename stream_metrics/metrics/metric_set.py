@@ -270,6 +270,8 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         if self.scored is None:
             self.revert(y_true, y_pred, w, scores=scores, classes=classes)
             return
+        if self._sample_rule is not None and self._sample_rule.ignores(y_true):
+            return
         sample = self._read_sample(y_true, y_pred, w, scores, classes)
         with self._writing():
             commit(self.scored.remove_steps(self.state, sample))

@@ -96,6 +96,9 @@ def test_scores_and_counts_follow_the_rule() -> None:
             one.update(y, scores=row)
         assert ours.to_bytes() == one.to_bytes()
         assert ours.snapshot().to_json() == plain.snapshot().to_json()
+        if hasattr(ours, "remove"):
+            ours.remove(2, scores=rows[2])
+            assert ours.to_bytes() == one.to_bytes()
         strict = make(missing="raise")
         call = lambda strict=strict: strict.update_many(truth, scores=[*rows[:3], None, {}])  # noqa: E731
         assert refused(call, sm.LabelError, "it is missing").position == 3  # type: ignore[attr-defined]
