@@ -65,7 +65,7 @@ def own_value(metric: sm.Metric, snapshot: sm.Snapshot) -> Any:
 
 def test_every_class_with_options_is_in_the_table() -> None:
     """A class whose constructor takes more than what is counted has options, and is tested here."""
-    counted = {"labels", "other", "pos_label", "buckets", "sample", "zero_division"}
+    counted = {"labels", "other", "pos_label", "buckets", "sample", "zero_division", "missing", "ignore_index"}
     classes = {info.class_name for info in sm.metrics().values() if info.class_name}
     with_options = {name for name in classes if inspect.signature(getattr(sm, name)).parameters.keys() - counted}
     assert with_options - {"BrierScore", "CrossEntropy"} == OPTIONS.keys() - {"BrierScore"}

@@ -8,7 +8,7 @@ from stream_metrics.errors import LabelError
 from stream_metrics.inputs.score_tables import is_mapping
 from stream_metrics.labels import Label, canonical, is_missing
 
-__all__ = ["MISSING_CLASS", "Missing", "SampleRule", "sample_rule"]
+__all__ = ["MISSING_CLASS", "Missing", "SampleRule", "missing_prediction", "sample_rule", "true_missing_class"]
 
 Missing: TypeAlias = Literal["abstain", "wrong", "raise"]
 MISSING_CLASS = "(missing)"
@@ -25,7 +25,9 @@ class SampleRule(NamedTuple):
     ignore_index: Label | None = None
 
     def ignores(self, y_true: object) -> bool:
-        """Tell whether a sample is left out."""
+        """Tell whether a sample is left out; LabelError if its truth is the class of missing predictions."""
+        if self.missing == "wrong" and type(y_true) is str and y_true == MISSING_CLASS:
+            raise true_missing_class()
         return self.ignore_index is not None and canonical(y_true, "y_true") == self.ignore_index
 
     def predicted(self, y_pred: object, scores: object) -> object:
@@ -44,6 +46,12 @@ def _is_absent(value: object) -> bool:
 def missing_prediction(argument: str, position: int | None = None) -> LabelError:
     """Return the error for a prediction that must not be missing."""
     return LabelError(argument=argument, position=position, expected="to be a prediction", but="it is missing")
+
+
+def true_missing_class(position: int | None = None) -> LabelError:
+    """Return the error for a true label that stands for missing predictions."""
+    but = f"got {MISSING_CLASS!r}, which stands for missing predictions"
+    return LabelError(argument="y_true", position=position, expected="to be a class that can be true", but=but)
 
 
 def sample_rule(missing: Missing, ignore_index: Label | None) -> SampleRule | None:

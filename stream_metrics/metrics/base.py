@@ -50,6 +50,8 @@ class MetricBase(UpdateBase, Portable):
         self._sample_rule = sample_rule(missing, ignore_index)
         if missing == "wrong" and self._reads != "labels":
             raise ValueError("Expected `missing` to be 'abstain' or 'raise' where scores are read, but got 'wrong'")
+        if missing == "wrong" and self.state.fixed_labels is not None and self.state.other is None:
+            raise ValueError("Expected `other` beside `labels` with missing='wrong', which adds a class, but got none")
 
     def _written_rule(self) -> dict[str, object]:
         """Return the options of the rule that differ from the defaults, as a configuration has them."""

@@ -11,7 +11,7 @@ import numpy as np
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.inputs.batch import Weights
 from stream_metrics.inputs.columns import Column, as_column, row_count, take_rows
-from stream_metrics.inputs.rules import MISSING_CLASS, SampleRule, missing_prediction
+from stream_metrics.inputs.rules import MISSING_CLASS, SampleRule, missing_prediction, true_missing_class
 from stream_metrics.inputs.score_tables import materialize, names_of_state, predictions_by_class
 from stream_metrics.inputs.tensors import Array, is_single
 from stream_metrics.inputs.times import is_one_time
@@ -91,6 +91,9 @@ def count_by_rule(owner: MetricBase, columns: Columns, classes: Iterable[Label] 
 def with_missing_class(owner: Any, columns: Columns) -> Column:
     """Return the column of predictions, with `MISSING_CLASS` for those that are missing."""
     truth = columns["y_true"] = as_column(columns["y_true"], "y_true", False)  # type: ignore[index]
+    taken = np.flatnonzero(truth.positions((MISSING_CLASS,)) == 0)
+    if len(taken):
+        raise true_missing_class(int(taken[0]))
     column = as_column(columns["y_pred"], "y_pred", True, predictions_by_class(truth, names_of_state(owner)))
     if column.names is None or not (column.values == -1).any():
         return column

@@ -99,8 +99,7 @@ def test_scores_and_counts_follow_the_rule() -> None:
         if hasattr(ours, "remove"):
             ours.remove(2, scores=rows[2])
             assert ours.to_bytes() == one.to_bytes()
-        strict = make(missing="raise")
-        call = lambda strict=strict: strict.update_many(truth, scores=[*rows[:3], None, {}])  # noqa: E731
+        call = lambda make=make: make(missing="raise").update_many(truth, scores=[*rows[:3], None, {}])  # noqa: E731
         assert refused(call, sm.LabelError, "it is missing").position == 3  # type: ignore[attr-defined]
         refused(lambda make=make: make(missing="wrong"), ValueError, "where scores are read")
     state = sm.ByGroup(sm.MetricSet(missing="wrong", ignore_index=2))
@@ -114,6 +113,10 @@ def test_scores_and_counts_follow_the_rule() -> None:
         chosen.revert(y, 0)
     assert chosen == sm.MetricSet(ignore_index=2)
     refused(lambda: sm.F1(missing="wrong"), ValueError, "`pos_label`")
+    refused(lambda: sm.MetricSet(labels=["a"], missing="wrong"), ValueError, "`other`")
+    wrong = sm.MetricSet(missing="wrong")
+    refused(lambda: wrong.update("(missing)", "a"), sm.LabelError, "y_true")
+    refused(lambda: wrong.update_many(["a", "(missing)"], ["a", "a"]), sm.LabelError, "y_true")
     refused(lambda: sm.MetricSet(missing="drop"), ValueError, "`missing`")
 
 
