@@ -59,6 +59,6 @@ def sample_rule(missing: Missing, ignore_index: Label | None) -> SampleRule | No
     if missing not in get_args(Missing):
         raise ValueError(f"Expected `missing` to be 'abstain', 'wrong' or 'raise', but got {missing!r}")
     ignored = None if ignore_index is None else canonical(ignore_index, "ignore_index")
-    if isinstance(ignored, bool | float):  # equal to the whole number, whatever the data have
+    if isinstance(ignored, bool | float) and ignored == int(ignored):  # equal, whatever the data have
         ignored = int(ignored)
     return None if missing == "abstain" and ignored is None else SampleRule(missing, ignored)
