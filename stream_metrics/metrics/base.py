@@ -34,7 +34,7 @@ class MetricBase(UpdateBase, Portable):
     works_with_weights: ClassVar[bool] = True
 
     @property
-    def missing(self) -> Missing:
+    def missing(self) -> str:  # no Literal, which jedi cannot read in a property
         """What a missing prediction is: "abstain", "wrong" or "raise"."""
         return (self._sample_rule or NO_RULE).missing
 
