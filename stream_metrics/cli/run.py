@@ -85,10 +85,10 @@ each line of values, and then nothing else.
 
 Several workers count at once where that is faster, or as many as --jobs says:
 threads for tables, processes for large CSV and JSON Lines. They share row groups
-of Parquet and pieces of files that are not compressed, and else whole files. The
-merged counts equal those of one worker, byte for byte. Records have no order then,
-so --every and a window of the last N are counted by one, and so is a window of
-time unless --jobs says otherwise: records that come late are not recognised then.
+of Parquet, and else whole files: split a large file of lines first. The merged
+counts equal those of one worker, byte for byte. Records have no order then, so
+--every and a window of the last N are counted by one, and so is a window of time
+unless --jobs says otherwise: records that come late are not recognised then.
 
 examples:
   stream-metrics run predictions.jsonl
