@@ -57,7 +57,6 @@ class Assignment:
     def assign(self, partitions: Iterable[int]) -> dict[tuple[str, int], int]:
         """Load partitions, and return the next offset of each (topic, partition) that was read before."""
         wanted = sorted(set(partitions))
-        self.began = True
         for number in wanted:
             if number not in self.partitions:
                 if isinstance(self.panes, TemporaryPanes):
@@ -69,6 +68,7 @@ class Assignment:
                 with self.lock:
                     self.partitions[number] = partition
                     self._unassigned.clear()
+        self.began = True
         return {(topic, n): offset for n in wanted for topic, offset in self.partitions[n].next.items()}
 
     def lost(self, partitions: Iterable[int]) -> None:

@@ -155,7 +155,7 @@ class Replicas:
 
     def leads(self) -> bool:
         """Tell whether this worker sends alerts."""
-        return self.synced and self.leader == self.worker
+        return self.leader == self.worker
 
     def note(self, name: str) -> bytes | None:
         """Return a note as it was last read from the store; None if there is none."""

@@ -178,3 +178,21 @@ def test_one_worker_sends_alerts(worker: Callable[..., Worker], caplog: pytest.L
     one.close()
     until(lambda: two.look() and two.monitor.leads() and not idle.monitor.leads())
     assert [message.split(" (")[0] for message in caplog.messages] == ["firing: n > 60"]
+
+
+def test_a_change_that_the_leader_did_not_see_is_sent(
+    worker: Callable[..., Worker], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It dies, a rule fires before another worker leads, and that one sends it."""
+    monkeypatch.setattr("stream_metrics.monitor.replicas.SILENT", 1.0)
+    telling = structs.replace(RULES, rules=("n > 60",), log=True)
+    one, two = worker(alerts=telling), worker(alerts=telling)
+    one.monitor.assign([0])
+    two.monitor.assign([1])
+    until(lambda: [each.monitor.leads() for each in (one, two)] == [True, False] and two.look())
+    monkeypatch.setattr(one.monitor.replicas._shared, "report", lambda report: None)  # type: ignore[union-attr]
+    two.monitor.step(STREAMS[1])
+    assert two.look().alerts[0].state == "firing"
+    assert "firing" not in caplog.text
+    until(lambda: two.look() and "firing: n > 60" in caplog.text)
+    assert caplog.text.count("firing") == 1

@@ -24,6 +24,7 @@ class Receiver(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Answering)
         self.answer, self.cut = answer, 0
         self.statuses: list[int] = []
+        self.location = "/elsewhere"
         self.got: list[tuple[str, Any, dict[str, str]]] = []  # path, body (of JSON if it is an object) and headers
         self.address = f"http://127.0.0.1:{self.server_port}"
         self.url = f"{self.address}/{SECRET}"
@@ -47,7 +48,7 @@ class Answering(BaseHTTPRequestHandler):
         # Stored before the answer: the next request comes in another thread as soon as this one is answered.
         self.server.got.append((self.path, json.loads(body) if body[:1] == b"{" else body, dict(self.headers)))
         self.send_response(self.server.statuses.pop(0) if self.server.statuses else 200)
-        self.send_header("Location", "/elsewhere")
+        self.send_header("Location", self.server.location)
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
         if not cut:
@@ -69,9 +70,7 @@ def receiving(answer: Callable[[str], bytes] = lambda path: b"") -> Iterator[Rec
     server.server_close()
 
 
-def alerting(
-    path: object = None, clock: Any = None, counting: Any = None, **alerts: Any
-) -> tuple[Monitor, Alerts]:
+def alerting(path: object = None, clock: Any = None, counting: Any = None, **alerts: Any) -> tuple[Monitor, Alerts]:
     """Start a monitor and its alerts, with rules about the lag if no others are given."""
     how = config(counting=counting or {"windows": ["1h"]}, alerts={"rules": RULES, **alerts})
     monitor = started(how, path, clock or Clock(START))

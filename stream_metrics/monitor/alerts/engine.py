@@ -104,6 +104,11 @@ class Engine:
             any(each.name == "mismatched_labels" for each in values),
         )
 
+    @property
+    def firing(self) -> set[str]:
+        """The rules that fire."""
+        return {rule for rule, alert in self._alerts.items() if alert.state == FIRING}
+
     def evaluate(self, view: View, now: float) -> list[Change]:
         """Return which rules have begun to fire or ended."""
         elapsed = 0.0 if self._last is None else max(now - self._last, 0.0)

@@ -1,9 +1,11 @@
-"""When alerts fired, and for how long; the newest 100 are kept."""
+"""When alerts fired, and for how long: those that still fire, and the newest 100."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
+
+from msgspec import structs
 
 from stream_metrics.monitor.alerts.engine import FIRING, Change
 from stream_metrics.monitor.view.types import Firing
@@ -23,14 +25,19 @@ class Firings:
         """Take note of rules that began to fire or ended."""
         for change in changes:
             if change.state == FIRING:
-                self.rows = [Firing(change.rule, change.since, None, change.value), *self.rows][:MOST]
-                continue
-            self.rows = [
-                Firing(row.rule, row.began, change.at, row.value)
-                if row.rule == change.rule and row.ended is None
-                else row
-                for row in self.rows
-            ]
+                rows = [Firing(change.rule, change.since, None, change.value), *self.rows]
+                self.rows = rows[:MOST] + [row for row in rows[MOST:] if row.ended is None]
+            else:
+                self._end({change.rule}, change.at)
+
+    def end_all_but(self, firing: Collection[str], at: float) -> None:
+        """End what fires by the history but not by the rules, since a rule was removed from the configuration."""
+        self._end({row.rule for row in self.rows}.difference(firing), at)
+
+    def _end(self, rules: Collection[str], at: float) -> None:
+        self.rows = [
+            structs.replace(row, ended=at) if row.ended is None and row.rule in rules else row for row in self.rows
+        ]
 
     def to_data(self) -> list[list[object]]:
         """Return everything as plain data, for the checkpoint."""

@@ -90,25 +90,23 @@ class FileSource:
         self._monitor: Monitor
         self._file: IO[bytes] | None = None
         self._taken = 0  # records
-        self._missing = False
-
-    @property
-    def problem(self) -> str | None:
-        """Why no records can come now."""
-        return f"{self.path} does not exist" if self._missing else None
+        self.problem: str | None = None  # why no records can come now
 
     def start(self, monitor: Monitor) -> None:
         """Go on where the monitor stopped; nothing is stored before the file is known to be the right one."""
         self._monitor = monitor
-        file = self._open_path()
+        try:
+            file = self._open_path()
+        except OSError as error:
+            raise StoreError(f"{self.path}: {error.strerror}") from error
         with ExitStack() as undo:
             if file is not None:
                 undo.callback(file.close)
             name, at, known = self._stored(file)
             replaced = known is not None and self._is_replaced(known, file, at)
+            monitor.assign([0])
             undo.pop_all()
         self._start = at if known is None or replaced else known.start
-        monitor.assign([0])
         monitor.attach(f"file {self.topic}", lambda: [list(self._this())])
         monitor.attach(PATH, lambda: str(self.path.absolute()))
         if name != self.topic:
@@ -141,20 +139,19 @@ class FileSource:
         )
 
     def _open_path(self) -> IO[bytes] | None:
-        """Open the file; None if there is none yet, and it is waited for."""
+        """Open the file; None if there is none, and it is waited for."""
         try:
             return open(self.path, "rb", buffering=0)
-        except FileNotFoundError as error:
+        except FileNotFoundError:
             if self._follow:
                 return None
-            raise StoreError(f"{self.path}: {error.strerror}") from error
-        except OSError as error:
-            raise StoreError(f"{self.path}: {error.strerror}") from error
+            raise
 
     def _stored(self, file: IO[bytes] | None) -> tuple[str, int, _Known | None]:
         """Return the name under which the store has this file, the offset, and what is known of the file, if anything.
 
-        ``OtherSourceError`` if it has counts of another source, or of another file that `truncated` does not replace.
+        That is the name of this file, however it is called now, or a longer one, under which the rest of it was read.
+        ``OtherSourceError`` if the store has counts of another file, or of another source.
         """
         offsets = {name: at for (name, _), at in self._monitor.stored_offsets().items()}
         names = [self.topic] if self.topic in offsets or not offsets else list(offsets)
@@ -165,7 +162,7 @@ class FileSource:
             if name == self.topic:
                 return name, at, known or (_Known(0, 0, 0) if at else None)
             here = known is not None and known.size and file is not None and known.is_in(file, at)
-            if here or (known is not None and self._truncated == "reset"):
+            if here or (known is not None and name.startswith(self.topic)):  # else `_is_replaced` says what to do
                 return name, at, known
         raise _other_source(self._monitor, offsets, str(self.path))
 
@@ -223,8 +220,11 @@ class FileSource:
 
         None if there is no other.
         """
-        file = self._open_path()
-        self._missing = file is None
+        try:
+            file = self._open_path()
+            self.problem = f"{self.path} does not exist" if file is None else None
+        except OSError as error:  # perhaps its permissions come later
+            file, self.problem = None, f"{self.path}: {error.strerror}"
         if file is None:
             return None
         if self._file is None:

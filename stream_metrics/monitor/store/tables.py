@@ -121,7 +121,7 @@ class StateStore(ABC):
             state = self._run(f"select {STATE} from state where part = ?", part).fetchone()
             parts = self._run("select name, body, crc from parts where part = ?", part).fetchall()
             logs = [self._run(*self._log_query(part, shelf)).fetchall() for shelf in range(SHELVES)]
-        row = self.checked_row(state, parts, logs)
+            row = self.checked_row(state, parts, logs)  # a damaged one keeps its owner
         self._epochs[part] = row.epoch
         return row
 

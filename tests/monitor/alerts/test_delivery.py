@@ -7,6 +7,7 @@ import logging
 import shutil
 import socket
 import subprocess
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -50,7 +51,7 @@ def test_a_webhook_gets_json_in_order(receiver: Receiver, caplog: pytest.LogCapt
 
 def test_what_a_webhook_does_not_accept_is_counted(receiver: Receiver, caplog: pytest.LogCaptureFixture) -> None:
     """Each alert is posted once, redirects are not followed, failures are shown, and no log has the secret."""
-    receiver.statuses = [503, 302, 200]
+    receiver.statuses, receiver.location = [503, 302, 200], "http://[malformed"
     monitor, alerts = alerting(webhook=receiver.url)
     evaluated(monitor, alerts, 6)
     evaluated(monitor, alerts, 4, START + 9)
@@ -91,17 +92,35 @@ def test_what_is_no_address_or_header_is_refused(option: str) -> None:
         assert header not in str(refused(call, ValueError, "`authorization`"))
 
 
-def test_a_server_that_does_not_answer_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rules go on meanwhile, alerts that fire are shown as undelivered, and the end does not wait for the answer."""
-    monkeypatch.setattr("stream_metrics.monitor.alerts.delivery.SLOW", 0.0)
-    monkeypatch.setattr("stream_metrics.monitor.alerts.delivery.PARTING", 0.01)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        monitor, alerts = alerting(alertmanager=f"http://127.0.0.1:{server.getsockname()[1]}", rules=("lag > 5",))
-        evaluated(monitor, alerts, 6)
-        (row,) = until(lambda: evaluated(monitor, alerts, 6) or monitor.view().undelivered)
-        alerts.close()
+def test_an_answer_that_drips_is_no_answer(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """Each byte comes well within the time of a socket; what follows fails at once, and the end does not wait."""
+    monkeypatch.setattr("stream_metrics.monitor.alerts.delivery.TIMEOUT", 0.3)
+    monkeypatch.setattr("stream_metrics.monitor.alerts.alerting.PARTING", 0.01)
+    ended = threading.Event()
 
-    assert (row.sink, row.rule, row.problem) == ("the alertmanager at 127.0.0.1", "lag > 5", "no answer yet")
+    def drip() -> None:
+        with server.accept()[0] as connection:
+            while not ended.wait(0.02):
+                connection.sendall(b"H")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=drip)
+        thread.start()
+        monitor, alerts = alerting(webhook=f"http://127.0.0.1:{server.getsockname()[1]}")
+        evaluated(monitor, alerts, 6)
+        until(lambda: evaluated(monitor, alerts, 6) == [] and len(monitor.view().undelivered) == 2)
+        monkeypatch.setattr("stream_metrics.monitor.alerts.delivery.TIMEOUT", 60.0)
+        alerts.close()
+        slow, hung = alerting(alertmanager=f"http://127.0.0.1:{server.getsockname()[1]}")
+        evaluated(slow, hung, 6)
+        hung.close()
+        ended.set()
+        thread.join()
+
+    problems = [row.problem for row in monitor.view().undelivered]
+    assert problems == ["no answer within 0 s", "the post before has no answer yet"]
+    assert "the alertmanager at 127.0.0.1: 1 posts had no answer before the end" in caplog.text
+    assert "the webhook at 127.0.0.1: " in caplog.text
 
 
 ALERTMANAGER = """\
@@ -111,7 +130,7 @@ receivers: [{name: test, webhook_configs: [{url: URL}]}]
 
 
 def test_alertmanager_is_told_what_fires_and_what_ended(receiver: Receiver, tmp_path: Path) -> None:
-    """A real one has the alert while it fires, sends it on, is told again each minute, and is told of its end."""
+    """A real Alertmanager reports an alert that fires, ends, and fires again."""
     program = shutil.which("prometheus-alertmanager") or shutil.which("alertmanager")
     if program is None:
         pytest.skip("needs Alertmanager, of Debian's package prometheus-alertmanager")
@@ -130,7 +149,10 @@ def test_alertmanager_is_told_what_fires_and_what_ended(receiver: Receiver, tmp_
             until(lambda: [body["status"] for _, body, _ in receiver.got] == ["firing"])
             evaluated(monitor, alerts, 1, time.time())
             until(lambda: [body["status"] for _, body, _ in receiver.got][-1] == "resolved")
+            evaluated(monitor, alerts, 6, time.time())
+            until(lambda: [body["status"] for _, body, _ in receiver.got][-1] == "firing")
             alerts.close()
+            assert [alert["status"]["state"] for alert in _known(address)] == ["active"]
         finally:
             process.kill()
 
@@ -147,3 +169,24 @@ def _known(address: str) -> Any:
             return json.load(answer)
     except OSError:
         return None
+
+
+def test_what_fires_follows_from_the_rules(receiver: Receiver, tmp_path: Path) -> None:
+    """A rule that was removed while it fired has ended; one that goes on firing stays, however often others fire."""
+    path = tmp_path / "state"
+    monitor, alerts = alerting(path, rules=("lag > 5", "lag > 3"), log=False)
+    evaluated(monitor, alerts, 6)
+    alerts.close()
+    monitor.close()
+    monitor, alerts = alerting(path, rules=("lag > 3", "lag > 8"), alertmanager=receiver.address, log=False)
+    for at in range(240):
+        evaluated(monitor, alerts, 4 + 5 * (at % 2), START + at)
+    alerts.close()
+    rows = monitor.view().firings
+    monitor.close()
+
+    posted = [(row["labels"]["rule"], row["endsAt"] > row["startsAt"]) for row in json.loads(receiver.got[-1][1])]
+    assert sorted(posted)[0] == ("lag > 3", True)
+    assert len({rule for rule, _ in posted}) == len(posted)
+    assert [row.rule for row in rows if row.ended is None] == ["lag > 8", "lag > 3"]
+    assert len(rows) == 101

@@ -144,7 +144,14 @@ def test_following_waits_for_more(reader: Reader) -> None:
     reader.monitor.step(reader.source.poll(60))
     writer.join()
     assert reader.read() == 4
-    assert not reader.source.ended
+    old = reader.path.rename(f"{reader.path}.1")
+    reader.path.mkdir()
+    assert reader.source.poll(0) == []
+    assert reader.source.problem == f"{reader.path}: Is a directory"
+    reader.path.rmdir()
+    old.rename(reader.path)
+    append(reader.path, line(4))
+    assert (reader.read(), reader.source.problem, reader.source.ended) == (5, None, False)
 
 
 @pytest.mark.parametrize("events", [0, 20])
@@ -176,7 +183,7 @@ def test_a_file_that_was_replaced_is_not_taken_for_the_old_one(
     assert reader.read() == 30
     reader.stop()
     reader.path = Path(f"{path}.2").rename(path)
-    refused(reader.start, OtherSourceError)
+    refused(reader.start, StoreError, 'truncated = "reset" goes on with the file that is there')
 
     caplog.clear()
     reader.start(truncated="reset")
@@ -255,7 +262,8 @@ def test_a_truncated_file_is_read_from_its_start(tmp_path: Path, caplog: pytest.
     reader.stop()
 
 
-def test_a_state_of_another_file_is_refused(reader: Reader) -> None:
+@pytest.mark.parametrize("truncated", ["fail", "reset"])
+def test_a_state_of_another_file_is_refused(reader: Reader, truncated: str) -> None:
     """Ids that were counted under another name would be counted again; nothing changes, and the old one goes on."""
     path, other = reader.path, reader.path.with_name("other.jsonl")
     path.write_bytes(block(100))
@@ -264,13 +272,19 @@ def test_a_state_of_another_file_is_refused(reader: Reader) -> None:
     reader.stop()
     other.write_bytes(line(1000) + block(100))
     reader.path = other
-    error = refused(reader.start, OtherSourceError)
+    error = refused(lambda: reader.start(truncated=truncated), OtherSourceError)
     with closing(Monitor(CONFIG, Store(reader.state), lambda: NOW)) as monitor:
         refused(lambda: StdinSource().start(monitor), OtherSourceError, "standard input")
     assert (error.stored, error.given) == (str(path), str(other))
     reader.path = path
     reader.start()
     assert reader.read() == 100
+    reader.stop()
+    with closing(sqlite3.connect(reader.state)) as connection, connection:
+        connection.execute("update parts set crc = crc + 1")
+    stored = contents(reader.state)
+    refused(reader.start, StoreError, "damaged")
+    assert contents(reader.state) == stored
 
 
 def test_a_file_that_was_renamed_goes_on(reader: Reader) -> None:
