@@ -47,7 +47,7 @@ from stream_metrics.inputs.columns import read_weights as checked_weights
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import Length, Time, column_to_epoch_ns, format_duration, parse_duration, to_epoch_ns
 from stream_metrics.labels import Label
-from stream_metrics.metrics.rules import caller_positions, left_out
+from stream_metrics.metrics.rules import without_ignored
 from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.batches import KeyedBatch, mergeable
 from stream_metrics.states.limits import MOST, Load
@@ -284,8 +284,7 @@ class Fading(FadingUpdateBase, InRiver, Portable):
             If times are given and samples fade by count.
         """
         given = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores, "t": t, "group": group}
-        columns, rows = left_out(self._sample_rule, given)
-        with caller_positions(rows):
+        with without_ignored(self._sample_rule, given) as columns:
             self._count_columns(columns, classes)
 
     def _count_columns(self, columns: dict[str, Any], classes: Iterable[Label] | None) -> None:

@@ -30,7 +30,7 @@ from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import is_one_time
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.metrics.base import MetricBase
-from stream_metrics.metrics.rules import caller_positions, left_out
+from stream_metrics.metrics.rules import without_ignored
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.states.batches import KeyedBatch, mergeable
 from stream_metrics.states.limits import MOST, Load, grown, load_of
@@ -186,14 +186,13 @@ class ByGroup(Keyed, GroupUpdateBase, InRiver, Portable):
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
         given = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores, "t": t, "unit": unit, "group": group}
-        columns, rows = left_out(self._sample_rule, given)
-        group, t, unit = columns.pop("group"), columns.pop("t"), columns.pop("unit")
-        if t is not None and not is_one_time(t):
-            columns["t"] = t
-        if not is_single(unit):
-            columns["unit"] = unit
-        beside = {"t": t, "unit": unit, "classes": classes}
-        with caller_positions(rows):
+        with without_ignored(self._sample_rule, given) as columns:
+            group, t, unit = columns.pop("group"), columns.pop("t"), columns.pop("unit")
+            if t is not None and not is_one_time(t):
+                columns["t"] = t
+            if not is_single(unit):
+                columns["unit"] = unit
+            beside = {"t": t, "unit": unit, "classes": classes}
             batch = KeyedBatch(columns, **{name: value for name, value in beside.items() if name not in columns})
             names, forms, codes = factorize_groups(group, batch.n)
             with self._writing():
@@ -243,12 +242,11 @@ class ByGroup(Keyed, GroupUpdateBase, InRiver, Portable):
             expected = "of `update_counts` to read labels only: a ConfusionMatrix, a metric or a MetricSet"
             raise OptionError(argument="inner", expected=expected, but=f"got {with_article(type(self.inner))}")
         given = {"y_true": y_true, "y_pred": y_pred, "n": n, "w": w, "group": group}
-        left, rows = left_out(self._sample_rule, given)
-        with caller_positions(rows):
-            table = count_batch(left["y_true"], left["y_pred"], left["n"], left["w"])
+        with without_ignored(self._sample_rule, given) as read:
+            table = count_batch(read["y_true"], read["y_pred"], read["n"], read["w"])
             assert table.samples is not None
             columns = {"y_true": table.truth, "y_pred": table.predicted, "n": table.samples, "w": table.weights}
-            names, forms, codes = factorize_groups(left["group"], table.n, table.samples)
+            names, forms, codes = factorize_groups(read["group"], table.n, table.samples)
             with self._writing():
                 self._count_batch(KeyedBatch(columns), names, forms, codes, table.samples > 0)
 

@@ -18,7 +18,7 @@ from stream_metrics.inputs.tensors import is_single
 from stream_metrics.labels import Label, unique
 from stream_metrics.metrics.base import MetricBase
 from stream_metrics.metrics.metric_set import MetricSet
-from stream_metrics.metrics.rules import caller_positions, left_out
+from stream_metrics.metrics.rules import without_ignored
 from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.limits import Load
 from stream_metrics.states.losses import ProbabilityLosses
@@ -156,8 +156,7 @@ class Rolling(RollingUpdateBase, InRiver, Portable):
         given = {"scores": scores, "classes": classes, "group": group, "unit": unit}
         more = {name: _kept(values, name) for name, values in given.items() if values is not None}
         names = more.pop("classes", None)
-        columns, left = left_out(self._sample_rule, {"y_true": y_true, "y_pred": y_pred, "w": w, **more})
-        with caller_positions(left):
+        with without_ignored(self._sample_rule, {"y_true": y_true, "y_pred": y_pred, "w": w, **more}) as columns:
             self._count_columns(columns if names is None else {**columns, "classes": names})
 
     def _count_columns(self, more: dict[str, Any]) -> None:

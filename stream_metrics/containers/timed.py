@@ -28,7 +28,7 @@ from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import Length, Time, column_to_epoch_ns, format_duration, parse_duration, to_epoch_ns
 from stream_metrics.labels import Label
-from stream_metrics.metrics.rules import caller_positions, left_out
+from stream_metrics.metrics.rules import without_ignored
 from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.batches import KeyedBatch, mergeable
 from stream_metrics.states.limits import MOST, Load, grown, load_of
@@ -210,8 +210,7 @@ class TimeWindow(Keyed, PaneUpdateBase, InRiver, Portable):
         A sample that was in time before the batch is counted, regardless of the order of the rows.
         """
         given = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores, "t": t, "unit": unit, "group": group}
-        columns, rows = left_out(self._sample_rule, given)
-        with caller_positions(rows):
+        with without_ignored(self._sample_rule, given) as columns:
             self._count_columns(columns, classes)
         self._report()
 

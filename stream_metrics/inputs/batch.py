@@ -128,9 +128,13 @@ class Batch:
 
     def with_caller_position(self, error: StreamMetricsError) -> StreamMetricsError:
         """Return an error about one of the rows as one about the caller's row."""
-        if self.rows is None or error.position is None:
-            return error
-        return error.with_position(int(self.rows[error.position]))
+        return error if self.rows is None else about_row_of(self.rows, error)
+
+
+def about_row_of(rows: Positions, error: StreamMetricsError) -> StreamMetricsError:
+    """Return an error about one of some rows as one about the caller's row."""
+    by_row = error.position is not None and error.argument != "classes"
+    return error.with_position(int(rows[error.position])) if by_row else error
 
 
 def label_batch(y_true: object, y_pred: object, w: object, argument: str = "y_pred", names: ClassNames = OPEN) -> Batch:

@@ -9,37 +9,43 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from stream_metrics.errors import StreamMetricsError
-from stream_metrics.inputs.batch import Weights
+from stream_metrics.inputs.batch import Weights, about_row_of
 from stream_metrics.inputs.columns import Column, as_column, row_count, take_rows
 from stream_metrics.inputs.rules import MISSING_CLASS, SampleRule, missing_prediction, true_missing_class
 from stream_metrics.inputs.score_tables import materialize, names_of_state, predictions_by_class
-from stream_metrics.inputs.tensors import Array, is_single
+from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import is_one_time
 from stream_metrics.labels import Label
 
 if TYPE_CHECKING:
     from stream_metrics.metrics.base import MetricBase
 
-__all__ = ["caller_positions", "count_by_rule", "left_out", "with_missing_class"]
+__all__ = ["count_by_rule", "with_missing_class", "without_ignored"]
 
 Columns: TypeAlias = Mapping[str, Any]
 
 
-def left_out(rule: SampleRule | None, columns: Columns) -> tuple[dict[str, Any], Array | None]:
-    """Return columns without the rows that a rule ignores, and the positions of the others; None if all are left.
+@contextmanager
+def without_ignored(rule: SampleRule | None, columns: Columns) -> Iterator[dict[str, Any]]:
+    """Give columns without the rows that a rule ignores; errors raised inside name the caller's rows.
 
     Values that hold for all rows stay. If columns differ in length they stay as they are, to be refused.
     """
     if rule is None or rule.ignore_index is None:
-        return dict(columns), None
+        yield dict(columns)
+        return
     read = _materialized(columns)
     read["y_true"] = truth = as_column(read["y_true"], "y_true", False)
-    kept = truth.positions((rule.ignore_index,)) < 0
+    counted = truth.positions((rule.ignore_index,)) < 0
     by_row = [name for name, x in read.items() if x is not None and not _is_common(name, x)]
-    if kept.all() or any(_length(read[name]) != truth.n for name in by_row):
-        return read, None
-    rows = np.flatnonzero(kept)
-    return {**read, **{name: take_rows(read[name], rows) for name in by_row}}, rows
+    if counted.all() or any(_length(read[name]) != truth.n for name in by_row):
+        yield read
+        return
+    rows = np.flatnonzero(counted)
+    try:
+        yield {**read, **{name: take_rows(read[name], rows) for name in by_row}}
+    except StreamMetricsError as error:
+        raise about_row_of(rows, error) from None
 
 
 def _materialized(columns: Columns) -> dict[str, Any]:
@@ -59,22 +65,10 @@ def _is_common(name: str, value: object) -> bool:
     return (is_one_time if name == "t" else is_single)(value) if name in ("t", "group", "unit") else False
 
 
-@contextmanager
-def caller_positions(rows: Array | None) -> Iterator[None]:
-    """Let errors about rows that are left name the caller's rows."""
-    try:
-        yield
-    except StreamMetricsError as error:
-        if rows is None or error.position is None:
-            raise
-        raise error.with_position(int(rows[error.position])) from None
-
-
 def count_by_rule(owner: MetricBase, columns: Columns, classes: Iterable[Label] | None) -> None:
     """Count a batch as the rule of a metric says."""
     rule = owner._sample_rule
-    columns, rows = left_out(rule, columns)
-    with caller_positions(rows):
+    with without_ignored(rule, columns) as columns:
         if rule.missing == "wrong" and columns.get("y_pred") is not None:
             columns["y_pred"] = with_missing_class(owner, columns)
         if rule.missing != "raise":

@@ -86,7 +86,7 @@ def _plain(pair: tuple[Difference, Difference] | str) -> dict[str, Any]:
     return {**shown, "anytime": {"low": always.low, "high": always.high, "note": always.note}}
 
 
-def report(snapshot: ComparisonSnapshot, level: float, width: int | None = None) -> str:
+def report(snapshot: ComparisonSnapshot, width: int | None = None, level: float = 0.95) -> str:
     """Return the report as text of at most `width` columns, 40 or more; by default those of the terminal, up to 140."""
     width = fitting_width(width)
     pairs = differences(snapshot, level)
@@ -104,10 +104,10 @@ def report(snapshot: ComparisonSnapshot, level: float, width: int | None = None)
     return "\n\n".join("\n".join(lines) for lines in blocks if lines)
 
 
-def html(snapshot: ComparisonSnapshot, level: float) -> str:
-    """Return the report as one HTML element."""
-    pairs = differences(snapshot, level)
-    data = _data(snapshot, level, pairs)
+def html(snapshot: ComparisonSnapshot) -> str:
+    """Return the report at 95 % as one HTML element."""
+    pairs = differences(snapshot, 0.95)
+    data = _data(snapshot, 0.95, pairs)
     parts = [title_html(_title(data, THIN)), warnings_html(snapshot.warnings)]
     parts += [table_html(_table(data, pairs, 3 * NAME)), notes_html(_notes(data, pairs))]
     return fragment([*parts, notes_html(_tests(data, THIN))])

@@ -15,7 +15,6 @@ The e-value of the discordant samples needs no such start.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -40,9 +39,11 @@ from stream_metrics.inference.intervals.resampling import DRAWS, SEED
 from stream_metrics.inference.intervals.sequences import asymptotic_multiplier
 from stream_metrics.inputs.options import real
 from stream_metrics.labels import Label, canonical
-from stream_metrics.labels.json_names import json_data
+from stream_metrics.snapshots.rendering import Rendered
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     import pandas  # type: ignore[import-untyped]
     from matplotlib.figure import Figure
 
@@ -95,7 +96,7 @@ class Difference(LowHigh):
         return text + (f", note={self.note!r})" if self.note else ")")
 
 
-class ComparisonSnapshot(Mapping[str, Difference]):
+class ComparisonSnapshot(Rendered, Mapping[str, Difference]):
     """Two models at one moment: differences with their uncertainty, tests and evidence.
 
     It comes from `Comparison.snapshot`. It is a mapping from the metrics of its report to their differences, at 95 %
@@ -545,21 +546,6 @@ class ComparisonSnapshot(Mapping[str, Difference]):
 
         return to_dict(self, level)
 
-    def to_json(self, indent: int | None = None) -> str:
-        """Return `to_dict()` as JSON text; nan becomes null.
-
-        Parameters
-        ----------
-        indent : int, optional
-            Spaces by which nested values are indented; one line by default.
-
-        Returns
-        -------
-        str
-            JSON.
-        """
-        return json.dumps(json_data(self.to_dict()), indent=indent, allow_nan=False)
-
     def to_frame(self, level: float = 0.95) -> pandas.DataFrame:
         """Return the differences as a pandas table, in the order of the report.
 
@@ -618,7 +604,9 @@ class ComparisonSnapshot(Mapping[str, Difference]):
 
         return differences(self, level).figure  # type: ignore[return-value]
 
-    def report(self, level: float = 0.95, width: int | None = None) -> str:
+    def report(  # type: ignore[override]  # `level` comes first, as in the other methods
+        self, level: float = 0.95, width: int | None = None
+    ) -> str:
         """Return the report as text.
 
         Parameters
@@ -633,19 +621,12 @@ class ComparisonSnapshot(Mapping[str, Difference]):
         str
             Metrics of both models with intervals for one look and for many, tests, evidence.
         """
-        from stream_metrics.report.comparison import report
+        return str(self._renderer().report(self, width, level))
 
-        return report(self, level, width)
+    def _renderer(self) -> ModuleType:
+        from stream_metrics.report import comparison
 
-    def __str__(self) -> str:
-        """Return the report at 95 %, at the width of the terminal."""
-        return self.report()
-
-    def _repr_html_(self) -> str:
-        """Return the report at 95 % as HTML for notebooks."""
-        from stream_metrics.report.comparison import html
-
-        return html(self, 0.95)
+        return comparison
 
     def __repr__(self) -> str:
         """Return one line: names and size."""

@@ -5,7 +5,6 @@ As in `intervals`, methods import what computes intervals, because most programs
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from copy import copy
@@ -16,11 +15,14 @@ from stream_metrics.errors import OptionError, UnknownKeyError, no_attribute
 from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.inputs.options import real
 from stream_metrics.labels import canonical
-from stream_metrics.labels.json_names import json_data, label_names
+from stream_metrics.labels.json_names import label_names
 from stream_metrics.ranking.classes import asked_class
+from stream_metrics.snapshots.rendering import Rendered
 from stream_metrics.snapshots.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     import pandas  # type: ignore[import-untyped]
     from matplotlib.figure import Figure
 
@@ -39,7 +41,7 @@ class Gap(NamedTuple):
     highest: Any
 
 
-class GroupSnapshot(Mapping["Label", Snapshot]):
+class GroupSnapshot(Rendered, Mapping["Label", Snapshot]):
     """A mapping from group to its snapshot, in the order of the groups.
 
     Comparisons are between groups that are kept apart. They leave out groups whose value is 0/0 or that have fewer than
@@ -502,21 +504,6 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
             "warnings": list(self.warnings),
         }
 
-    def to_json(self, indent: int | None = None) -> str:
-        """Return `to_dict()` as JSON text; nan becomes null.
-
-        Parameters
-        ----------
-        indent : int, optional
-            Spaces by which nested values are indented; one line by default.
-
-        Returns
-        -------
-        str
-            JSON.
-        """
-        return json.dumps(json_data(self.to_dict()), indent=indent, allow_nan=False)
-
     def to_frame(self, rows: Rows = "metrics") -> pandas.DataFrame:
         """Return the values as a pandas table, the worst group first, as in the report.
 
@@ -571,32 +558,10 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
 
         return groups(self)
 
-    def report(self, width: int | None = None) -> str:
-        """Return the report as text.
+    def _renderer(self) -> ModuleType:
+        from stream_metrics.report import groups
 
-        Parameters
-        ----------
-        width : int, optional
-            Columns, at least 40; the width of the terminal by default.
-
-        Returns
-        -------
-        str
-            The report.
-        """
-        from stream_metrics.report.groups import report
-
-        return report(self, width)
-
-    def __str__(self) -> str:
-        """Return the text report at the width of the terminal."""
-        return self.report()
-
-    def _repr_html_(self) -> str:
-        """Return the report as HTML for notebooks."""
-        from stream_metrics.report.groups import html
-
-        return html(self)
+        return groups
 
     def __repr__(self) -> str:
         """Return one line: size and number of groups."""

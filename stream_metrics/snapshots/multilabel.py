@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -11,11 +10,14 @@ from stream_metrics.catalog.spec import MetricSpec
 from stream_metrics.catalog.table import ALIASES, CATALOG, LABEL_VALUED, find
 from stream_metrics.errors import UnknownKeyError, no_attribute, quantity
 from stream_metrics.evaluation.warnings import label_warnings
-from stream_metrics.labels.json_names import json_data, label_names
+from stream_metrics.labels.json_names import label_names
 from stream_metrics.snapshots.groups import GroupSnapshot
+from stream_metrics.snapshots.rendering import Rendered
 from stream_metrics.snapshots.snapshot import Snapshot, _of_label
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     import pandas  # type: ignore[import-untyped]
     from matplotlib.figure import Figure
 
@@ -73,7 +75,7 @@ def checked_keys(metrics: Iterable[Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(keys))
 
 
-class MultiLabelSnapshot(Mapping[str, Any]):
+class MultiLabelSnapshot(Rendered, Mapping[str, Any]):
     """A mapping from key to value: numbers for averages, a dict by label for the keys of the catalog.
 
     `snapshot["macro_f1"]` is an average, `snapshot["f1"]` a dict from label to number, and `snapshot["f1", "cat"]` one
@@ -267,21 +269,6 @@ class MultiLabelSnapshot(Mapping[str, Any]):
             "warnings": list(self.warnings),
         }
 
-    def to_json(self, indent: int | None = None) -> str:
-        """Return `to_dict()` as JSON text; nan becomes null.
-
-        Parameters
-        ----------
-        indent : int, optional
-            Spaces by which nested values are indented; one line by default.
-
-        Returns
-        -------
-        str
-            JSON.
-        """
-        return json.dumps(json_data(self.to_dict()), indent=indent, allow_nan=False)
-
     def to_frame(self) -> pandas.DataFrame:
         """Return the values of the labels as a pandas table.
 
@@ -321,32 +308,10 @@ class MultiLabelSnapshot(Mapping[str, Any]):
         figure.axes[0].set_ylabel("Label")
         return figure
 
-    def report(self, width: int | None = None) -> str:
-        """Return the report as text.
+    def _renderer(self) -> ModuleType:
+        from stream_metrics.report import multilabel
 
-        Parameters
-        ----------
-        width : int, optional
-            Columns, at least 40; the width of the terminal by default.
-
-        Returns
-        -------
-        str
-            The report.
-        """
-        from stream_metrics.report.multilabel import report
-
-        return report(self, width)
-
-    def __str__(self) -> str:
-        """Return the text report at the width of the terminal."""
-        return self.report()
-
-    def _repr_html_(self) -> str:
-        """Return the report as HTML for notebooks."""
-        from stream_metrics.report.multilabel import html
-
-        return html(self)
+        return multilabel
 
     def __repr__(self) -> str:
         """Return one line: size and number of labels."""

@@ -11,7 +11,6 @@ counters are there.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from functools import lru_cache
@@ -25,12 +24,14 @@ from stream_metrics.evaluation.warnings import data_warnings
 from stream_metrics.formulas.losses import LossState
 from stream_metrics.formulas.protocol import CountState, Numbers
 from stream_metrics.labels import canonical
-from stream_metrics.labels.json_names import json_data
 from stream_metrics.ranking.classes import RankState, asked_class
 from stream_metrics.snapshots.intervals import IntervalDisplay, IntervalReadings
+from stream_metrics.snapshots.rendering import Rendered
 from stream_metrics.snapshots.scores import ScoreReadings
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     import pandas  # type: ignore[import-untyped]
     from matplotlib.figure import Figure
 
@@ -50,7 +51,7 @@ def _default_keys(states: frozenset[str]) -> tuple[str, ...]:
     return tuple(key for key, row in CATALOG.items() if row.default and row.state in states)
 
 
-class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
+class Snapshot(Rendered, ScoreReadings, IntervalReadings, Mapping[str, Any]):
     """The metrics of a stream at one moment.
 
     `snapshot[key]` is the value of the whole, `snapshot.per_class[key][label]` the value of one class. `undefined`
@@ -350,25 +351,6 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
 
         return to_dict(self)
 
-    def to_json(self, indent: int | None = None) -> str:
-        """Return `to_dict()` as JSON text; nan becomes null.
-
-        Parameters
-        ----------
-        indent : int, optional
-            Spaces by which nested values are indented; one line by default.
-
-        Returns
-        -------
-        str
-            JSON.
-        """
-        data = self.to_dict()
-        try:
-            return json.dumps(data, indent=indent, allow_nan=False)
-        except ValueError:
-            return json.dumps(json_data(data), indent=indent, allow_nan=False)
-
     def to_frame(self, rows: SnapshotRows = "classes") -> pandas.DataFrame:
         """Return the values as a pandas table, in the order of the report.
 
@@ -412,22 +394,10 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
 
         return snapshot_frame(self, rows)
 
-    def report(self, width: int | None = None) -> str:
-        """Return the report as text.
+    def _renderer(self) -> ModuleType:
+        from stream_metrics.report import text
 
-        Parameters
-        ----------
-        width : int, optional
-            Columns, at least 40; the width of the terminal by default.
-
-        Returns
-        -------
-        str
-            The report.
-        """
-        from stream_metrics.report.text import report
-
-        return report(self, width)
+        return text
 
     def plot(self) -> Figure:
         """Draw the confusion matrix, and the curves of scores or the values of each class.
@@ -451,10 +421,6 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
         from stream_metrics.plots.panels import overview
 
         return overview(self)
-
-    def __str__(self) -> str:
-        """Return the text report at the width of the terminal."""
-        return self.report()
 
     def _repr_html_(self) -> str:
         """Return the report as HTML for notebooks."""

@@ -87,11 +87,11 @@ def test_a_missing_prediction_is_refused(kind: str) -> None:
 def test_scores_and_counts_follow_the_rule() -> None:
     """Rows of scores are left out or refused, counts and reverts too, and what has no meaning is an error."""
     truth, table = np.array([0, 1, 2, 1, 0]), np.array([[0.7, 0.2, 0.1]] * 5)
-    kept, rows = truth != 2, [dict(enumerate(row)) for row in table.tolist()]
+    rest, rows = truth != 2, [dict(enumerate(row)) for row in table.tolist()]
     for make in (lambda **rule: sm.MetricSet(scores=True, **rule), sm.LogLoss, sm.MacroROCAUC):
         ours, plain, one = make(ignore_index=np.float32(2)), make(), make(ignore_index=2)
         ours.update_many(truth, scores=table, classes=[0, 1, 2])
-        plain.update_many(truth[kept], scores=table[kept], classes=[0, 1, 2])
+        plain.update_many(truth[rest], scores=table[rest], classes=[0, 1, 2])
         for y, row in zip(truth.tolist(), rows, strict=True):
             one.update(y, scores=row)
         assert ours.to_bytes() == one.to_bytes()
@@ -101,6 +101,8 @@ def test_scores_and_counts_follow_the_rule() -> None:
             assert ours.to_bytes() == one.to_bytes()
         call = lambda make=make: make(missing="raise").update_many(truth, scores=[*rows[:3], None, {}])  # noqa: E731
         assert refused(call, sm.LabelError, "it is missing").position == 3  # type: ignore[attr-defined]
+        twice = lambda ours=ours: ours.update_many([2, 0], scores=table[:2], classes=[0, 0, 1])  # noqa: E731
+        assert refused(twice, sm.LabelError, "distinct").position == 1  # type: ignore[attr-defined]
         refused(lambda make=make: make(missing="wrong"), ValueError, "where scores are read")
     state = sm.ByGroup(sm.MetricSet(missing="wrong", ignore_index=2))
     state.update_counts([0, 1, 2], [0, None, 0], [3, 4, 5], group=["a", "b", "c"])

@@ -1,0 +1,66 @@
+"""What snapshots with a report have in common: its text, its HTML, and their data as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from stream_metrics.labels.json_names import json_data
+
+__all__ = ["Rendered"]
+
+
+class Rendered:
+    """A snapshot with `to_dict`, and a module with the functions `report` and `html` of its report."""
+
+    __slots__ = ()
+
+    def _renderer(self) -> Any:
+        """Import the module that writes the report."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain Python types."""
+        raise NotImplementedError
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return `to_dict()` as JSON text; nan becomes null.
+
+        Parameters
+        ----------
+        indent : int, optional
+            Spaces by which nested values are indented; one line by default.
+
+        Returns
+        -------
+        str
+            JSON.
+        """
+        data = self.to_dict()
+        try:
+            return json.dumps(data, indent=indent, allow_nan=False)
+        except ValueError:
+            return json.dumps(json_data(data), indent=indent, allow_nan=False)
+
+    def report(self, width: int | None = None) -> str:
+        """Return the report as text.
+
+        Parameters
+        ----------
+        width : int, optional
+            Columns, at least 40; the width of the terminal by default.
+
+        Returns
+        -------
+        str
+            The report.
+        """
+        return str(self._renderer().report(self, width))
+
+    def __str__(self) -> str:
+        """Return the text report at the width of the terminal."""
+        return self.report()
+
+    def _repr_html_(self) -> str:
+        """Return the report as HTML for notebooks."""
+        return str(self._renderer().html(self))
