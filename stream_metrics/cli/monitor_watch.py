@@ -1,7 +1,7 @@
-"""A monitor as a command runs it: state file, alerts and page from a configuration, and what is said of it.
+"""Run a monitor from a configuration: open the store, serve the page, evaluate the alerts, print the report.
 
-The log has where the page is and what the run goes on from; the report goes to stdout. Ctrl-C is how a monitor that has
-no end is stopped, so it is no failure then; a file that was not read to its end was interrupted.
+The log names the address of the page and the checkpoint from which the run continues. The report goes to stdout. Ctrl-C
+is the normal end of a monitor that follows its source; a file that is read once and was not finished is interrupted.
 """
 
 from __future__ import annotations
