@@ -7,6 +7,7 @@ and ten otherwise. HYPOTHESIS_PROFILE=thorough draws a thousand new ones, every 
 
 from __future__ import annotations
 
+import gc
 import os
 
 import pytest
@@ -44,6 +45,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     chosen = [item for item in items if item.nodeid in skipped or item.nodeid.partition("::")[0] in skipped]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
     items[:] = chosen
+
+
+def pytest_collection_finish() -> None:
+    """Keep what was collected out of the sight of the garbage collector, which would look at it again and again."""
+    gc.freeze()
 
 
 class SkippedTests:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import gc
 import random
 import tracemalloc
 from collections import Counter, defaultdict
@@ -198,7 +197,6 @@ def test_the_documented_memory_is_not_exceeded() -> None:
         )
         cells = 9.04 * k**2 / (15 if k == 1000 else 1) if k <= 1024 else 43 * len(pairs)
         for at, make in enumerate(ways):
-            gc.collect()
             tracemalloc.start()
             state = make()
             size = tracemalloc.get_traced_memory()[0]
