@@ -11,9 +11,9 @@ from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.cli.ledger import Ledger, check_list
 from stream_metrics.cli.storage import storage_of
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.wire import HEADER, MAGIC, encoded, write_file
+from stream_metrics.wire import MAGIC, write_file
 
-EXPORT = b"\x92" + encoded("monitor")  # how the body of an export begins: [kind, content]
+SQLITE = b"SQLite format 3\0"
 
 __all__ = ["check_target", "load", "refuse_input", "refuse_repeated", "save"]
 
@@ -24,11 +24,11 @@ def load(path: str) -> Accumulator:
         data = Path(path).read_bytes()
     except OSError as error:
         raise CliError(f"{path}: {error.strerror or error}") from None
+    if data.startswith(SQLITE):
+        return _total(path)
     if not data.startswith(MAGIC):
         raise CliError(f"{path}: is no saved state; 'stream-metrics run --state' writes one")
     try:
-        if data[HEADER:].startswith(EXPORT):
-            return _total(path)
         state: Accumulator = sm.from_bytes(data)
     except sm.StreamMetricsError as error:
         raise CliError(f"{path}: {error}") from None
@@ -36,13 +36,16 @@ def load(path: str) -> Accumulator:
 
 
 def _total(path: str) -> Accumulator:
-    """Return what the export of a monitor has counted since the start, of all partitions together."""
-    from stream_metrics.monitor.store.export import read_export
+    """Return what a monitor has counted since the start, of all partitions together."""
+    from stream_metrics.monitor.store.inspecting import stored_total
 
-    totals = [sm.MetricSet.from_bytes(each.parts["total"]) for each in read_export(path).partitions]
-    if not totals:
-        raise CliError(f"{path}: the export of a monitor that has counted nothing yet")
-    return sm.merge(totals)
+    try:
+        total = stored_total(path)
+    except sm.StreamMetricsError as error:
+        raise CliError(str(error)) from None
+    if total is None:
+        raise CliError(f"{path}: the state of a monitor that has counted nothing yet")
+    return total
 
 
 def check_target(path: str) -> None:

@@ -38,7 +38,7 @@ def add(commands: options.Commands) -> None:
     """Add the command to the parser."""
     parser = options.add_command(commands, "merge", "add up the saved states of many workers", HELP)
     parser.add_argument(
-        "states", nargs="+", metavar="STATE", help="state file, from run --state or to_bytes(), or a pattern of files"
+        "states", nargs="+", metavar="STATE", help="state file of run, to_bytes() or a monitor, or a pattern of files"
     )
     parser.add_argument("-o", "--output", required=True, metavar="OUT", help="file for the merged state")
     parser.set_defaults(execute=execute)

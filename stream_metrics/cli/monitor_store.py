@@ -24,10 +24,9 @@ examples:
   stream-metrics monitor backup monitor.sqlite backups/monitor-2024-05-07.sqlite
   stream-metrics monitor backup postgresql://monitor@db/models models.sqlite"""
 RESTORE = """\
-BACKUP is a copy that 'monitor backup' made, of a file or of a database, or an
-export ([store] export), which has the counts but not the predictions that waited
-for labels. No monitor must be running. A file that was there stays beside the new
-one, under another name, which is printed. A database must be empty.
+BACKUP is a copy that 'monitor backup' made, of a file or of a database. No monitor
+must be running. A file that was there stays beside the new one, under another
+name, which is printed. A database must be empty.
 
 examples:
   stream-metrics monitor restore backups/monitor-2024-05-07.sqlite monitor.sqlite
@@ -47,8 +46,8 @@ def add(commands: options.Commands) -> None:
     parser.add_argument("state", metavar="STATE", help=STATE)
     parser.add_argument("target", metavar="BACKUP", help="file for the copy, which must not exist")
     parser.set_defaults(execute=execute_backup)
-    parser = options.add_command(commands, "monitor restore", "put a backup or an export in its place", RESTORE)
-    parser.add_argument("source", metavar="BACKUP", help="backup or export")
+    parser = options.add_command(commands, "monitor restore", "put a backup in place of a state", RESTORE)
+    parser.add_argument("source", metavar="BACKUP", help="file that 'monitor backup' wrote")
     parser.add_argument("state", metavar="STATE", help="state file to replace, or address of an empty database")
     parser.set_defaults(execute=execute_restore)
     parser = options.add_command(commands, "monitor inspect", "print what the state of a monitor has", INSPECT)

@@ -25,7 +25,7 @@ examples:
 def add(commands: options.Commands) -> None:
     """Add the command to the parser."""
     parser = options.add_command(commands, "show", "print the metrics of a saved state", HELP)
-    parser.add_argument("state", metavar="STATE", help="state file, from run --state, merge or to_bytes()")
+    parser.add_argument("state", metavar="STATE", help="state file: of run --state, merge, to_bytes() or a monitor")
     options.add_output(parser)
     add_intervals(parser)
     parser.add_argument(

@@ -18,7 +18,6 @@ from stream_metrics.monitor.config import StoreTable as StoreConfig
 from stream_metrics.monitor.notes import Notes
 from stream_metrics.monitor.partition import Partition
 from stream_metrics.monitor.store import PartChange, StaleOwner, StoreError, TemporaryPanes
-from stream_metrics.monitor.store.export import Export, Exported, write_export
 from stream_metrics.monitor.store.tables import StateStore
 from stream_metrics.monitor.view.types import Checkpoint
 
@@ -28,7 +27,6 @@ LOG = logging.getLogger("stream_metrics.monitor")
 SHARE = 9  # at most one part in ten of the time goes to checkpoints, as long as waiting helps:
 LONGEST = 10  # a checkpoint comes after at most so many times `every_seconds`
 RETRY = 1.0  # seconds after a checkpoint that failed
-EXPORT_EVERY = 60.0
 
 
 class Checkpoints:
@@ -58,7 +56,6 @@ class Checkpoints:
         self._events = 0  # since the last checkpoint
         self._ended = time.monotonic()  # the last checkpoint, or attempt
         self._spent = 0.0  # on it, in seconds
-        self._exported = time.monotonic()
         self._notify: list[Callable[[dict[tuple[str, int], int]], object]] = []
 
     def notify(self, call: Callable[[dict[tuple[str, int], int]], object]) -> None:
@@ -105,19 +102,15 @@ class Checkpoints:
             raise
         except StoreError as error:
             self._spent, self._ended = time.monotonic() - now, time.monotonic()
-            self.note_error(error, "checkpoint or export failed, and is tried again")
+            self.note_error(error, "checkpoint failed, and is tried again")
 
     def write(self) -> None:
-        """Write all that has changed, in one transaction, and the export if that is due."""
+        """Write all that has changed, in one transaction."""
         self.save(list(self._assignment.partitions.values()))
-        if self._config.export and time.monotonic() - self._exported >= EXPORT_EVERY:
-            self.export()
 
     def write_last(self, store: StateStore) -> None:
-        """Write a last checkpoint and the export; if the store is away for a while, the checkpoint is tried again."""
-        store.patiently(lambda: self.save(list(self._assignment.partitions.values())))
-        if self._config.export:
-            self.export()
+        """Write a last checkpoint, which is tried again for a while if the store is away."""
+        store.patiently(self.write)
 
     def save(self, partitions: Sequence[Partition]) -> None:
         """Write some partitions; one that has another owner is forgotten, and the others are written without it.
@@ -165,11 +158,3 @@ class Checkpoints:
             for call in self._notify:
                 call(stored)
         self.size = sum(change.size for change in changes)
-
-    def export(self) -> None:
-        """Write the states of the partitions of this worker to the file `export`, whole or not at all."""
-        self._exported = time.monotonic()
-        with self._assignment.lock:
-            partitions = [each for _, each in sorted(self._assignment.partitions.items())]
-            rows = [Exported(each.number, dict(each.next), each.state(), each.counts.parts()) for each in partitions]
-        write_export(self._config.export, Export(self._clock(), rows))

@@ -30,7 +30,6 @@ from stream_metrics.monitor.replicas import Replicas, Report
 from stream_metrics.monitor.source_status import DEAD_LETTERS, SourceStatus
 from stream_metrics.monitor.steps import Steps
 from stream_metrics.monitor.store import TemporaryPanes
-from stream_metrics.monitor.store.export import check_target
 from stream_metrics.monitor.store.tables import StateStore
 from stream_metrics.monitor.store.unclaimed import stored_offsets
 from stream_metrics.monitor.view.annotations import Annotations
@@ -45,12 +44,10 @@ class Monitor:
     """Joins and counts the records of its partitions; without a `store` nothing is kept.
 
     `clock` returns the current time, by which events from the future are rejected and which the page shows.
-    `last_error` is why the last checkpoint failed, or None. ``StoreError`` if the export would replace another file.
+    `last_error` is why the last checkpoint failed, or None.
     """
 
     def __init__(self, config: Config, store: StateStore | None = None, clock: Callable[[], float] = time.time) -> None:
-        if config.store.export:
-            check_target(config.store.export)
         self.config, self.store, self.clock = config, store, clock
         letters = [] if store is None else store.letters(DEAD_LETTERS)[::-1]
         self._notes = notes = Notes({} if store is None else store.notes())
@@ -137,10 +134,6 @@ class Monitor:
     def checkpoint(self) -> None:
         """Write what has changed, in one transaction; ``StaleOwner`` or ``StoreError`` if that cannot be done."""
         self._checkpoints.write()
-
-    def export(self) -> None:
-        """Write the states of the partitions of this worker to the file `export`, whole or not at all."""
-        self._checkpoints.export()
 
     def note_error(self, error: Exception, consequence: str) -> None:
         """Show why a checkpoint failed, and log it unless it is the same error as before."""
@@ -252,7 +245,7 @@ class Monitor:
         return self._viewing.history.reference
 
     def close(self) -> None:
-        """Write a last checkpoint, and the export if one is configured, and close the store.
+        """Write a last checkpoint, and close the store.
 
         If the store is away for a while, the checkpoint is tried again. A start that failed writes nothing.
         """

@@ -196,11 +196,8 @@ class Partition:
         sizes = self.load_counts(row)
         if sizes is None:
             return
-        if row.restored:
-            lost = self.joiner.expire_all()
-            self.mark_incomplete(f"restored from an export: {lost.pending} predictions that waited for labels are gone")
         loaded, (waiting, done) = (len(self.joiner.waiting), len(self.joiner.done)), sizes
-        if loaded != sizes and not row.restored:
+        if loaded != sizes:
             raise StoreError(
                 f"Expected {waiting} waiting and {done} joined entries in partition {self.number}, but got {loaded}"
             )

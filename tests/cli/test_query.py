@@ -1,4 +1,4 @@
-"""``query``, ``monitor backup | restore | inspect``, and exports that ``show`` and ``merge`` read."""
+"""``query``, ``monitor backup | restore | inspect``, and state files that ``show`` and ``merge`` read."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from support.command_line import as_json_lines, counted, run_command, run_json
+from support.monitor_runs import open_store
 
 import stream_metrics as sm
 
@@ -38,9 +39,9 @@ def watch(path: Path, lines: list[bytes], *flags: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The state file of a monitor that has read everything, and its export beside it."""
+    """The state file of a monitor that has read everything."""
     folder = tmp_path_factory.mktemp("state")
-    watch(folder / "state.sqlite", LINES, "--store-export", folder / "export")
+    watch(folder / "state.sqlite", LINES)
     return folder / "state.sqlite"
 
 
@@ -101,22 +102,22 @@ def test_what_cannot_be_answered_is_said(cli: Callable[..., Any], state: Path, t
     assert not (tmp_path / "none").exists()
 
 
-def test_contents_and_exports(cli: Callable[..., Any], state: Path, tmp_path: Path) -> None:
-    """Inspect shows partitions and kinds of panes; an export is a state like any other, and a backup too."""
+def test_contents_and_totals(cli: Callable[..., Any], state: Path, tmp_path: Path) -> None:
+    """Inspect shows partitions and kinds of panes; its total is a state like any other."""
     contents = run_json("monitor", "inspect", state)
     (partition,) = contents["partitions"]
     assert (partition["samples"], partition["next"]) == (WHOLE.n, {"state.jsonl": len(b"".join(LINES))})
     assert {row["name"] for row in contents["panes"]} == {"counts", "by/group"}
     assert f"partition 0: {WHOLE.n} samples" in cli("monitor", "inspect", state).out
 
-    export = state.with_name("export")
-    assert run_json("show", export, "--metrics", "accuracy")["n"] == WHOLE.n
-    assert cli("merge", export, "-o", tmp_path / "all.state").status == 0
+    assert run_json("show", state, "--metrics", "accuracy")["n"] == WHOLE.n
+    assert cli("merge", state, "-o", tmp_path / "all.state").status == 0
     total = sm.from_bytes((tmp_path / "all.state").read_bytes()).snapshot()
     assert total.confusion_matrix.tolist() == TOTAL.confusion_matrix.tolist()
     assert total["roc_auc_ovr"] == TOTAL["roc_auc_ovr"]
-    assert cli("monitor", "restore", export, tmp_path / "state.sqlite").status == 0
-    assert run_json("monitor", "inspect", tmp_path / "state.sqlite")["partitions"]
+    open_store(str(tmp_path / "new")).close()
+    empty = cli("show", tmp_path / "new")
+    assert (empty.status, "has counted nothing yet" in empty.err) == (1, True)
 
 
 def test_a_mean_over_classes_that_a_group_lacks_is_said(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def accepted(text: str, folder: Path) -> dict[str, Any]:
     config.write_text(text)
     for name, content in (("token", "secret"), ("events.jsonl", "")):
         (folder / name).write_text(content)
-    flags = ("--serve-token-file", folder / "token", "--store-path", folder / "state", "--store-export", "")
+    flags = ("--serve-token-file", folder / "token", "--store-path", folder / "state")
     taken = run_command("monitor", folder / "events.jsonl", "--config", config, *flags, "--once", "--format", "json")
     assert (taken.status, taken.err) == (0, "")
     return tomllib.loads(run_command("monitor", "--config", config, "--print-config").out)

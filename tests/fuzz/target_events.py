@@ -96,15 +96,15 @@ def check(data: bytes) -> str:
         return "no lines"
     at_once = _monitor(settings, records, len(records))
     in_steps = _monitor(settings, records, 1 + data[1] % 7)
-    counts, written = at_once.counts(), at_once.counts().to_bytes()
+    counts, written = at_once.counts(), at_once.counts().parts()
     assert _read(in_steps) == _read(at_once), "a step makes a difference"
     compiled, slow = (  # without groups, the second one by a reader that is not compiled
         _monitor(replace(settings, fields=replace(settings.fields, group=name)), records, len(records))
         for name in ("no_group", "no.group")
     )
     assert _read(compiled) == _read(slow), "the compiled reader makes a difference"
-    again = type(counts).from_bytes(settings.counting, written)
-    assert again.to_bytes() == written, "other counts than were written"
+    again = type(counts).from_parts(settings.counting, written)
+    assert again.parts() == written, "other counts than were written"
     view = at_once.view()
     for letter in view.dead_letters:
         assert letter.reason in view.records.rejected, letter
@@ -128,7 +128,7 @@ def _read(monitor: Monitor) -> tuple[Any, ...]:
     """
     view = monitor.view()
     letters = sorted(view.dead_letters, key=lambda letter: letter.offset)
-    return monitor.counts().to_bytes(), monitor.stats(), letters, view.event_time
+    return monitor.counts().parts(), monitor.stats(), letters, view.event_time
 
 
 def _records(data: bytes) -> list[Record]:

@@ -80,6 +80,6 @@ def stored_panes(monitor: Monitor) -> list[Any]:
         return [about, sorted(rows), [list(panes.bodies(name, -(2**62), 2**62)) for name in panes.names()]]
 
 
-def counted(monitor: Monitor) -> tuple[bytes, Any, Any]:
+def counted(monitor: Monitor) -> tuple[dict[str, bytes], Any, Any]:
     """Return all that must not depend on batches, checkpoints and restarts."""
-    return monitor.counts().to_bytes(), monitor.stats(), monitor.view().records.rejected
+    return monitor.counts().parts(), monitor.stats(), monitor.view().records.rejected

@@ -162,7 +162,6 @@ class StoreTable(ConfigTable, frozen=True, kw_only=True):
             length=RULE,
         ),
     ] = ("1m for 2d", "1h for 90d", "1d")
-    export: Annotated[str, _is("a file to which the merged state is written, whole or not at all, every minute")] = ""
 
 
 class ServeTable(ConfigTable, frozen=True, kw_only=True):

@@ -45,7 +45,7 @@ from stream_metrics.monitor.counts.corrections import corrected
 from stream_metrics.monitor.counts.coverage import Coverage
 from stream_metrics.monitor.counts.pairs import Chunk, Pair, PairColumns, validate_pairs
 from stream_metrics.monitor.counts.panes import AnyPanes, Panes, Parting, parted_by
-from stream_metrics.monitor.counts.parts import config_fingerprint, load_parts, pack, unpack, written
+from stream_metrics.monitor.counts.parts import config_fingerprint, load_parts, written
 from stream_metrics.monitor.events.records import Classes, Rejected, Weight
 from stream_metrics.states.confusion import ConfusionMatrix
 
@@ -342,15 +342,6 @@ class PartCounts:
         counts = cls(config, due, pool)
         load_parts(counts, parts)
         return counts
-
-    def to_bytes(self) -> bytes:
-        """Return everything as bytes; equal counts give equal bytes."""
-        return pack(self.parts())
-
-    @classmethod
-    def from_bytes(cls, config: CountingTable, data: bytes, due: str = "0s") -> Self:
-        """Return what `to_bytes` wrote; errors as for `from_parts`."""
-        return cls.from_parts(config, unpack(data), due)
 
 
 def _feed(groups: ByGroup, samples: Iterable[tuple[object, object, Weight, Label | None]]) -> None:

@@ -21,7 +21,6 @@ All parts together, format 1, are
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -35,9 +34,8 @@ from stream_metrics.wire import decoded, encoded
 if TYPE_CHECKING:
     from stream_metrics.monitor.counts.counting import PartCounts
 
-__all__ = ["config_fingerprint", "load_parts", "pack", "stored_classes", "unpack", "written"]
+__all__ = ["config_fingerprint", "load_parts", "stored_classes", "written"]
 
-MAGIC, VERSION, HEADER = b"SMMC", 1, 9
 EARLIER_PANES = 12
 
 
@@ -141,21 +139,3 @@ def _same(state: State, empty: State) -> State:
 
 def _panes(parts: Mapping[str, bytes], prefix: str) -> dict[int, bytes]:
     return {int(name[len(prefix) :]): data for name, data in parts.items() if name.startswith(prefix)}
-
-
-def pack(parts: Mapping[str, bytes]) -> bytes:
-    """Return all parts as one."""
-    body = encoded(dict(sorted(parts.items())))
-    return MAGIC + bytes([VERSION]) + zlib.crc32(body).to_bytes(4, "little") + body
-
-
-def unpack(data: bytes) -> dict[str, bytes]:
-    """Return the parts that `pack` was given; DecodeError if the bytes are damaged."""
-    if data[:4] != MAGIC or len(data) < HEADER:
-        raise DecodeError(f"Expected counts starting with {MAGIC!r}, but got {len(data)} bytes starting {data[:4]!r}")
-    if data[4] != VERSION:
-        raise DecodeError(f"Expected counts in format {VERSION}, but got {data[4]}")
-    if zlib.crc32(data[HEADER:]) != int.from_bytes(data[5:HEADER], "little"):
-        raise DecodeError("Expected the checksum to match, but the bytes were damaged or cut short")
-    parts: dict[str, bytes] = decoded(data[HEADER:])
-    return parts

@@ -315,13 +315,3 @@ class Joiner:
             shelf.load(segments, its_edges, self.number, length)
         if self.spill is not None and spill:
             self.spill.n, self.spill.floor, self.spill.next = spill
-
-    def expire_all(self) -> JoinCounters:
-        """Mark all pending entries as expired; return the previous counters."""
-        lost, counters = replace(self.counters), self.counters
-        counters.predictions_expired += counters.pending
-        counters.labels_expired += counters.labels_waiting
-        counters.pending = counters.labels_waiting = 0
-        if self.spill is not None:
-            self.spill.n = 0
-        return lost

@@ -1,31 +1,26 @@
 """Backups of a store, also while monitors write it, and how they are restored.
 
-A backup is a state file, whatever store it is of, and loses nothing: it includes the entries that wait in the join. An
-export has only the counts. The tables of a PostgreSQL database are copied in one transaction, at the version that they
-have; a monitor brings a restored store to its own version, as it does with any other. What says who is running is not
-copied.
+A backup is a state file, whatever store it is of, and loses nothing: it includes the entries that wait in the join. The
+tables of a PostgreSQL database are copied in one transaction, at the version that they have; a monitor brings a
+restored store to its own version, as it does with any other. What says who is running is not copied.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 
-from stream_metrics.monitor.store.export import read_export
 from stream_metrics.monitor.store.files import connect, read_only, stored_file
 from stream_metrics.monitor.store.locks import Lock, Locked, make_private
 from stream_metrics.monitor.store.opening import is_address, open_postgres, open_stored
 from stream_metrics.monitor.store.rows import NotEmptyError, StoreError
 from stream_metrics.monitor.store.schema import tables_of
-from stream_metrics.monitor.store.sqlite import Store
 
 __all__ = ["back_up", "restore"]
 
-SQLITE = b"SQLite format 3\0"
 FILES = ("", "-wal", "-shm")
 
 
@@ -45,34 +40,22 @@ def back_up(path: str, target: str) -> None:
 
 
 def restore(path: str, source: str) -> str | None:
-    """Write a backup or an export into an empty database at an address, or to a path in place of a state file.
+    """Write a backup into an empty database at an address, or to a path in place of a state file.
 
     Returns the new path of the file that was there, if there was one. ``StoreError`` if the source is damaged or the
     state file is in use, ``NotEmptyError`` if the database has anything; then nothing has changed.
     """
     if is_address(path):
-        with tempfile.TemporaryDirectory() as folder:
-            _load(path, source if _is_state_file(source) else _filled(f"{folder}/state", source))
+        _load(path, source)
         return None
     new = f"{path}.restoring-{time.time_ns()}"
     try:
-        if _is_state_file(source):
-            _copy(source, new)
-        else:
-            _filled(new, source)
+        _copy(source, new)
         return _swap(path, new)
     finally:
         for suffix in (*FILES, ".lock"):
             with suppress(FileNotFoundError):
                 os.remove(new + suffix)
-
-
-def _filled(path: str, export: str) -> str:
-    """Return the path of a new state file that has the counts of an export."""
-    content = read_export(export)
-    with closing(Store(path)) as store:
-        store.fill(content.partitions)
-    return path
 
 
 def _dump(address: str, target: str) -> None:
@@ -113,14 +96,6 @@ def _select(table: str, columns: Iterable[str]) -> str:
 
 def _quoted(columns: Iterable[str]) -> str:
     return ", ".join(f'"{name}"' for name in columns)
-
-
-def _is_state_file(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return file.read(len(SQLITE)) == SQLITE
-    except OSError as error:
-        raise StoreError(f"{path}: {error.strerror or error}") from None
 
 
 @contextmanager

@@ -4,8 +4,7 @@ Where several workers share the store, a class is admitted in a transaction of i
 has it. If its worker dies before that, it has no samples yet, and takes its place all the same. A worker that has the
 store to itself writes the note with its checkpoints, so that it goes on counting while the disk is full.
 
-A store of an earlier version, or one that was restored from an export, has no such note; its classes are those that the
-stored counts have apart.
+A store of an earlier version has no such note; its classes are those that the stored counts have apart.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from stream_metrics.containers.aggregate import merge
 from stream_metrics.inputs.times import format_duration
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.store.classes import CLASSES
@@ -13,7 +14,7 @@ from stream_metrics.monitor.store.schema import tables_of
 from stream_metrics.monitor.store.stored import Stored
 from stream_metrics.wire import decoded
 
-__all__ = ["inspected"]
+__all__ = ["inspected", "stored_total"]
 
 PANES = "select name, length, count(*), min(start), max(start + length) from panes group by 1, 2 order by 1, 2"
 
@@ -35,15 +36,31 @@ def inspected(path: str) -> dict[str, Any]:
         }
 
 
+def stored_total(path: str) -> MetricSet | None:
+    """Return the counts of all partitions since the start; None if there are none yet. Errors as `open_stored`."""
+    with open_stored(path) as stored:
+        totals = _totals(stored)
+    return merge(totals.values()) if totals else None
+
+
+def _totals(stored: Stored) -> dict[int, MetricSet]:
+    """Return the counts of each partition."""
+    rows = stored.run("select part, body, crc from parts where name = 'total' order by part").fetchall()
+    checked = {part: _checked(stored, f"the total of partition {part}", *row) for part, *row in rows}
+    return {part: MetricSet.from_bytes(body) for part, body in checked.items()}
+
+
 def _partitions(stored: Stored) -> list[dict[str, Any]]:
-    partitions = []
-    for part, following, epoch in stored.run("select part, next, epoch from state order by part").fetchall():
-        statement = "select body, crc from parts where part = ? and name = 'total'"
-        row = stored.run(statement, part).fetchone()
-        total = None if row is None else _checked(stored, f"the total of partition {part}", *row)
-        samples = 0 if total is None else MetricSet.from_bytes(total).n
-        partitions.append({"partition": part, "samples": samples, "epoch": epoch, "next": dict(decoded(following))})
-    return partitions
+    totals = _totals(stored)
+    return [
+        {
+            "partition": part,
+            "samples": totals[part].n if part in totals else 0,
+            "epoch": epoch,
+            "next": dict(decoded(following)),
+        }
+        for part, following, epoch in stored.run("select part, next, epoch from state order by part").fetchall()
+    ]
 
 
 def _classes(stored: Stored) -> dict[str, Any] | None:

@@ -128,14 +128,13 @@ class PaneChange(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The stored state of a partition; `restored` if it comes from an export, which has no pending entries."""
+    """The stored state of a partition."""
 
     part: int
     epoch: int
     next: dict[str, int]
     state: bytes
     parts: dict[str, bytes]
-    restored: bool
     waiting: list[Segment]
     done: list[Segment]
     written: float  # as the change that was written last says

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import socket
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -37,7 +36,7 @@ from stream_metrics.wire import decoded
 __all__ = ["PUT_NOTE", "STATE", "StateStore", "worker_name"]
 
 T = TypeVar("T")
-STATE = "part, epoch, next, state, crc, restored, written"
+STATE = "part, epoch, next, state, crc, written"
 SET_STATE = """update state set next = ?, state = ?, crc = ?, restored = 0, written = ?, revision = revision + 1,
                saved = {now} where part = ? and epoch = ? and next = ?"""
 PUT_PART = """insert into parts (part, name, body, crc, revision)
@@ -132,7 +131,7 @@ class StateStore(ABC):
 
     def checked_row(self, state: Sequence[Any], parts: Iterable[Any], logs: Iterable[Iterable[Any]] = ()) -> Row:
         """Return the row of a partition from the values that were read; ``StoreError`` if any of them is damaged."""
-        part, epoch, following, body, crc, restored, written = state
+        part, epoch, following, body, crc, written = state
         self.check_crc(f"the state of partition {part}", crc, following, body)
         bodies: dict[str, bytes] = {}
         for name, bodies[name], crc in parts:
@@ -143,13 +142,13 @@ class StateStore(ABC):
                 self.check_crc(f"segment {number} of the log of partition {part}", crc, data)
                 shelf.append(Segment(number, size, last, data))
         waiting, done, ids = shelves
-        return Row(part, epoch, dict(decoded(following)), body, bodies, bool(restored), waiting, done, written, ids)
+        return Row(part, epoch, dict(decoded(following)), body, bodies, waiting, done, written, ids)
 
     def check_crc(self, what: str, crc: int, *data: bytes) -> None:
         """Raise ``StoreError`` if the checksum of stored data is another."""
         if checksum(*data) != crc:
             raise StoreError(
-                f"{self.name}: {what} is damaged: expected crc {crc}, but it has {checksum(*data)}; an export can be "
+                f"{self.name}: {what} is damaged: expected crc {crc}, but it has {checksum(*data)}; a backup can be "
                 f"restored in its place"
             )
 
@@ -268,15 +267,6 @@ class StateStore(ABC):
     @abstractmethod
     def all_panes(self) -> AbstractContextManager[PaneTables]:
         """Give the panes of all partitions as of one moment; one other thread at a time may call it."""
-
-    def fill(self, rows: Iterable[tuple[int, Mapping[str, int], bytes, Mapping[str, bytes]]]) -> None:
-        """Write partitions (number, next offsets, state, parts) of an export into a new store."""
-        with self.transaction():
-            for part, following, state, parts in rows:
-                data = offsets(following), state
-                self._run(PUT_STATE, part, 0, *data, checksum(*data), 1, time.time())
-                values = ((part, name, body, checksum(body), part) for name, body in parts.items())
-                self._run_many(PUT_PART, values)
 
 
 def _text(letter: Rejected) -> tuple[object, ...]:

@@ -12,17 +12,16 @@ from support.monitor_runs import START, Config, Monitor, config, feed, lines_of,
 from support.refusals import refused
 
 import stream_metrics as sm
-from stream_metrics.monitor.store.backups import restore
 
 STREAM = lines_of([event.encode() if isinstance(event, str) else event for event in events(900, seed=6)])
 HALF = len(STREAM) // 2
 JOIN = {"ttl": "5m", "keep_joined": "2m", "max_pending": 40, "in_memory": 5}
 
 
-def counting(*windows: str, field: str = "group", retention: Any = ("1m",), export: str = "", **more: Any) -> Config:
+def counting(*windows: str, field: str = "group", retention: Any = ("1m",), **more: Any) -> Config:
     """Return a configuration without scores, so that every order gives the same bytes."""
-    store = {"retention": retention, "export": export}
-    return config(join=JOIN, counting={"windows": windows, **more}, store=store, fields={"group": field})
+    counted = {"windows": windows, **more}
+    return config(join=JOIN, counting=counted, store={"retention": retention}, fields={"group": field})
 
 
 def offline(records: list[Any], how: Config, path: object = None) -> Monitor:
@@ -145,22 +144,6 @@ def test_groups_of_two_fields_are_never_mixed(store_path: str, retention: tuple[
     _, body = fourth.answer_range("points=1&group=de&metrics=accuracy")
     assert (b'"n":10,' in body) == (retention == ("1m",))
     fourth.close()
-
-
-def test_an_export_knows_its_groups_and_detectors(tmp_path: Path) -> None:
-    """A state that is restored from it goes on watching, and does not continue the groups of another field."""
-    export, path, rule = str(tmp_path / "export"), str(tmp_path / "state"), "changed(accuracy) arl=1000 p0=0.1"
-    log = [prediction(at, at, truth="cat") for at in range(10)]
-    alerts = {"alerts": {"rules": [rule]}, "counting": {"windows": ["1h"]}}
-    first = feed(started(config(store={"export": export}, **alerts), tmp_path / "first"), log)
-    rows = first.view().changes[0].partitions
-    first.export()
-    first.close()
-    restore(path, export)
-    second = started(config(fields={"group": "region"}, **alerts), path)
-    assert group_names(second) == set()
-    assert [row.outcomes for row in second.view().changes[0].partitions] == [row.outcomes for row in rows] == [10]
-    second.close()
 
 
 REFUSED: list[dict[str, Any]] = [{"scores": True}, {"clock": "prediction"}, {"max_groups": 1}, {"labels": ("cat",)}]

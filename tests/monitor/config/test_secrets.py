@@ -97,14 +97,14 @@ def test_nothing_prints_a_secret(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mask", [0, 0o777])
 def test_files_are_private_under_any_umask(tmp_path: Path, mask: int) -> None:
-    """State file, its log, locks and export are for their owner only, and so are those of a collector."""
+    """State file, its log and locks are for their owner only, and so are those of a collector."""
     command = [sys.executable, "-c", PROGRAM, str(mask), str(tmp_path)]
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
     assert done.stderr == ""
     modes = dict(line.split() for line in done.stdout.splitlines())
-    assert {"m.sqlite", "m.sqlite-wal", "m.sqlite-shm", "m.sqlite.lock", "m.sqlite.turn", "export"} <= modes.keys()
+    assert {"m.sqlite", "m.sqlite-wal", "m.sqlite-shm", "m.sqlite.lock", "m.sqlite.turn"} <= modes.keys()
     assert {"c.sqlite", "c.sqlite-wal", "c.sqlite-shm", "c.sqlite.lock"} <= modes.keys()
     assert set(modes.values()) == {"600"}
 
@@ -116,8 +116,7 @@ os.chdir(sys.argv[2])
 from stream_metrics.collector.store import CollectorStore
 from support.monitor_runs import config, started
 collected = CollectorStore("c.sqlite")
-monitor = started(config(store={"shared": True, "export": "export"}), "m.sqlite", shared=True)
-monitor.export()
+monitor = started(config(store={"shared": True}), "m.sqlite", shared=True)
 for name in os.listdir("."):
     print(name, oct(os.stat(name).st_mode & 0o7777)[2:])
 """
@@ -125,14 +124,12 @@ for name in os.listdir("."):
 
 def test_files_that_are_there_become_private(tmp_path: Path) -> None:
     """A state file that an earlier version made for all to read is closed when it is opened."""
-    how = config(store={"export": str(tmp_path / "export")})
-    started(how, tmp_path / "m.sqlite").close()
+    started(config(), tmp_path / "m.sqlite").close()
     for each in tmp_path.iterdir():
         each.chmod(0o644)
     before = os.umask(0)
     try:
-        monitor = started(how, tmp_path / "m.sqlite")
-        monitor.export()
+        monitor = started(config(), tmp_path / "m.sqlite")
     finally:
         os.umask(before)
 

@@ -53,7 +53,7 @@ def test_windows_run_empty_when_events_stop() -> None:
     feed(monitor, pairs(300))
     monitor.report_lag({("t", 0): 0})
     before, states_before = looked(monitor, alerts)
-    bytes_before = monitor.counts().to_bytes()
+    bytes_before = monitor.counts().parts()
     clock.now += 25
     view, states = looked(monitor, alerts)
 
@@ -68,7 +68,7 @@ def test_windows_run_empty_when_events_stop() -> None:
         "accuracy[1h] < 0.8 with n >= 1000": ("unknown", "300 of 1,000 samples"),
         "lag > 5": ("ok", None),
     }
-    assert monitor.counts().to_bytes() == bytes_before
+    assert monitor.counts().parts() == bytes_before
 
     monitor.report_lag(None)
     monitor.report_source("broker: connection refused")

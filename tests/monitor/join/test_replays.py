@@ -95,7 +95,7 @@ def test_batches_and_restarts_change_nothing(tmp_path: Path) -> None:
         monitor = run(tmp_path / f"state {at}", stream, restart, at_once, **join)
         before = monitor.stats()
         feed(monitor, stream[::-1], at_once, len(stream))
-        results.append((before, monitor.stats(), monitor.counts().to_bytes()))
+        results.append((before, monitor.stats(), monitor.counts().parts()))
         monitor.close()
 
     assert results[1:] == results[:1] * 3

@@ -105,22 +105,6 @@ def test_a_store_without_the_note_has_the_classes_of_all_partitions(
     assert not any("another store" in warning for warning in window.warnings)
 
 
-def test_an_export_is_restored_with_its_classes(tmp_path: Path) -> None:
-    """It has counts alone, and the note is made of them; a partition that comes later finds the same classes."""
-    path, export = str(tmp_path / "state"), str(tmp_path / "export")
-    told = replace(CONFIG, store=config.StoreTable(export=export))
-    monitor = Monitor(told, clock=lambda: START + 100)
-    monitor.assign([0, 1])
-    for stream in STREAMS:
-        monitor.step(stream)
-    monitor.export()
-    assert run_command("monitor", "restore", export, path).status == 0
-    with monitoring(path, CONFIG, [0, 1, 2], now=START + 100) as restored:
-        restored.step(records(2, ["c8", "t1"]))
-        assert classes(restored) == classes(monitor)
-    assert shown(path) == {"apart": MOST, "folded": True}
-
-
 def test_a_worker_alone_writes_its_classes_with_its_checkpoints(tmp_path: Path) -> None:
     """Its store is written no more often; a partition that it takes later finds the same classes."""
     path = str(tmp_path / "state.sqlite")

@@ -1,4 +1,4 @@
-"""The state file: one writer, files of others, what is damaged or deleted, exports."""
+"""The state file: one writer, files of others, what is damaged or deleted, backups."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import structs
 from support.command_line import run_command
 from support.inner_monitor import StoreError
-from support.monitor_events import CONFIG, NOW, events, offline, records
+from support.monitor_events import CONFIG, NOW, events, records
 from support.refusals import all_refused, refused
 from support.stores import execute, monitoring
 
-from stream_metrics.monitor import Monitor, Store, config
+from stream_metrics.monitor import Monitor, Store
 
 STREAM = records(events(300))
 
@@ -151,86 +150,32 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     assert use("empty").records.read == 0
 
 
-def exported(path: Path, at_once: int = 777) -> Monitor:
-    """Return a monitor that has exported its counts."""
-    monitor = offline(STREAM, structs.replace(CONFIG, store=config.StoreTable(export=str(path))), at_once)
-    monitor.export()
-    return monitor
-
-
-def test_an_export_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fault while it is written leaves the one before, and nothing beside it; it has all that was counted."""
-
-    def failing(*arguments: Any) -> None:
-        raise OSError(28, "no space")
-
-    path = tmp_path / "export"
-    monitor = exported(path)
-    first = path.read_bytes()
-    monitor.step(records(events(400)))
-    for step in ("fsync", "replace", "chmod"):
-        with monkeypatch.context() as patch:
-            patch.setattr(os, step, failing)
-            refused(monitor.export, StoreError, "export: no space")
-        assert path.read_bytes() == first
-    assert os.listdir(tmp_path) == ["export"]
-    monitor.export()
-    assert run_command("monitor", "restore", path, tmp_path / "state").status == 0
-    with monitoring(str(tmp_path / "state")) as again:
-        assert again.counts().to_bytes() == monitor.counts().to_bytes()
-
-
-def test_an_export_replaces_only_exports(tmp_path: Path) -> None:
-    """Any other file is refused at the start, and stays as it is; equal streams have equal exports, in any batches."""
-    path = tmp_path / "file"
-    for there in (b'{"id": 1}\n', b"SQLite format 3\0", b"SMET\x01....\x92\xa9MetricSet\x90"):
-        path.write_bytes(there)
-        refused(lambda: exported(path), StoreError, "file: expected no file, or an earlier export")
-        assert path.read_bytes() == there
-    path.write_bytes(b"")
-    exported(path)
-    first = path.read_bytes()
-    exported(path, 50)
-    assert path.read_bytes() == first
-    refused(lambda: exported(tmp_path / "nowhere" / "export"), StoreError, "No such file or directory")
-
-
-def test_an_export_takes_the_place_of_a_damaged_file(path: str, tmp_path: Path) -> None:
-    """It has the counts and offsets of its moment; what waited then has expired, which the partition says.
-
-    It is read before anything is moved, and no file that is in use is replaced.
-    """
-    export = tmp_path / "export"
-    with monitoring(path, structs.replace(CONFIG, store=config.StoreTable(export=str(export)))) as monitor:
-        monitor.step(STREAM[:50])
-        monitor.export()
-        in_use = run_command("monitor", "restore", export, path)
+def test_a_backup_takes_the_place_of_a_damaged_file(path: str, tmp_path: Path) -> None:
+    """It is read before anything is moved, and no file that is in use is replaced."""
+    backup = tmp_path / "backup"
+    with monitoring(path) as monitor:
         monitor.step(STREAM)
-        counts, counters = monitor.counts().to_bytes(), monitor.stats().counters
-    good = export.read_bytes()  # which close has written
-    before = Path(path).read_bytes()
-    export.write_bytes(good[:-1])
-    damaged = run_command("monitor", "restore", export, path)
+        monitor.checkpoint()
+        assert run_command("monitor", "backup", path, backup).status == 0
+        in_use, counts = run_command("monitor", "restore", backup, path), monitor.counts().parts()
+    good, before = backup.read_bytes(), Path(path).read_bytes()
+    for data in (good[:-5000], b"SMET", b""):
+        backup.write_bytes(data)
+        damaged = run_command("monitor", "restore", backup, path)
+        assert (damaged.status, str(backup) in damaged.err) == (1, True), damaged.err
 
-    assert (in_use.status, damaged.status) == (1, 1)
+    assert in_use.status == 1
     assert "in use by process" in in_use.err
-    assert "export: Expected the checksum to match" in damaged.err
     assert Path(path).read_bytes() == before
     assert not list(tmp_path.glob("*replaced*")) + list(tmp_path.glob("*restoring*"))
-    export.write_bytes(good)
+    backup.write_bytes(good)
     Path(path).write_bytes(b"junk" * 5000)
     refused(lambda: Store(path), StoreError, "file is not a database")
-    restored = run_command("monitor", "restore", export, path)
+    restored = run_command("monitor", "restore", backup, path)
     (aside,) = tmp_path.glob("state.sqlite.*replaced*")
     assert restored.status == 0
     assert str(aside) in restored.out + restored.err
     assert aside.read_bytes() == b"junk" * 5000
     with monitoring(path) as again:
         assert again.assign([0]) == {("t", 0): len(STREAM)}
-        assert again.counts().to_bytes() == counts
-        assert again.stats().pending == 0
-        assert again.stats().counters.predictions_expired == counters.pending + counters.predictions_expired
-        assert again.view().incomplete[0].startswith("restored from an export: ")
-        again.step(records(events(20)))
-    with monitoring(path) as third:
-        assert third.assign([0]) == {("t", 0): len(STREAM)}
+        assert again.counts().parts() == counts

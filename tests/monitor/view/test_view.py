@@ -79,12 +79,12 @@ def test_views_in_between_change_nothing(scores: bool, groups: int, first: int) 
 def test_a_view_that_is_cut_changes_nothing() -> None:
     """Windows, groups and metrics are parts; another thread is not cut, nor this one afterwards."""
     monitor, again, other = (read(stream("ab", 20, groups=2), counting=COUNTING) for _ in range(3))
-    before, others = monitor.counts().to_bytes(), list[Any]()
+    before, others = monitor.counts().parts(), list[Any]()
     for parts in range(30):
         asked = iter([False] * parts + [True])
         with pytest.raises(ViewCut), cut_if(lambda asked=asked: next(asked)):
             monitor.view()
-        assert monitor.counts().to_bytes() == before
+        assert monitor.counts().parts() == before
     with cut_if(lambda: True):
         thread = threading.Thread(target=lambda: others.append(ended(other)))
         thread.start()
