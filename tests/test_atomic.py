@@ -1,8 +1,8 @@
 """No operation of a state, metric, set or comparison can be left half done, whatever stops it.
 
 An operation is stopped by an exception at any line of the package, by a handler of a signal at any moment, and by a
-failed allocation at any point. Then the object has the bytes from before or from after the operation, the operation can
-be done again, and other threads are not locked out.
+failed allocation at any point. Then the object has the bytes from before or from after the operation, those from before
+if an allocation failed; the operation can be done again, and other threads are not locked out.
 """
 
 import gc
@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,20 @@ UNITS = [1, 2, 3] * 6
 SETS = [{"cat"}, {"dog", "fox"}, set[str]()] * 6
 TRUTHS = {"detector": LOSSES, "several labels": SETS, "scores of labels": SETS}
 
+
+class Closing(sm.TimeWindow):
+    """A window whose bytes here have the windows that closed, too, at the latest by the next call; copies keep them."""
+
+    def copy(self) -> sm.TimeWindow:
+        twin = super().copy()
+        twin.on_close, twin._closed, twin._closed_to = "keep", deque(self._closed), self._closed_to
+        return twin
+
+    def to_bytes(self) -> bytes:
+        self._expire_due()
+        return super().to_bytes() + b"".join(each.state.to_bytes() for each in self._closed)
+
+
 # how each kind is made, and the arguments of a batch; a unit goes with every other one
 KINDS: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
     "matrix": (sm.ConfusionMatrix, {"y_pred": OTHERS, "w": WEIGHTS}),
@@ -51,7 +66,10 @@ KINDS: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
         {"scores": [dict(zip(("cat", "dog", "fox"), LOSSES[at:], strict=False)) for at in range(15)] + 3 * [None]},
     ),
     "detector": (lambda: sm.ChangeDetector(0.1, arl=30), {}),
-}
+    "window": (
+        lambda: Closing(sm.MetricSet(), 40, 4, 15, on_close="keep"), {"y_pred": OTHERS, "t": [*range(0, 180, 10)]},
+    ),
+}  # fmt: skip
 
 
 def _batch(kind: str, **more: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -77,6 +95,8 @@ def _operations(kind: str) -> dict[str, Callable[[Any], object]]:
     """Return what is done to an object of a kind, by name."""
     (truth,), columns = _batch(kind)
     single, more = _sample(kind, 2)
+    if kind == "window":  # whose time moves on in each operation
+        columns["t"], more["t"] = [t + 30 for t in columns["t"]], 195
     operations: dict[str, Callable[[Any], object]] = {
         "update": lambda state: state.update(*single, **more),
         "update_many": lambda state: state.update_many(truth, **columns),
@@ -84,6 +104,9 @@ def _operations(kind: str) -> dict[str, Callable[[Any], object]]:
     }
     if kind != "detector":
         other = _new(kind, 1)
+        if kind == "window":
+            other.advance(195)
+            operations["advance"] = lambda state: state.advance(195)
         operations["merge"] = lambda state: state.merge(other)
         new = {**more, **{name: {"yak": 0.5, "emu": 0.5} for name in more if isinstance(more[name], dict)}}
         if kind != "scores of labels":
@@ -200,14 +223,15 @@ def _failed_allocations(kind: str) -> Iterator[str]:
         operation(state.copy())
         whole, failed_at, successes = not failing, 0, 0
         while successes < 20:  # an operation can do without some allocations, so one success is not the end
-            twin, at = state.copy(), failed_at
+            twin, at, possible = state.copy(), failed_at, after
             try:
                 without_memory(operation, twin) if whole else operation(twin)
                 successes += 1
             except BaseException:
-                successes = 0
+                successes, possible = 0, before
             at = None  # what follows has memory
             try:
+                assert twin.to_bytes() == possible, "an error after all was counted"
                 _check(twin, before, operation, after)
             except AssertionError as error:
                 yield f"{kind}, {name}, allocation {failed_at}: {error}"

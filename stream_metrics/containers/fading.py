@@ -24,6 +24,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from datetime import timedelta
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -44,10 +45,9 @@ from stream_metrics.containers.rescale import has_sketch, scale_weights
 from stream_metrics.errors import OptionError, WeightError, quantity
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.columns import read_weights as checked_weights
-from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import Length, Time, column_to_epoch_ns, format_duration, parse_duration, to_epoch_ns
 from stream_metrics.labels import Label
-from stream_metrics.metrics.rules import without_ignored
+from stream_metrics.metrics.rules import count_unignored
 from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.batches import KeyedBatch, mergeable
 from stream_metrics.states.limits import MOST, Load
@@ -284,16 +284,12 @@ class Fading(FadingUpdateBase, InRiver, Portable):
             If times are given and samples fade by count.
         """
         given = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores, "t": t, "group": group}
-        with without_ignored(self._sample_rule, given) as columns:
-            self._count_columns(columns, classes)
+        count_unignored(self._sample_rule, given, partial(self._count_columns, classes))
 
-    def _count_columns(self, columns: dict[str, Any], classes: Iterable[Label] | None) -> None:
+    def _count_columns(self, classes: Iterable[Label] | None, columns: dict[str, Any]) -> None:
         """Count a batch of samples of which none is left out."""
-        w, t, group = (columns.pop(name) for name in ("w", "t", "group"))
-        one_group = is_single(group)
-        if not one_group:
-            columns["group"] = group
-        batch = KeyedBatch(columns, classes=classes, group=group if one_group else None)
+        w, t = columns.pop("w"), columns.pop("t")
+        batch = KeyedBatch(columns, classes)
         if not batch.n:
             return
         weight = [1.0] * batch.n if w is None else _reals(w, batch.n)

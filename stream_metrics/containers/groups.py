@@ -9,6 +9,7 @@ more keys only lower the largest hash that is kept; so nothing that was folded w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -26,11 +27,9 @@ from stream_metrics.containers.keyed import Keyed, StatePacker
 from stream_metrics.errors import OptionError, UnknownKeyError, WeightError, quantity, with_article
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import count_batch
-from stream_metrics.inputs.tensors import is_single
-from stream_metrics.inputs.times import is_one_time
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.metrics.base import MetricBase
-from stream_metrics.metrics.rules import without_ignored
+from stream_metrics.metrics.rules import count_unignored
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.states.batches import KeyedBatch, mergeable
 from stream_metrics.states.limits import MOST, Load, grown, load_of
@@ -186,17 +185,15 @@ class ByGroup(Keyed, GroupUpdateBase, InRiver, Portable):
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
         given = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores, "t": t, "unit": unit, "group": group}
-        with without_ignored(self._sample_rule, given) as columns:
-            group, t, unit = columns.pop("group"), columns.pop("t"), columns.pop("unit")
-            if t is not None and not is_one_time(t):
-                columns["t"] = t
-            if not is_single(unit):
-                columns["unit"] = unit
-            beside = {"t": t, "unit": unit, "classes": classes}
-            batch = KeyedBatch(columns, **{name: value for name, value in beside.items() if name not in columns})
-            names, forms, codes = factorize_groups(group, batch.n)
-            with self._writing():
-                self._count_batch(batch, names, forms, codes)
+        count_unignored(self._sample_rule, given, partial(self._count_columns, classes))
+
+    def _count_columns(self, classes: Iterable[Label] | None, columns: dict[str, Any]) -> None:
+        """Count a batch of samples of which none is left out."""
+        group = columns.pop("group")
+        batch = KeyedBatch(columns, classes)
+        keys = factorize_groups(group, batch.n)
+        with self._writing():
+            self._count_batch(batch, *keys)
 
     @named_arguments
     def update_counts(self, y_true: object, y_pred: object, n: object, w: object = None, *, group: object) -> None:
@@ -242,13 +239,16 @@ class ByGroup(Keyed, GroupUpdateBase, InRiver, Portable):
             expected = "of `update_counts` to read labels only: a ConfusionMatrix, a metric or a MetricSet"
             raise OptionError(argument="inner", expected=expected, but=f"got {with_article(type(self.inner))}")
         given = {"y_true": y_true, "y_pred": y_pred, "n": n, "w": w, "group": group}
-        with without_ignored(self._sample_rule, given) as read:
-            table = count_batch(read["y_true"], read["y_pred"], read["n"], read["w"])
-            assert table.samples is not None
-            columns = {"y_true": table.truth, "y_pred": table.predicted, "n": table.samples, "w": table.weights}
-            names, forms, codes = factorize_groups(read["group"], table.n, table.samples)
-            with self._writing():
-                self._count_batch(KeyedBatch(columns), names, forms, codes, table.samples > 0)
+        count_unignored(self._sample_rule, given, self._count_table)
+
+    def _count_table(self, given: dict[str, Any]) -> None:
+        """Count a table of counts of which no row is left out."""
+        table = count_batch(given["y_true"], given["y_pred"], given["n"], given["w"])
+        assert table.samples is not None
+        columns = {"y_true": table.truth, "y_pred": table.predicted, "n": table.samples, "w": table.weights}
+        keys = factorize_groups(given["group"], table.n, table.samples)
+        with self._writing():
+            self._count_batch(KeyedBatch(columns), *keys, table.samples > 0)
 
     def _count_batch(
         self,

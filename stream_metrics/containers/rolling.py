@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, ClassVar, Never, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from stream_metrics.inputs.tensors import is_single
 from stream_metrics.labels import Label, unique
 from stream_metrics.metrics.base import MetricBase
 from stream_metrics.metrics.metric_set import MetricSet
-from stream_metrics.metrics.rules import without_ignored
+from stream_metrics.metrics.rules import count_unignored
 from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.limits import Load
 from stream_metrics.states.losses import ProbabilityLosses
@@ -156,12 +157,14 @@ class Rolling(RollingUpdateBase, InRiver, Portable):
         given = {"scores": scores, "classes": classes, "group": group, "unit": unit}
         more = {name: _kept(values, name) for name, values in given.items() if values is not None}
         names = more.pop("classes", None)
-        with without_ignored(self._sample_rule, {"y_true": y_true, "y_pred": y_pred, "w": w, **more}) as columns:
-            self._count_columns(columns if names is None else {**columns, "classes": names})
+        columns = {"y_true": y_true, "y_pred": y_pred, "w": w, **more}
+        count_unignored(self._sample_rule, columns, partial(self._count_columns, names))
 
-    def _count_columns(self, more: dict[str, Any]) -> None:
+    def _count_columns(self, classes: tuple[Label, ...] | None, more: dict[str, Any]) -> None:
         """Count a batch of samples of which none is left out."""
         y_true, y_pred, w = more.pop("y_true"), more.pop("y_pred"), more.pop("w")
+        if classes is not None:
+            more["classes"] = classes
         batch = self.inner.copy()
         batch.update_many(y_true, y_pred, w, **more)
         n, rows = plain_rows(self._reads, y_true, y_pred, w, more, self.window, self._classes, self._keys)

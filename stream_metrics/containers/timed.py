@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -25,10 +26,9 @@ from stream_metrics.containers.keyed import Keyed, StatePacker
 from stream_metrics.containers.two_stack import PaneForm, TwoStackAggregator
 from stream_metrics.errors import OptionError, quantity
 from stream_metrics.inputs.arguments import named_arguments
-from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import Length, Time, column_to_epoch_ns, format_duration, parse_duration, to_epoch_ns
 from stream_metrics.labels import Label
-from stream_metrics.metrics.rules import without_ignored
+from stream_metrics.metrics.rules import count_unignored
 from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.batches import KeyedBatch, mergeable
 from stream_metrics.states.limits import MOST, Load, grown, load_of
@@ -210,22 +210,19 @@ class TimeWindow(Keyed, PaneUpdateBase, InRiver, Portable):
         A sample that was in time before the batch is counted, regardless of the order of the rows.
         """
         given = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores, "t": t, "unit": unit, "group": group}
-        with without_ignored(self._sample_rule, given) as columns:
-            self._count_columns(columns, classes)
+        count_unignored(self._sample_rule, given, partial(self._count_columns, classes))
         self._report()
 
-    def _count_columns(self, columns: dict[str, Any], classes: Iterable[Label] | None) -> None:
+    def _count_columns(self, classes: Iterable[Label] | None, columns: dict[str, Any]) -> None:
         """Count a batch of samples of which none is left out."""
-        t, *beside = (columns.pop(name) for name in ("t", "group", "unit"))
-        named = dict(zip(("group", "unit"), beside, strict=True))
-        columns |= {name: values for name, values in named.items() if not is_single(values)}
-        alone = {name: value for name, value in named.items() if is_single(value)}
-        batch = KeyedBatch(columns, classes=classes, **alone)
+        t = columns.pop("t")
+        batch = KeyedBatch(columns, classes)
         if not batch.n:
             return
         times = column_to_epoch_ns(self.clock() if t is None else t, batch.n)
         panes = times // self._length
         with self._writing():
+            self._expire_due()
             on_time = panes > self._gone() if self._started else np.ones(batch.n, bool)
             late = np.flatnonzero(~on_time)
             if len(late):
@@ -235,7 +232,7 @@ class TimeWindow(Keyed, PaneUpdateBase, InRiver, Portable):
             if added > self._capacity:
                 self._find_capacity(added)
             self._commit(dealt, set(), int(times.max()), t is not None, len(late), self._capacity - added)
-            self._expire()
+            self._expire_due(True)
 
     def _state_of(self, pane: int) -> Any:
         return self._store.thaw(self._open.get(pane))
@@ -255,7 +252,7 @@ class TimeWindow(Keyed, PaneUpdateBase, InRiver, Portable):
         latest = to_epoch_ns(self.clock() if t is None else t)
         with self._writing():
             self._commit({}, set(), latest, t is not None, 0, self._capacity)
-            self._expire()
+            self._expire_due(True)
         self._report()
 
     def _falls_due(self, pane: int) -> int:
@@ -277,7 +274,7 @@ class TimeWindow(Keyed, PaneUpdateBase, InRiver, Portable):
 
     def _report(self) -> None:
         """Pass the windows that have closed to `on_close`, which may use this one."""
-        while callable(self.on_close):
+        while self._closed and callable(self.on_close):
             with self._writing():
                 if not self._closed:
                     return
@@ -286,14 +283,14 @@ class TimeWindow(Keyed, PaneUpdateBase, InRiver, Portable):
 
     def _close(self, gone: int) -> None:
         """Note the windows that hold samples and can receive no more; those of before were noted already."""
-        number, starts, windows = self._panes, list[int](), []
+        number, starts = self._panes, list[int]()
         for pane in self._panes_to(gone):
             first, last = pane - number + 1, starts[-1] if starts else self._closed_to
             starts += range(first if last is None else max(first, last + 1), min(pane, gone) + 1)
         for start in starts:
             ends = start * self._length / 1e9, (start + number) * self._length / 1e9
-            windows.append(Closed(*ends, self._merged(start - 1, start + number - 1)))
-        self._note_closed(windows, gone)
+            self._note_closed(Closed(*ends, self._merged(start - 1, start + number - 1)), start)
+        self._closed_to = gone
 
     def closed(self) -> Iterator[Closed]:
         """Return the windows that have closed since the last call, and forget them.
@@ -311,7 +308,10 @@ class TimeWindow(Keyed, PaneUpdateBase, InRiver, Portable):
         if self.on_close != "keep":
             raise ValueError(f"Expected a window with on_close='keep', but got on_close={self.on_close!r}")
         with self._writing():
-            return iter([self._closed.popleft() for _ in range(len(self._closed))])
+            self._expire_due()
+            closed: deque[Closed] = self._closed
+            self._closed = deque()
+        return iter(closed)
 
     def _add(self, other: Self, capacity: int) -> None:
         """Add the panes of another shard with the same prototype."""
@@ -323,13 +323,14 @@ class TimeWindow(Keyed, PaneUpdateBase, InRiver, Portable):
                 shared.add(pane)
         self._merges.expect_late(theirs)
         latest = other._latest if other._started else None
+        self._expire_due()
         self._commit(changes, shared, latest, other._timed, 0, capacity, False)
-        self._expire()
+        self._expire_due(True)
 
     def _become(self, twin: PaneUpdateBase) -> None:
         """Have the panes and the prototype of a twin."""
         super()._become(twin)
-        self._expire()
+        self._expire_due(True)
 
     def _all_panes(self, panes: dict[int, Any]) -> dict[int, Any]:
         """Return all panes in the order of time as they are stored; `panes` are the open ones, and what came late."""
@@ -369,8 +370,7 @@ class TimeWindow(Keyed, PaneUpdateBase, InRiver, Portable):
         self._forget(merges, deque())
         self._watched = True
         self._commit(newest, set(newest), latest, timed, 0, capacity)
-        if self._started:
-            self._expire()
+        self._expire_due()
 
     def reconfigured(self, **options: Any) -> Self:
         """Return a new window of the same samples with other options.

@@ -81,7 +81,7 @@ def revert_unit(
 
 def batch_of(owner: L, columns: Mapping[str, object], unit: object, classes: Iterable[Label] | None) -> L:
     """Return a new accumulator that has counted a batch; `unit` is a column, or one unit for all rows."""
-    batch = KeyedBatch(columns, classes=classes)
+    batch = KeyedBatch(columns, classes)
     folds = folds_of(unit, batch.n, FOLDS)
     empty = _empty(owner)
     whole: L = empty.copy()

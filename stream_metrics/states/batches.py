@@ -13,7 +13,8 @@ from stream_metrics.errors import LabelError, MergeError, ScoreError, WeightErro
 from stream_metrics.inputs.batch import Batch, Weights, score_batch
 from stream_metrics.inputs.columns import Column, checked_column, row_count, take_rows
 from stream_metrics.inputs.score_tables import materialize, names_of_state, predictions_by_class
-from stream_metrics.inputs.tensors import COLUMNS, LABELS
+from stream_metrics.inputs.tensors import COLUMNS, LABELS, is_single
+from stream_metrics.inputs.times import is_one_time
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import Accumulator, CountRows
@@ -21,7 +22,7 @@ from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.runs import label_counts
 from stream_metrics.states.score_states import ScoreStates
 
-__all__ = ["KeyedBatch", "mergeable"]
+__all__ = ["Columns", "KeyedBatch", "is_common", "length", "mergeable"]
 
 FEW = 2000  # rows of one state that are counted faster one by one, from columns that were read, than as a batch
 
@@ -41,18 +42,20 @@ def mergeable(state: Any) -> MergeError | None:
 
 
 class KeyedBatch:
-    """The columns of a batch, to be split over states by a key of each row, and arguments that hold for all rows.
+    """The columns of a batch, to be split over states by a key of each row, and values that hold for all rows.
 
     With a column `n` it is a table of counts, whose rows stand for so many samples each.
     """
 
-    def __init__(self, columns: Mapping[str, object], **common: object) -> None:
+    def __init__(self, columns: Columns, classes: object = None) -> None:
         self.columns = {
             name: column if isinstance(column, Column | Weights | np.ndarray) else materialize(column, name)
             for name, column in columns.items()
+            if not is_common(name, column)
         }
+        common = {name: value for name, value in columns.items() if name not in self.columns} | {"classes": classes}
         self.common = {name: value for name, value in common.items() if value is not None}
-        self.n = _length(self.columns["y_true"])
+        self.n = length(self.columns["y_true"])
         self._callers = self.columns  # with all rows, by which errors name positions
         self._typed: Columns | None = None  # the columns, each read once
 
@@ -84,8 +87,8 @@ class KeyedBatch:
 
     def _some(self, rows: NDArray[np.int64]) -> KeyedBatch:
         """Return the batch of some rows."""
-        some = KeyedBatch({name: _taken(column, rows) for name, column in self.columns.items()}, **self.common)
-        some._callers = self._callers
+        some = KeyedBatch({name: _taken(column, rows) for name, column in self.columns.items()})
+        some.common, some._callers = self.common, self._callers
         return some
 
     def _feed(self, state: Accumulator, columns: Columns) -> None:
@@ -158,10 +161,10 @@ class KeyedBatch:
         `taken` says which rows to take. The old states stay as they are.
         """
         for name, values in self.columns.items():
-            if values is not None and _length(values) != self.n:
+            if values is not None and length(values) != self.n:
                 error = COLUMNS.get(name, LABELS)[0]
                 expected = f"to have as many rows as `y_true`, {self.n}"
-                raise error(argument=name, expected=expected, got=_length(values))
+                raise error(argument=name, expected=expected, got=length(values))
         if taken is not None and not taken.all():
             return self._some(np.flatnonzero(taken)).split_by_key(keys[taken], old, empty)
         if not len(keys):
@@ -212,7 +215,14 @@ def _takes_columns(state: Accumulator) -> bool:
     return plain and of_package.startswith("stream_metrics.") and getattr(state, "_sample_rule", None) is None
 
 
-def _length(column: Any) -> int:
+def is_common(name: str, value: object) -> bool:
+    """Tell whether the value of an argument is one for all rows, or none."""
+    if name not in ("t", "group", "unit"):
+        return False
+    return value is None or (is_one_time if name == "t" else is_single)(value)
+
+
+def length(column: Any) -> int:
     """Return the number of rows of a column."""
     return column.n if isinstance(column, Weights) else row_count(column)
 

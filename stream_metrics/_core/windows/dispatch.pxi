@@ -255,9 +255,10 @@ cdef class PaneUpdateBase(Guarded):
         cdef object state = self.state
         cdef int64_t pane = 0, taken, due = NEVER
         cdef bint moved = not self.first <= now < self.last, new = False
+        self._expire_due()
         if moved:
             pane = floor_div(now, self._length)
-            if self._started and pane <= self.gone():
+            if self._started and pane <= self._gone():
                 deliver(self.inner.copy(), None, y_true, y_pred, w, None, group, scores, classes, unit)  # may refuse it
                 self.dropped += 1
                 self._timed |= timed
@@ -266,7 +267,7 @@ cdef class PaneUpdateBase(Guarded):
             new = state is None or type(state) is Packed or pane in self.shared
             if new:
                 if self._watched and self._started:  # a late sample opens no window that has ended, as in a batch
-                    self._closed_to = self.gone()
+                    self._closed_to = self._gone()
                 state, self.spare = self.spare if state is None else self._store.copied(state), None
                 state = self.inner.copy() if state is None else state
                 due = min(self._due, self._falls_due(pane) if self._watched else self.end_of(pane))
@@ -287,12 +288,29 @@ cdef class PaneUpdateBase(Guarded):
         self._timed |= timed
         if now > self._latest or not self._started:
             self._latest, self._started = now, True
-            if now >= self._due:
-                if self._watched:
-                    self._expire()
-                else:
-                    self.expire()
+            self._expire_due(True)
         return 0
+
+    def _expire_due(self, bint counted=False):
+        """Give up the panes and close the windows that the latest time has ended.
+
+        A call that has `counted` its samples must not fail: what lacks memory is left to the next call, which begins
+        with it.
+        """
+        if not self._started or self._latest < self._due:
+            return
+        try:
+            if self._watched:
+                self._expire()
+                return
+            spare = self._remove(self._gone())
+            self._due = self.end_of(self.numbers[0]) if self.numbers else NEVER
+            if spare is not None:
+                spare.reset()
+                self.spare = spare
+        except MemoryError:
+            if not counted:
+                raise
 
     cdef int add_pane(self, int64_t pane, object state) except -1:
         """Have a state for a pane; nothing changes if there is no memory for it."""
@@ -310,15 +328,6 @@ cdef class PaneUpdateBase(Guarded):
     cdef int64_t end_of(self, int64_t pane) noexcept:
         """Return the time at which a pane expires."""
         return (pane + self._panes) * self._length + self._lateness
-
-    cdef int expire(self) except -1:
-        """Remove the expired panes, if there is nothing but open panes."""
-        spare = self._remove(self.gone())
-        self._due = self.end_of(self.numbers[0]) if self.numbers else NEVER
-        if spare is not None:
-            spare.reset()
-            self.spare = spare
-        return 0
 
     def _panes_to(self, gone):
         """Return the numbers of the panes up to `gone` in order, and that of the next one."""
@@ -359,23 +368,20 @@ cdef class PaneUpdateBase(Guarded):
             numbers = sorted({*numbers, *new})
         if shared or not still.isdisjoint(changes):
             still = (still - changes.keys()) | shared
-        old = replace_many(self._open, changes)  # what was there is freed at the end
+        old = replace_keys(self._open, changes)  # what was there is freed at the end
         self.numbers, self.shared = numbers, still
         if latest is not None and (moved > self._latest or not self._started):
             self._latest, self._started = moved, True
-        self.first, self.last = 1, 0
+        self.first, self.last, self._due = 1, 0, -NEVER  # what is due is looked up afterwards
         self._timed |= timed
         self.dropped += dropped
         self._capacity = capacity
         if not closes and self._started:
-            self._closed_to = self.gone()
+            self._closed_to = self._gone()
 
-    cdef int64_t gone(self) noexcept:
+    cpdef int64_t _gone(self) noexcept:
         """Return the newest expired pane."""
         return floor_div(self._latest - self._lateness, self._length) - self._panes
-
-    def _gone(self):
-        return self.gone()
 
     def _leave_pane(self):
         """Look up the pane of the next sample again."""
@@ -398,11 +404,11 @@ cdef class PaneUpdateBase(Guarded):
         self.inner, self._store, self.counted = twin.inner, twin._store, twin.counted
         self._open, self.shared, self.numbers, self._merges = twin._open, twin.shared, twin.numbers, twin._merges
         self.state = self.counts = self.spare = None
-        self.first, self.last, self._due = 1, 0, twin._due
+        self.first, self.last, self._due = 1, 0, -NEVER
         self._latest, self._started, self._timed = twin._latest, twin._started, twin._timed
         self._capacity, self._closed_to, self._watched = twin._capacity, twin._closed_to, True
 
-    def _note_closed(self, closed, since):
-        """Note windows that were closed, the newest of which starts with a pane."""
-        self._closed.extend(closed)
-        self._closed_to = since
+    def _note_closed(self, window, start):
+        """Note a window that has closed, which starts with a pane."""
+        self._closed.append(window)
+        self._closed_to = start

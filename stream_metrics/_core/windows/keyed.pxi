@@ -49,7 +49,7 @@ def move_key(dict source not None, dict target not None, key, value):
         del source[key]
 
 
-cdef list replace_many(dict target, dict changes):
+cpdef list replace_keys(dict target, dict changes):
     """Set keys of a dict, or remove those whose value is None: all of them, or none if there is no memory for it.
 
     What was there is returned, so that nothing is freed before the caller has set what belongs to it.
@@ -77,11 +77,6 @@ cdef list replace_many(dict target, dict changes):
                 target[key] = value
         at += 1
     return old
-
-
-def replace_keys(dict target not None, dict changes not None):
-    """Set keys of a dict, or remove those whose value is None, in one step."""
-    replace_many(target, changes)
 
 
 cdef class Slot:
@@ -232,9 +227,9 @@ cdef class GroupUpdateBase(Guarded):
             self._capacity -= taken
             if slot is not before:
                 if folds:
-                    self.commit({}, slot, self._capacity)
+                    self._commit({}, slot, self._capacity)
                 elif key in self._slots or self.max_groups is None:
-                    self.commit({key: slot}, self._rest, self._capacity)
+                    self._commit({key: slot}, self._rest, self._capacity)
                 else:
                     self._put({key: slot}, self._rest, self._capacity)
                     folds = self._slots.get(key) is not slot
@@ -313,11 +308,8 @@ cdef class GroupUpdateBase(Guarded):
         self.touched = lent
         return 0
 
-    def _commit(self, dict changes not None, Slot rest, int64_t capacity):
+    cpdef int _commit(self, dict changes, Slot rest, int64_t capacity) except -1:
         """Replace slots by key, or remove those that are None, and the slot of folded groups, in one step."""
-        self.commit(changes, rest, capacity)
-
-    cdef int commit(self, dict changes, Slot rest, int64_t capacity) except -1:
         cdef Slot slot, before
         cdef Py_ssize_t at = 0
         cdef int64_t n, abstained
@@ -338,7 +330,7 @@ cdef class GroupUpdateBase(Guarded):
                     rest.measure()
                     n, abstained = n + rest.n, abstained + rest.abstained
         former = self._rest  # freed at the end
-        old = replace_many(self._slots, changes)
+        old = replace_keys(self._slots, changes)
         for key, slot in changes.items():
             before = old[at]
             if before is not None and before is not slot:
@@ -407,6 +399,6 @@ cdef class GroupUpdateBase(Guarded):
             if empty:  # an empty group stays where groups are folded, so that the same ones remain folded
                 own = None if self._rest is None else Slot(self.inner.copy())
             if own is not slot:
-                self.commit({key: own}, self._rest, self._capacity)
+                self._commit({key: own}, self._rest, self._capacity)
         finally:
             self.leave()
