@@ -31,7 +31,15 @@ from stream_metrics.states.protocols import BatchState
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import not_counted
 from stream_metrics.states.score_labels import LabelRule
-from stream_metrics.states.score_states import NAMES, Classes, ReadSample, ScoreStates, UncountedPairs, in_order
+from stream_metrics.states.score_states import (
+    NAMES,
+    Classes,
+    ReadSample,
+    ScoreStates,
+    UncountedPairs,
+    check_counted,
+    in_order,
+)
 from stream_metrics.wire import NEWER
 
 __all__ = ["MetricSet", "states_by_name"]
@@ -495,7 +503,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         for sketches in removed:
             metric_set.scored.restore_removed(sketches)
         if metric_set.scored is not None:
-            metric_set.scored.check()
+            check_counted([metric_set.scored], counts.n)
         read_folds(metric_set, content[0], [each for each in folds if each or not removed])
         return metric_set
 

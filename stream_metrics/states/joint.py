@@ -45,7 +45,7 @@ from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import check_fixed, check_options, not_counted
 from stream_metrics.states.score_labels import LabelRule, Scores
-from stream_metrics.states.score_states import ScoreStates
+from stream_metrics.states.score_states import ScoreStates, check_counted
 from stream_metrics.wire import Portable
 
 if TYPE_CHECKING:
@@ -378,16 +378,14 @@ class Comparison(PairedCounts, Portable):
 
     def _check_scores(self) -> None:
         """Raise ValueError unless the states of scores can have counted the samples of both models."""
-        weights = samples = 0
+        *_, wholes, parts = self.cells()
+        units = (sum(wholes.tolist()) << 64) + (0 if parts is None else sum(parts.tolist()))
+        for side in (0, 1):
+            check_counted([pair[side] for pair in self._scored.values()], self.n, units)
         for a, b in self._scored.values():
-            a.check()
-            b.check()
             (ranks,), (theirs,) = a.sketches(), b.sketches()
             if (ranks.n, ranks._total_units()) != (theirs.n, theirs._total_units()):
                 raise ValueError("scores of both models for the same samples")
-            weights, samples = weights + int(ranks.weight), samples + ranks.n
-        if self.scores and (samples != self.n or weights > self._mass):
-            raise ValueError("scores of all samples that were compared")
 
     def copy(self) -> Self:
         """Return an independent copy of configuration and counts.
@@ -510,7 +508,8 @@ class Comparison(PairedCounts, Portable):
             if type(fold) is not int or not 0 <= fold < folds or not comparison.scores or not pair[0].n:
                 raise ValueError("scores of the folds there are")
             comparison._scored[fold] = pair
-        comparison._check_scores()
+        if comparison.scores:
+            comparison._check_scores()
         return comparison
 
     def __repr__(self) -> str:

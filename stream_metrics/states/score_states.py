@@ -30,10 +30,11 @@ from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import check_fixed, not_counted
 from stream_metrics.states.score_labels import LabelRule, fill_predictions
 
-__all__ = ["NAMES", "ScoreStates", "UncountedPairs", "in_order"]
+__all__ = ["NAMES", "ScoreStates", "UncountedPairs", "check_counted", "in_order"]
 
 STATES = ("losses", "ranks", "confidence")  # in the order of their bytes
 NAMES = ("ranks", "pairs", "confidence", "losses")  # the states, and whether the first has pairs, in order
+ROUNDED = 2**44  # units of 2**-64, by which earlier versions rounded the weight of a sample in a sketch
 UNKNOWN = (object(),)  # labels that none are
 # truth, label and weight, and by the name of each state of scores what it counts
 ReadSample: TypeAlias = tuple[tuple[object, ...], list[tuple[str, tuple[object, ...]]]]
@@ -57,6 +58,25 @@ class UncountedPairs:
 def in_order(names: set[str]) -> tuple[str, ...]:
     """Return names of states in their order."""
     return tuple(name for name in NAMES if name in names)
+
+
+def check_counted(parts: Sequence[ScoreStates], n: int, units: int | None = None) -> None:
+    """Raise ValueError unless states of scores, of a fold each, can have counted some of `n` samples.
+
+    With `units`, they must have counted all, and that is the sum of the weights, in units of 2**-64. Sets cannot tell:
+    not every sample has scores, and where weights have faded, those of sketches have not.
+    """
+    for part in parts:
+        part.check()
+    left = n - sum(part.n - (0 if part.removed is None else part.removed.n) for part in parts)
+    totals = [sum(map(_units, states)) for states in zip(*(part._states().values() for part in parts), strict=True)]
+    if left < 0 or (units is not None and (left or any(abs(total - units) > ROUNDED * n for total in totals))):
+        raise ValueError("scores of the samples that were counted")
+
+
+def _units(state: RankSketch | ProbabilityLosses) -> int:
+    """Return the sum of the weights of a state in units of 2**-64."""
+    return state.weight_units if isinstance(state, ProbabilityLosses) else state._total_units()
 
 
 class ScoreStates(ScoreCounters):

@@ -49,12 +49,23 @@ def tagged(**options: Any) -> sm.MultiLabel:
     return with_batch(sm.MultiLabel(**options), [["a", "b"], ["c"], []], predicted)
 
 
-def compared(weight: int = 1) -> sm.Comparison:
+def compared(weight: float = 1) -> sm.Comparison:
     """Return a comparison of scores with a sample in each of two folds."""
     state = sm.Comparison(scores=True, folds=2)
     for unit in (1, 2):
         state.update(True, 0.25, 0.75, weight, unit=unit)
     return state
+
+
+def lighter(places: tuple[int, ...]) -> Callable[[list[Any]], None]:
+    """Return what replaces some states of scores of a comparison by those of samples of half the weight."""
+
+    def change(content: Any) -> None:
+        for (_, states), (_, others) in zip(content[5], content_of(compared(0.5))[5], strict=True):
+            for at in places:
+                states[at] = others[at]
+
+    return change
 
 
 def put(*path: Any) -> Callable[[list[Any]], None]:
@@ -75,6 +86,7 @@ CHANGES: dict[str, tuple[Callable[[], Any], list[Callable[[list[Any]], Any]]]] =
         lambda c: c[5].__setitem__(1, c[5][0]), lambda c: c[5][0][1].reverse(), put(5, []), put(1, 0, 3),
         *(put(5, 0, 1, at, content_of(compared(2))[5][0][1][at]) for at in (1, 3)),
         *(put(5, 0, 1, at, 3, 1) for at in (0, 2)),  # an abstention of the losses of one model
+        *map(lighter, ((0,), (2,), (1, 3), (0, 1), (0, 1, 2, 3))),
     ]),
     "rolling": (rolling, [
         *(put(0, x) for x in (1, 0, "5")), put(1, ["nothing", []]), put(1, listed(content_of(rolling()))),
