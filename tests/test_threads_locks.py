@@ -92,13 +92,16 @@ def test_labels_and_weights_may_use_the_object_that_reads_them() -> None:
 def test_a_call_in_the_middle_of_another_one_is_refused() -> None:
     """What writes in a section of its own thread, such as a finalizer, raises, and what reads in one that writes."""
     with every_case() as case:
-        for name, make in (MAKES | {"RankSketch": sm.RankSketch}).items():
+        for name, make in (MAKES | {kind.__name__: kind for kind in (sm.RankSketch, sm.ProbabilityLosses)}).items():
             with case(name):
-                state, other = make(), {"b": 1.0} if name == "RankSketch" else "b"
+                state, other = make(), "b" if name in MAKES else {"b": 1.0}
                 feed(state, "a", other)
-                before = state.to_bytes()
+                before, twin = state.to_bytes(), state.copy()
+                calls = [lambda: feed(state, "a", other), state.snapshot, state.copy, state.reset, state.to_bytes]  # noqa: B023
+                if "Rolling" not in name:
+                    calls += [lambda: state.merge(twin), lambda: twin.merge(state)]  # noqa: B023
                 with locked(state)._writing():
-                    for call in (lambda: feed(state, "a", other), state.snapshot, state.copy, state.reset):  # noqa: B023
+                    for call in calls:
                         refused(call, RuntimeError, "in the middle of another one")
                 with locked(state)._reading():
                     assert state.to_bytes() == before

@@ -23,7 +23,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
 from stream_metrics._core.numeric.kernels cimport (
-    by_class, chosen_scores, classes_beside, may_be_named,
+    by_class, chosen_scores, classes_beside, commit_steps, may_be_named,
     MOST_SAMPLES, Guarded, Step, check_samples, not_contained, not_counted, plain, row_values, split, sum_overflow,
 )
 from stream_metrics._core.losses.terms cimport (
@@ -354,9 +354,7 @@ cdef class LossSums(Guarded):
         MergeError
             If the two count differently. The message names the options that differ.
         """
-        self.check_same(other, "merge")
-        cdef Sums theirs = (<LossSums> other).sums
-        self.commit(&theirs)
+        commit_steps([self._merge_step(other)])
         return self
 
     def subtract(self, other):
@@ -380,8 +378,8 @@ cdef class LossSums(Guarded):
             If the other state has samples that this one does not have. Nothing changes then.
         """
         self.check_same(other, "subtract")
-        if self.holder != 0:
-            self.wait()
+        (<LossSums> other).wait_reading()
+        self.wait()
         cdef Sums rest = self.sums, theirs = (<LossSums> other).sums
         minus_sums(&rest, &theirs)
         if not possible(&rest):
@@ -398,6 +396,8 @@ cdef class LossSums(Guarded):
             An independent state with the same configuration and counts.
         """
         cdef LossSums twin = type(self)(self.pos_label, self.classes)
+        if self.holder != 0:
+            self.wait_reading()
         twin.sums, twin.reads_names = self.sums, self.reads_names
         return twin
 

@@ -234,8 +234,7 @@ cdef class PaneUpdateBase(Guarded):
         self.count_slowly(now, t is not None, y_true, y_pred, w, group, scores, classes, unit)
 
     cdef int count_slowly(self, int64_t now, bint timed, object y_true, object y_pred, object w, object group,
-                          object scores,
-                          object classes, object unit) except -1:
+                          object scores, object classes, object unit) except -1:
         """Count one sample in a section; labels and a weight are read before it."""
         if self.counted and group is None and scores is MISSING and classes is None and unit is None:
             y_true, y_pred, w = plain_sample(self.inner, y_true, y_pred, w)
