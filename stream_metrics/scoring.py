@@ -11,7 +11,7 @@ import numpy as np
 
 from stream_metrics.catalog.table import find
 from stream_metrics.errors import ScoreError
-from stream_metrics.metrics.by_key import metric_of_key
+from stream_metrics.metrics.metric_set import metric_of_key
 from stream_metrics.states.losses import ProbabilityLosses
 
 __all__ = ["Scorer", "scorer"]

@@ -12,9 +12,8 @@ from stream_metrics.errors import LabelError, ScoreError
 from stream_metrics.inputs.columns import Categorical
 from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label
-from stream_metrics.metrics.by_key import metric_of_key
 from stream_metrics.metrics.metric import Metric
-from stream_metrics.metrics.metric_set import MetricSet
+from stream_metrics.metrics.metric_set import MetricSet, metric_of_key
 
 __all__ = ["count_outputs", "empty_of", "numbers_of"]
 

@@ -1,30 +1,44 @@
-"""The base of metrics and sets of metrics: updates, merging, copies and folds over states that count samples."""
+"""The base of metrics and sets of metrics: updates, merging, copies and folds over states that count samples.
+
+Folds are counts of the samples of some of the units. Samples of one unit (a customer, a session, an hour) depend on
+each other, so formulas for independent samples give intervals that are too narrow. A hash of the unit selects one of
+`FOLDS` folds, the same in every shard, and the uncertainty of any value comes from leaving out one fold at a time (see
+`inference.intervals.folds`). A fold is an accumulator like its owner, so folds merge, copy, revert and are written like
+any other. Each sample is counted twice: in its fold and in the owner, whose values are read as without folds.
+"""
 
 from __future__ import annotations
 
 import inspect
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 from stream_metrics._core.confusion.kernels import FoldsStep, UpdateBase
 from stream_metrics._core.numeric.kernels import Step, chosen_labels, chosen_scores, commit
-from stream_metrics.errors import ScoreError, options_differ, other_kind, with_article
+from stream_metrics._core.windows.kernels import ExtendedPrediction
+from stream_metrics.errors import ScoreError, WeightError, options_differ, other_kind, with_article
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.rules import Missing, SampleRule, sample_rule
-from stream_metrics.labels import Label
+from stream_metrics.inputs.samples import plain_sample
+from stream_metrics.inputs.score_tables import names_of_state
+from stream_metrics.labels import Label, canonical
 from stream_metrics.labels.pos_label import as_counted_before
-from stream_metrics.metrics.folds import PlainSample, batch_of, copied, merge_folds, revert_unit, update_unit, written
 from stream_metrics.metrics.rules import count_by_rule
+from stream_metrics.states.batches import KeyedBatch
+from stream_metrics.states.folds import fold_of, folds_of
 from stream_metrics.states.limits import Load, largest_load
+from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import BatchState
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import check_options, not_counted, settled
 from stream_metrics.wire import Portable, encoded
 
-__all__ = ["MetricBase"]
+__all__ = ["MetricBase", "PlainSample"]
 
+FOLDS = 32
 NO_RULE = SampleRule()
+PlainSample: TypeAlias = tuple[object, object, object, dict[str, object]]  # truth, prediction, weight, others by name
 
 
 class MetricBase(UpdateBase, Portable):
@@ -110,7 +124,7 @@ class MetricBase(UpdateBase, Portable):
             self.state.update_counts(y_true, y_pred, columns["n"], w)
         elif columns["unit"] is not None:
             of_units = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores}
-            self.merge(batch_of(self, of_units, columns["unit"], classes))
+            self.merge(self._batch_of_units(of_units, columns["unit"], classes))
         else:
             self._update_many(y_true, y_pred, w, scores, classes)
 
@@ -193,7 +207,14 @@ class MetricBase(UpdateBase, Portable):
 
     def _merge_steps(self, other: Any) -> list[Step]:
         """Return the steps of a merge; called in a section of both."""
-        return self._merge_whole(other) + merge_folds(self, other)
+        alike = bool(other._unit_folds) and self._has_options_of(other)
+        steps, folds = self._merge_whole(other), dict(self._unit_folds)
+        for fold, part in other._unit_folds.items():
+            if fold in folds:
+                steps += folds[fold]._merge_steps(part)
+            else:
+                folds[fold] = part.copy() if alike else self._emptied().merge(part)
+        return [*steps, FoldsStep(self, folds)] if len(folds) > len(self._unit_folds) else steps
 
     def _merge_whole(self, other: Any) -> list[Step]:
         """Return the steps that add the counts of all samples, but not those of the folds."""
@@ -209,14 +230,106 @@ class MetricBase(UpdateBase, Portable):
         raise NotImplementedError
 
     def _update_unit(self, unit: Label, y_true: object, y_pred: object, w: object, more: dict[str, object]) -> None:
-        """Count a sample that has a unit."""
-        update_unit(self, unit, (y_true, y_pred), w, more)
+        """Count a sample in the whole and in the fold of its unit, or in neither."""
+        fold, sample = fold_of(canonical(unit, "unit"), FOLDS), self._plain_sample(y_true, y_pred, w, more)
+        empty = self._empty()
+        with self._writing():
+            part = self._unit_folds.get(fold) or empty.copy()
+            added = [] if fold in self._unit_folds else [FoldsStep(self, {**self._unit_folds, fold: part})]
+            commit(self._sample_steps(sample) + part._sample_steps(sample) + added)
 
     def _revert_unit(
         self, unit: Label | None, y_true: object, y_pred: object, w: object, more: dict[str, object]
     ) -> None:
-        """Undo one update, where some samples have units."""
-        revert_unit(self, unit, (y_true, y_pred), w, more)
+        """Undo one update, where some samples have units; of a sample without one if `unit` is None."""
+        fold = None if unit is None else fold_of(canonical(unit, "unit"), FOLDS)
+        sample = self._plain_sample(y_true, y_pred, w, more)
+        with self._writing():
+            steps, folds = self._sample_steps(sample, True), self._unit_folds
+            if fold is None and folds:
+                rest = self._empty().copy()
+                commit(rest._merge_whole(self))
+                commit(rest._sample_steps(sample, True))
+                if not rest._holds(folds):
+                    raise WeightError("Expected the `unit` of the sample, since no such sample has none, but got none")
+            elif fold is not None and fold not in folds:
+                raise WeightError(
+                    f"Expected to revert a sample that was counted, but got one of unit={unit!r}, which has none"
+                )
+            elif fold is not None:
+                steps += folds[fold]._sample_steps(sample, True)
+                if folds[fold].n + folds[fold].abstained == 1:  # which is reverted
+                    steps.append(FoldsStep(self, {at: part for at, part in folds.items() if at != fold}))
+            commit(steps)
+
+    def _batch_of_units(self, columns: Mapping[str, Any], unit: object, classes: Iterable[Label] | None) -> Self:
+        """Return a new object that has counted a batch; `unit` is a column, or one unit for all rows."""
+        batch = KeyedBatch(columns, classes)
+        folds = folds_of(unit, batch.n, FOLDS)
+        empty = self._empty()
+        whole: Self = empty.copy()
+        whole._unit_folds = batch.split_by_key(folds, lambda _: None, empty)
+        for part in whole._unit_folds.values():
+            commit(whole._merge_whole(part))
+        return whole
+
+    def _plain_sample(self, y_true: object, y_pred: object, w: object, more: dict[str, object]) -> PlainSample:
+        """Return truth, prediction, weight and other arguments, as values that run no code of the caller."""
+        classes = self.state.classes if isinstance(self.state, ProbabilityLosses) else None
+        names = names_of_state(self)
+        truth, predicted, weight = plain_sample(self._reads, (y_true, y_pred), w, more, classes, names)
+        if type(predicted) is ExtendedPrediction:
+            return truth, predicted.predicted, weight, predicted.more
+        return truth, predicted, weight, {}
+
+    def _empty(self) -> Self:
+        """Return an object of the same configuration that has counted nothing, which is not to be changed."""
+        if self._prototype is None:
+            empty = self.copy()
+            empty.reset()
+            self._prototype = empty
+        prototype: Self = self._prototype
+        return prototype
+
+    def _holds(self, folds: Mapping[int, MetricBase]) -> bool:
+        """Return whether this has all samples of folds, so that they can merge everything that this can."""
+        parts = folds.values()
+        if not parts:
+            return True
+        if sum(part.n for part in parts) > self.n or sum(part.abstained for part in parts) > self.abstained:
+            return False
+        for whole, *in_folds in zip(self._states(), *(part._states() for part in parts), strict=True):
+            most, labels = whole._merge_load(), set(getattr(whole, "labels", ()))
+            for state in in_folds:
+                if any(x > y for x, y in zip(state._merge_load(), most, strict=True)):
+                    return False
+                if not labels.issuperset(getattr(state, "labels", ())):
+                    return False
+        return True
+
+    def _copied_folds(self) -> dict[int, Self]:
+        """Return independent copies of the folds, in their order."""
+        return {fold: part.copy() for fold, part in sorted(self._unit_folds.items())} if self._unit_folds else {}
+
+    def _written_folds(self) -> list[object]:
+        """Return the folds as the last part of a content; nothing if there are none."""
+        folds = [[fold, part._content()[1:]] for fold, part in sorted(self._unit_folds.items())]
+        return [folds] if folds else []
+
+    def _read_folds(self, configuration: object, content: Any) -> None:
+        """Have the folds that `_written_folds` returned; ValueError for what cannot have been written."""
+        for folds in content:
+            for fold, states in folds:
+                part = type(self)._from_content((configuration, *states))
+                if type(fold) is not int or fold not in range(FOLDS) or fold in self._unit_folds:
+                    raise ValueError(f"folds from 0 to {FOLDS - 1}, each once")
+                if not part.n + part.abstained or part._unit_folds:
+                    raise ValueError("samples in every fold")
+                self._unit_folds[fold] = part
+            if not folds or list(self._unit_folds) != sorted(self._unit_folds):
+                raise ValueError("folds in their order, if there are any")
+        if not self._holds(self._unit_folds):
+            raise ValueError("no more samples in folds than there are")
 
     def _sample_steps(self, sample: PlainSample, reverts: bool = False) -> list[Step]:
         """Return the steps that count a plain sample in all states but the folds, or undo that."""
@@ -317,7 +430,7 @@ class MetricBase(UpdateBase, Portable):
         """
         with self._reading():
             twin = self._with(self.state.copy())
-            twin._unit_folds = copied(self)
+            twin._unit_folds = self._copied_folds()
         return twin
 
     def _with(self, state: BatchState) -> Self:
@@ -401,7 +514,7 @@ class MetricBase(UpdateBase, Portable):
 
     def _content(self) -> list[object]:
         with self._reading():
-            return [self._configuration(), self.state._content(), *written(self)]
+            return [self._configuration(), self.state._content(), *self._written_folds()]
 
     def _same(self, other: Self) -> bool:
         if self._unit_folds or other._unit_folds:

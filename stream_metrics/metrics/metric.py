@@ -30,7 +30,6 @@ from stream_metrics.inputs.options import sequence
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.labels.pos_label import as_counted_before, check_possible, is_binary, is_default
 from stream_metrics.metrics.base import MetricBase
-from stream_metrics.metrics.folds import copied, read_folds
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
@@ -197,7 +196,7 @@ class Metric(ReadingBase, MetricBase):
         """
         name: str = self._row.state
         with self._reading():
-            state, parts = self.state.copy(), copied(self)
+            state, parts = self.state.copy(), self._copied_folds()
         folds = {fold: {name: part.state} for fold, part in parts.items()}
         own = {name: value for name, value in self._options.items() if value != self._row.options[name]}
         options = {self._row.key: own} if own else None
@@ -281,7 +280,7 @@ class Metric(ReadingBase, MetricBase):
         if metric.state._content()[0] != state._content()[0] and row.state == "ranks":
             raise ValueError("a sketch such as this metric makes")
         metric._attach(state)
-        read_folds(metric, content[0], folds)
+        metric._read_folds(content[0], folds)
         return metric
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -13,17 +13,15 @@ import numpy as np
 from stream_metrics._core.confusion.kernels import FoldsStep
 from stream_metrics._core.numeric.kernels import Step, Swap, commit
 from stream_metrics._core.ranks.kernels import ScoredUpdateBase
-from stream_metrics.catalog.table import find
-from stream_metrics.errors import ScoreError, options_differ, quantity
+from stream_metrics.catalog.table import CATALOG, find
+from stream_metrics.errors import MergeError, ScoreError, options_differ, quantity
 from stream_metrics.evaluation.evaluate import checked_zero_division
 from stream_metrics.inputs.options import real, truth, whole
 from stream_metrics.inputs.rules import Missing
 from stream_metrics.labels import Label, canonical
 from stream_metrics.labels.pos_label import as_counted_before, check_possible, is_default
-from stream_metrics.metrics.base import MetricBase
-from stream_metrics.metrics.folds import PlainSample, copied, read_folds, written
-from stream_metrics.metrics.metric import Metric
-from stream_metrics.metrics.needs import differ_by_metrics, named_states, needed_states, other_states
+from stream_metrics.metrics.base import MetricBase, PlainSample
+from stream_metrics.metrics.metric import Metric, metric_class
 from stream_metrics.snapshots.snapshot import Snapshot, Values
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
@@ -42,9 +40,11 @@ from stream_metrics.states.score_states import (
 )
 from stream_metrics.wire import NEWER
 
-__all__ = ["MetricSet", "states_by_name"]
+__all__ = ["MetricSet", "metric_of_key", "states_by_name"]
 
 LARGEST = 2**24  # numbers of buckets and of sampled scores
+OF_STATES = ("scores", "pairs")  # options that add states beside those of the metrics
+STATES_OF_SCORES = {True: {"ranks", "confidence", "losses"}, "any": {"ranks"}, False: set[str]()}
 COUNTED = ("pos_label", "threshold", "buckets", "sample")  # options of these states
 counted_options = attrgetter(*COUNTED)
 
@@ -181,13 +181,21 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         empty = self._emptied()
         self._unit_folds = {fold: empty.copy().merge(part) for fold, part in self._unit_folds.items()}
 
-    def _needed(self) -> tuple[str, ...]:
-        """Return what the options need to be counted of scores, as `score_states` names it."""
-        return needed_states(self.scores, self.metrics, self.pairs)
+    def _needed(self, always: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Return what the options need to be counted of scores, as `score_states` names it; empty for labels alone.
+
+        `always` are states that are counted wherever scores are.
+        """
+        if not self.scores and self.metrics is None:
+            return ()
+        states = STATES_OF_SCORES[self.scores] | _named_states(self.metrics, False)
+        states = states.union(always) if states else states
+        quadratic = self.metrics is None or any(CATALOG[key].quadratic for key in self.metrics)
+        return in_order(states | ({"pairs"} if self.pairs and "ranks" in states and quadratic else set()))
 
     def _unwritten(self) -> tuple[str, ...]:
         """Return the states of scores in bytes that do not name them, where all classes always have a sketch."""
-        return needed_states(self.scores, self.metrics, self.pairs, always=("ranks",))
+        return self._needed(always=("ranks",))
 
     @property
     def score_states(self) -> tuple[str, ...]:
@@ -305,7 +313,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         if common is self.scored:
             return super()._merge_steps(other)
         twin: MetricSet = self._with(self.state.copy())
-        twin._unit_folds = copied(self)
+        twin._unit_folds = self._copied_folds()
         twin._narrow(common.copy())
         twin.merge(other)
         return [Swap(self.state, twin.state), FoldsStep(self, twin._unit_folds, twin.scored)]
@@ -348,8 +356,10 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         assert isinstance(other, MetricSet)
         if self.scored is None and other.scored is None:
             return
-        if self.score_states != other.score_states and not differ_by_metrics(self, other):
-            raise other_states(self, other)
+        if self.score_states != other.score_states:
+            by_options = repr((self.scores, self.pairs)) != repr((other.scores, other.pairs))
+            if by_options or not {*self.score_states} & {*other.score_states}:
+                raise _other_states(self, other)
         mine, theirs = counted_options(self), counted_options(other)
         if not all(map(is_, mine, theirs)) and repr(mine) != repr(theirs):
             named = (dict(zip(COUNTED, options, strict=True)) for options in (mine, theirs))
@@ -401,7 +411,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         """
         with self._reading():
             counts, scored = self.state.copy(), None if self.scored is None else self.scored.copy()
-            folds = {fold: states_by_name(part.state, part.scored) for fold, part in copied(self).items()}
+            folds = {fold: states_by_name(part.state, part.scored) for fold, part in self._copied_folds().items()}
         states = states_by_name(counts, scored)
         if "ranks" in states and "pairs" in {*self._needed()} - {*self.score_states}:  # a merge has dropped them
             states["ranks"] = UncountedPairs(states["ranks"])
@@ -425,7 +435,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         if "threshold" not in options:
             twin._set_threshold(self.threshold)
         if "scores" not in options:
-            counted = {*names} | (named_states(twin.metrics, twin.pairs) if "metrics" in options else set())
+            counted = {*names} | (_named_states(twin.metrics, twin.pairs) if "metrics" in options else set())
             if "pairs" in options:
                 counted = counted - {"pairs"} | {"pairs"} & {*twin._needed()}
             twin._start_scores(in_order(counted))
@@ -456,7 +466,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
     def _content(self) -> list[object]:
         with self._reading():
             states = [state._content() for state in self._states()]
-            folds = written(self)
+            folds = self._written_folds()
             if self.scored is not None and self.scored.removed is not None:
                 folds = [*(folds or [[]]), [sketch._content() for sketch in self.scored.removed.sketches()]]
             return [self._configuration(), *states, *folds]
@@ -504,12 +514,54 @@ class MetricSet(ScoredUpdateBase, MetricBase):
             metric_set.scored.restore_removed(sketches)
         if metric_set.scored is not None:
             check_counted([metric_set.scored], counts.n)
-        read_folds(metric_set, content[0], [each for each in folds if each or not removed])
+        metric_set._read_folds(content[0], [each for each in folds if each or not removed])
         return metric_set
 
     def __repr__(self) -> str:
         which = "every metric" if self.metrics is None else quantity(len(self.metrics), "metric")
         return f"MetricSet({which}, {quantity(self.n, 'sample')}, {quantity(self.state.k, 'class')})"
+
+
+def metric_of_key(key: str, **options: Any) -> Metric | MetricSet:
+    """Return a metric whose value is one number: of the class of the key, or else a set of this metric alone.
+
+    Raises UnknownMetricError for no key, ValueError for values of each class and options that do not fit.
+    """
+    row = find(key)
+    if row.class_name:
+        return metric_class(row)(**options)
+    if row.kind != "whole":
+        raise ValueError(f"Expected the key of one number, but {row.key!r} has one for each class")
+    unfit = sorted(options.keys() - {"zero_division"})
+    if unfit:
+        raise ValueError(f"Expected no option {unfit[0]!r} for {row.key!r}, which has no class of its own")
+    return MetricSet([row.key], **options)
+
+
+def _named_states(metrics: Iterable[str] | None, pairs: bool) -> set[str]:
+    """Return what the metrics that are named read of scores; pairs only if they are wanted."""
+    rows = [CATALOG[key] for key in metrics or ()]
+    paired = pairs and any(row.quadratic and row.state == "ranks" for row in rows)
+    return {str(row.state) for row in rows} - {"counts"} | ({"pairs"} if paired else set())
+
+
+def _other_states(mine: MetricSet, theirs: MetricSet) -> MergeError:
+    """Return the error of a merge of two sets that do not count the same of scores."""
+    if not (mine.score_states and theirs.score_states):
+        but = "got two of which one keeps scores, the other labels only; reconfigured(scores=False) is what both have"
+        metrics = (mine if mine.score_states else theirs).metrics
+        if _named_states(metrics, False):
+            but += ", together with metrics=... of labels"
+        return MergeError(argument="scores", expected="to be the same in both", got=theirs.scores, but=but)
+    names = [name for name in OF_STATES if getattr(mine, name) != getattr(theirs, name)]
+    before, after = ({name: getattr(each, name) for name in names or ["metrics"]} for each in (mine, theirs))
+    states = list(mine.score_states), list(theirs.score_states)
+    note = "; reconfigured(scores=..., metrics=..., pairs=...) with the options of the one with less drops the rest"
+    if not {*states[0]} & {*states[1]}:
+        note = ", and nothing is counted by both"
+    if names:
+        note = f", where {states[0]} and {states[1]} are counted of scores{note}"
+    return options_differ(before, after, note=note)
 
 
 def _checked_threshold(threshold: object) -> float:

@@ -110,7 +110,7 @@ class Snapshot(Rendered, ScoreReadings, IntervalReadings, Mapping[str, Any]):
     ) -> None:
         """Take over the states, which must not change from now on; at least one must be given.
 
-        `folds` are the states of the samples of each fold of units, by the same names; see `metrics.folds`.
+        `folds` are the states of the samples of each fold of units, by the same names; see `metrics.base`.
         """
         given = {"counts": counts, "ranks": ranks, "confidence": confidence, "losses": losses}
         self.evaluation = Evaluation(given, folds, zero_division, options)
