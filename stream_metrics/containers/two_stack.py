@@ -12,11 +12,11 @@ a lock and merged outside, while counting goes on. The first reading of a front 
 
 from __future__ import annotations
 
-import threading
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from stream_metrics._core.numeric.kernels import Guarded
 from stream_metrics._core.windows.kernels import move_key
 
 if TYPE_CHECKING:
@@ -74,14 +74,14 @@ class _Front(Generic[State, Stored]):
         self._form = form
         self._stored = [panes[pane] for pane in self.panes]
         self._merges: list[Stored] | None = None
-        self._building = threading.Lock()
+        self._building = Guarded()  # an interrupt at the end of `with` leaves no lock behind
 
     def newer(self, low: int) -> Stored | None:
         """Return the merge of the panes that are newer than `low`; None if there are none."""
         at = bisect_right(self.panes, low)
         if at == len(self.panes):
             return None
-        with self._building:
+        with self._building._writing():
             if self._merges is None:
                 self._merges = [*self._form.merges(self._stored[::-1])][::-1]
                 self._stored = []
