@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable
 from functools import partial
 from typing import Any, ClassVar, Never, Self
@@ -11,6 +10,7 @@ import numpy as np
 
 from stream_metrics._core.windows.kernels import RollingUpdateBase
 from stream_metrics.containers.inner import InRiver, empty_prototype, reconfigured_inner, walk_inner
+from stream_metrics.containers.rescale import has_sketch
 from stream_metrics.errors import MergeError, OptionError, quantity, with_article
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.samples import Reads, Sample, feed, plain_rows, plain_sample, read_samples, write_samples
@@ -168,13 +168,18 @@ class Rolling(RollingUpdateBase, InRiver, Portable):
         batch = self.inner.copy()
         batch.update_many(y_true, y_pred, w, **more)
         n, rows = plain_rows(self._reads, y_true, y_pred, w, more, self.window, self._classes, self._keys)
-        if n > self.window:
-            batch = self.inner.copy()
-            feed(batch, rows)
-        if n >= self.window:
+        if n < self.window:
+            self._join(batch, rows)
+        elif n == self.window:
             self._refill(batch, rows)
         else:
-            self._join(batch, rows)
+            self._count_samples(rows)
+
+    def _count_samples(self, samples: list[Sample]) -> None:
+        """Have these samples, and no others."""
+        live = self.inner.copy()
+        feed(live, samples)
+        self._refill(live, samples)
 
     def merge(self, other: object) -> Never:
         """Raise `MergeError`: windows of two streams have no common order.
@@ -246,9 +251,7 @@ class Rolling(RollingUpdateBase, InRiver, Portable):
         if samples and (twin._reads, twin._classes) != (self._reads, self._classes):
             before, after = (self._reads, self._classes), (twin._reads, twin._classes)
             raise not_counted("inner", before, after, "samples in the window were read for these scores and classes")
-        live, samples = twin.inner.copy(), samples[-length:]
-        feed(live, samples)
-        twin._refill(live, samples)
+        twin._count_samples(samples[-length:])
         return twin
 
     def snapshot(self, **options: object) -> Any:
@@ -289,11 +292,7 @@ class Rolling(RollingUpdateBase, InRiver, Portable):
         samples = read_samples(written)
         if len(samples) > window:
             raise ValueError("no more samples than the window holds")
-        live = rolling.inner.copy()
-        feed(live, samples)
-        rolling._refill(live, samples)
-        if repr(_frozen(rolling._content())) != repr(content):
-            raise ValueError("what this window would be written as")
+        rolling._count_samples(samples)
         return rolling
 
     def __repr__(self) -> str:
@@ -330,31 +329,14 @@ def _reads(leaf: object) -> Reads:
 
 def _sized(inner: Any, window: int) -> Any:
     """Return an empty state whose sketches keep the scores of `window` samples apart."""
-    if getattr(inner, "inner", None) is not None:
-        names = [name for name in inspect.signature(type(inner)).parameters if name != "inner"]
-        return type(inner)(_sized(inner.inner, window), **{name: getattr(inner, name) for name in names})
-    if getattr(inner, "buckets", window) >= window or getattr(inner, "scored", inner) is None:
-        return inner
-    if isinstance(inner, MetricSet) and not inner.scored.sketches():
+    *_, leaf = walk_inner(inner)
+    ranked = has_sketch(leaf) and not (isinstance(leaf, MetricSet) and not leaf.scored.sketches())
+    if not ranked or getattr(leaf, "buckets", window) >= window:
         return inner
     if window > LONGEST:
         expected = f"to be at most {LONGEST} samples where scores are ranked"
         raise OptionError(argument="window", expected=expected, got=window)
-    if isinstance(inner, RankSketch):
-        return _enlarged(inner, window)
-    twin = inner.copy()
-    twin.buckets = window
-    if isinstance(inner, MetricSet):
-        states = inner.scored._states()
-        sketches = {name: _enlarged(sketch, window) for name, sketch in states.items() if name != "losses"}
-        twin._attach_scored(inner.scored.with_states({**states, **sketches}))
-    else:
-        twin._attach(_enlarged(inner.state, window))
-    return twin
-
-
-def _enlarged(sketch: RankSketch, buckets: int) -> RankSketch:
-    return type(sketch)(buckets, sketch.sample, sketch.pos_label, sketch.pairs)
+    return inner.reconfigured(buckets=window)
 
 
 def _kept(values: Any, argument: str) -> Any:
@@ -365,8 +347,3 @@ def _kept(values: Any, argument: str) -> Any:
         return values
     values = materialize(values, argument)
     return values.astype(np.float64) if getattr(values, "dtype", None) in (np.float32, np.float16) else values
-
-
-def _frozen(value: object) -> object:
-    """Return lists as tuples, as they are read from bytes."""
-    return tuple(_frozen(x) for x in value) if isinstance(value, list | tuple) else value
