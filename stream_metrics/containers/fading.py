@@ -31,16 +31,8 @@ import numpy as np
 
 from stream_metrics._core.numeric.kernels import checked_weight, split_weights
 from stream_metrics._core.windows.kernels import FadingState, FadingUpdateBase
-from stream_metrics.containers.inner import (
-    InRiver,
-    check_same,
-    common_prototype,
-    copied_into,
-    empty_prototype,
-    reconfigured_inner,
-    walk_inner,
-)
-from stream_metrics.containers.keyed import StatePacker
+from stream_metrics.containers.inner import InRiver, empty_prototype, reconfigured_inner, walk_inner
+from stream_metrics.containers.keyed import Keyed, StatePacker
 from stream_metrics.containers.rescale import has_sketch, scale_weights
 from stream_metrics.errors import OptionError, WeightError, quantity
 from stream_metrics.inputs.arguments import named_arguments
@@ -60,10 +52,9 @@ __all__ = ["Fading"]
 MOST_FADED = 2.0**62  # the sum of weights as they are read; half of what a state can count, as floats are rounded
 APPEARANCES = 3  # of a label, at most, by one sample
 REACH, FIRST = {"fine": 40, "coarse": 24}, {"fine": -54, "coarse": -14}
-CONFIGURATION = ("inner", "half_life")
 
 
-class Fading(FadingUpdateBase, InRiver, Portable):
+class Fading(Keyed, FadingUpdateBase, InRiver, Portable):
     """A state in which a sample that is a half-life older counts half as much.
 
     By count, every update ages all samples by one, abstentions too. In a snapshot a sample that comes now has its own
@@ -103,6 +94,7 @@ class Fading(FadingUpdateBase, InRiver, Portable):
     """
 
     KIND: ClassVar[str] = "fading"
+    _CONFIGURATION: ClassVar[tuple[str, ...]] = ("inner", "half_life")
 
     @named_arguments
     def __init__(self, inner: Accumulator, half_life: Length, clock: Callable[[], Time] = time.time) -> None:
@@ -171,7 +163,7 @@ class Fading(FadingUpdateBase, InRiver, Portable):
             self._keep(self._states, self._latest, self._capacity, self.dropped + 1)
             return
         if float(weight) + 1 > self._capacity or newest != self._newest(self._latest or 0):
-            self._find_capacity(self._states, latest, float(weight) + 1)
+            self._find_faded_capacity(self._states, latest, float(weight) + 1)
         states = {stretch: state for stretch, state in self._states.items() if stretch >= newest - 1}
         counting = range(newest - 1, own + 1)
         states |= {stretch: states.get(stretch, self.inner).copy() for stretch in counting}
@@ -215,7 +207,7 @@ class Fading(FadingUpdateBase, InRiver, Portable):
         weights: int = states[first]._merge_load()[0]
         return weights / self._scale(latest, first)
 
-    def _find_capacity(self, states: dict[int, Accumulator], latest: int, taken: float) -> None:
+    def _find_faded_capacity(self, states: dict[int, Accumulator], latest: int, taken: float) -> None:
         """Find out how much weight can come until a new state begins; WeightError if that is less than `taken`."""
         newest = self._newest(latest)
         states = {stretch: state for stretch, state in states.items() if stretch >= newest - 1}
@@ -313,7 +305,7 @@ class Fading(FadingUpdateBase, InRiver, Portable):
                 batch._count_rows(np.array(late, np.int64), self.inner)  # which may refuse them
             before_all = None if self._latest is None else self._newest(self._latest) - 1
             dropped = 0 if before_all is None else sum(mine < before_all for mine in own)
-            self._find_capacity(states, latest, 0)
+            self._find_faded_capacity(states, latest, 0)
             self._keep(states, latest, self._capacity, self.dropped + dropped)
 
     def _places(self, t: object, n: int) -> list[int]:
@@ -325,43 +317,31 @@ class Fading(FadingUpdateBase, InRiver, Portable):
                 raise WeightError(f"Expected fewer than 2**63 - 2 samples where they fade by count, but got {n} more")
         return times or column_to_epoch_ns(t, n).tolist()
 
-    def merge(self, other: Self) -> Self:
-        """Add another shard, as of the later time of both.
+    def _add(self, other: Self) -> None:
+        """Add the states of another shard with the same prototype, as of the later time of both."""
+        latest = max((each._latest for each in (self, other) if each._latest is not None), default=None)
+        newest, states = self._newest(latest or 0), {}
+        for stretch in (newest - 1, newest):
+            parts = [each._states[stretch] for each in (self, other) if stretch in each._states]
+            if parts:
+                states[stretch] = parts[0].copy()
+                for part in parts[1:]:
+                    states[stretch].merge(part)
+        self._find_faded_capacity(states, latest or 0, 0)
+        self._keep(states, latest, self._capacity, self.dropped)
 
-        Parameters
-        ----------
-        other : same class
-            A state that counts the same. It stays as it is.
+    def _become(self, whole: Self) -> None:
+        """Have the states and the prototype of a twin."""
+        self._keep(whole._states, whole._latest, whole._capacity, self.dropped, whole.inner)
 
-        Returns
-        -------
-        Self
-            This state.
-
-        Raises
-        ------
-        MergeError
-            If the two count differently. The message names the options that differ.
-        """
-        check_same(self, other, CONFIGURATION)
-        with self._merging(other):
-            inner = common_prototype(self.inner, other.inner)
-            mine, theirs = self._states, other._states
-            if inner is not self.inner:
-                mine = {stretch: copied_into(inner, state) for stretch, state in mine.items()}
-            if other.inner != inner:
-                theirs = {stretch: copied_into(inner, state) for stretch, state in theirs.items()}
-            latest = max((each._latest for each in (self, other) if each._latest is not None), default=None)
-            newest, states = self._newest(latest or 0), {}
-            for stretch in (newest - 1, newest):
-                parts = [states_of[stretch] for states_of in (mine, theirs) if stretch in states_of]
-                if parts:
-                    states[stretch] = parts[0].copy()
-                    for part in parts[1:]:
-                        states[stretch].merge(part)
-            self._find_capacity(states, latest or 0, 0)
-            self._keep(states, latest, self._capacity, self.dropped, inner)
-        return self
+    def _mapped(self, inner: Any, change: Callable[[Any], Any]) -> Self:
+        """Return a state of the same samples with a prototype and changed copies of states."""
+        twin: Self = type(self)(inner, self._half if self.by_count else f"{self._half}ns", self.clock)
+        if self._states and twin._reach != self._reach:
+            but = "labels alone fade in other stretches of time than scores"
+            raise OptionError(argument="scores", expected="to stay", got=twin._reach < self._reach, but=but)
+        twin._keep({stretch: change(state) for stretch, state in self._states.items()}, self._latest, 0.0, 0)
+        return twin
 
     def copy(self) -> Self:
         """Return an independent copy.
@@ -371,11 +351,8 @@ class Fading(FadingUpdateBase, InRiver, Portable):
         Fading
             The copy.
         """
-        twin: Self = type(self)(self.inner, self._half if self.by_count else f"{self._half}ns", self.clock)
         with self._reading():
-            states = {stretch: state.copy() for stretch, state in self._states.items()}
-            twin._keep(states, self._latest, self._capacity, 0)
-        return twin
+            return self._mapped(self.inner, lambda state: state.copy())
 
     def reconfigured(self, **options: Any) -> Self:
         """Return a new state of the same samples with other options.
@@ -400,14 +377,8 @@ class Fading(FadingUpdateBase, InRiver, Portable):
         """
         options = settled(options)
         inner = reconfigured_inner(self.inner, options, ("half_life",))
-        twin: Self = type(self)(inner, self._half if self.by_count else f"{self._half}ns", self.clock)
         with self._reading():
-            if self._states and twin._reach != self._reach:
-                reason = "labels alone fade in other stretches of time than scores"
-                raise OptionError(argument="scores", expected="to stay", got=options.get("scores"), but=reason)
-            states = {stretch: reconfigured_inner(state, options) for stretch, state in self._states.items()}
-            twin._keep(states, self._latest, 0.0, 0)
-        return twin
+            return self._mapped(inner, lambda state: reconfigured_inner(state, options))
 
     def _read(self) -> Accumulator:
         """Return the state that began first, which holds every sample that is not forgotten."""
@@ -502,11 +473,11 @@ class Fading(FadingUpdateBase, InRiver, Portable):
         inner, by_count, half, latest, states = content
         template = unpacked(inner)
         window = cls(template, half if by_count else f"{half}ns")
-        if type(by_count) is not bool or template != window.inner or len(latest) > 1 or bool(latest) != bool(states):
-            raise ValueError("an empty state inside, and the latest time if there is any")
+        if bool(latest) != bool(states):
+            raise ValueError("the latest time if there is any")
         seen: int | None = None
         for at in latest:
-            if type(at) is not int or (by_count and not 0 < at <= MOST):
+            if by_count and not 0 < at <= MOST:
                 raise ValueError("the latest time, or the number of updates")
             seen = at if by_count else to_epoch_ns(np.datetime64(at, "ns"))
         store = StatePacker(template)
@@ -524,7 +495,7 @@ class Fading(FadingUpdateBase, InRiver, Portable):
             if older.n < newer.n or older.abstained < newer.abstained:
                 raise ValueError("a first state with all samples of the second")
         if self._states:
-            self._find_capacity(self._states, self._latest or 0, 0)
+            self._find_faded_capacity(self._states, self._latest or 0, 0)
 
     def __repr__(self) -> str:
         return f"Fading({self.merged()!r}, half-life {self.half_life}, {quantity(self.n, 'sample')})"

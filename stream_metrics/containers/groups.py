@@ -17,12 +17,7 @@ from numpy.typing import NDArray
 
 from stream_metrics._core.windows.kernels import GroupUpdateBase, Slot
 from stream_metrics.containers.group_keys import factorize_groups, rank, shown
-from stream_metrics.containers.inner import (
-    InRiver,
-    empty_prototype,
-    reconfigured_inner,
-    walk_inner,
-)
+from stream_metrics.containers.inner import InRiver, empty_prototype, reconfigured_inner, walk_inner
 from stream_metrics.containers.keyed import Keyed, StatePacker
 from stream_metrics.errors import OptionError, UnknownKeyError, WeightError, quantity, with_article
 from stream_metrics.inputs.arguments import named_arguments
@@ -345,8 +340,9 @@ class ByGroup(Keyed, GroupUpdateBase, InRiver, Portable):
         weights, samples, abstentions = load_of(slot.state for slot in slots)
         return weights, samples, max([abstentions, *(max(slot.forms) for slot in slots)])
 
-    def _add(self, other: Self, capacity: int) -> None:
+    def _add(self, other: Self) -> None:
         """Add the groups of another shard with the same prototype."""
+        capacity = self._capacity_with(other)
         theirs, folded = other._share()
         slots, merged = self._slots, self._store.merged
         changes: dict[Label, Slot | None] = {}
@@ -586,11 +582,9 @@ class ByGroup(Keyed, GroupUpdateBase, InRiver, Portable):
         inner, limit, other, groups, rest = content
         template = unpacked(inner)
         restored = cls(template, limit[0] if limit else None, other)
-        if template != restored.inner:
-            raise ValueError("an empty state inside")
         read, slots, empty = restored._store.read, {}, encoded(template._content()) if rest else b""
         for name, forms, data in groups:
-            if [type(x) for x in forms] != [int] * len(forms) or any(not 0 <= x <= MOST for x in forms):
+            if any(not 0 <= x <= MOST for x in forms):
                 raise ValueError("counts of appearances of groups")
             state = template.copy() if rest and encoded(data) == empty else read(data)
             slots[canonical(name, "group")] = Slot(state, (*forms, 0) if forms else (0, 0, 0, 0))

@@ -138,6 +138,7 @@ class Keyed:
     """
 
     _CONFIGURATION: ClassVar[tuple[str, ...]]
+    _capacity: Any  # a lower bound of what all states together can still count
 
     def _load(self) -> Load:
         raise NotImplementedError
@@ -149,7 +150,12 @@ class Keyed:
 
     def _find_capacity(self, added: int) -> None:
         """Find out how much can be counted; WeightError if that is less than `added`."""
-        self._capacity: int = capacity_left(self._load(), added)
+        self._capacity = capacity_left(self._load(), added)
+
+    def _capacity_with(self, other: Self) -> int:
+        """Return how much can be counted once the states of another container are added."""
+        capacity: int = self._capacity + other._capacity - MOST
+        return capacity if capacity >= 0 else capacity_left(map(add, self._load(), other._load()))
 
     def merge(self, other: Self) -> Self:
         """Add the states of another shard, key by key.
@@ -173,16 +179,13 @@ class Keyed:
         theirs: Any = other
         check_same(mine, theirs, self._CONFIGURATION)
         with mine._merging(theirs):
-            capacity = mine._capacity + theirs._capacity - MOST
-            if capacity < 0:
-                capacity = capacity_left(map(add, mine._load(), theirs._load()))
             inner = common_prototype(mine.inner, theirs.inner)
             change = partial(copied_into, inner)
             whole, added = (
                 each if each.inner is inner or each.inner == inner else each._mapped(inner, change)
                 for each in (mine, theirs)
             )
-            whole._add(added, capacity)
+            whole._add(added)
             if whole is not mine:
                 mine._become(whole)
         self._report()

@@ -17,11 +17,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 import numpy as np
 
 from stream_metrics._core.windows.kernels import Packed, PaneUpdateBase
-from stream_metrics.containers.inner import (
-    InRiver,
-    empty_prototype,
-    reconfigured_inner,
-)
+from stream_metrics.containers.inner import InRiver, empty_prototype, reconfigured_inner
 from stream_metrics.containers.keyed import Keyed, StatePacker
 from stream_metrics.containers.two_stack import PaneForm, TwoStackAggregator
 from stream_metrics.errors import OptionError, quantity
@@ -313,8 +309,9 @@ class TimeWindow(Keyed, PaneUpdateBase, InRiver, Portable):
             self._closed = deque()
         return iter(closed)
 
-    def _add(self, other: Self, capacity: int) -> None:
+    def _add(self, other: Self) -> None:
         """Add the panes of another shard with the same prototype."""
+        capacity = self._capacity_with(other)
         theirs, changes, shared = other._all_panes(other._share()), dict[int, Any](), set[int]()
         for pane, state in theirs.items():
             mine = self._open.get(pane)
@@ -511,8 +508,8 @@ class TimeWindow(Keyed, PaneUpdateBase, InRiver, Portable):
             raise ValueError("whole numbers of nanoseconds, and whether times were given")
         template = unpacked(inner)
         window = cls(template, f"{pane_length * number}ns", number, f"{lateness}ns")
-        if template != window.inner or (panes and not latest) or len(latest) > 1:
-            raise ValueError("an empty state inside, and the latest time")
+        if panes and not latest:
+            raise ValueError("the latest time")
         if {type(pane) for pane, _ in panes} - {int} or any(pane > latest[0] // pane_length for pane, _ in panes):
             raise ValueError("panes by their numbers, none of them after the latest time")
         states = {pane: window._store.read(data) for pane, data in panes}

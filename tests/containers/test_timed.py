@@ -191,7 +191,7 @@ def test_batches_of_one_row_keep_no_more_after_many() -> None:
         shard = sm.TimeWindow(sm.Accuracy(), 60, panes=6, lateness=20)
         shard.update_many(["b"] * 7, ["a"] * 7, t=t - 10.0 * np.arange(7))
         window.merge(shard).get()
-    assert min(blocks[40:]) - min(blocks[10:30]) < 500
+    assert min(blocks[40:]) - min(blocks[20:30]) < 500
 
 
 @pytest.mark.quick
