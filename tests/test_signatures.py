@@ -39,6 +39,15 @@ KINDS: dict[str, tuple[Callable[[], Any], str, dict[str, Any]]] = {
     "HandTillAUC": (sm.HandTillAUC, "scores", {}),
     "ByGroup of losses": (lambda: sm.ByGroup(sm.LogLoss()), "scores", {"group": "g"}),
 }
+CONSTRUCTORS = [
+    (sm.F1, "average", "averages are metrics of their own"), (sm.MetricSet, "average", "averages are metrics of"),
+    (sm.MetricSet, "poslabel", "did you mean `pos_label`?"), (sm.MultiLabel, "label", "did you mean `labels`?"),
+    (sm.ConfusionMatrix, "num_classes", "classes are counted as"), (sm.RankSketch, "bucket", "did you mean `buckets`?"),
+    (sm.ProbabilityLosses, "names", "it has `pos_label`, `classes`"), (sm.Comparison, "fold", "did you mean `folds`?"),
+    (sm.ChangeDetector, "p_0", "did you mean `p0`?"), (sm.ByGroup, "max_group", "did you mean `max_groups`?"),
+    (sm.TimeWindow, "length", "did you mean `period`?"), (sm.Fading, "halflife", "did you mean `half_life`?"),
+    (sm.Rolling, "size", "did you mean `window`?"),
+]  # fmt: skip
 
 
 def test_arguments_by_position_and_by_name_are_the_same() -> None:
@@ -105,9 +114,11 @@ def test_arguments_that_do_not_fit_are_refused_and_change_nothing() -> None:
 def test_names_of_other_libraries_get_a_hint() -> None:
     """Arguments, methods and functions that a user knows from elsewhere; a class where scores belong, and logits."""
     metric, result = sm.MetricSet(), sm.evaluate([0, 1, 1], scores=[[2, 1.5], [0, 1], [1, 2]], classes=[0, 1])
+    text = "{}() got an unexpected keyword argument '{}'; {}"
     all_refused([
         (partial(sm.evaluate, [1], [1], sample_weight=[1]), TypeError, "did you mean `w`?"),
-        (partial(sm.F1, average="macro"), TypeError, "MacroF1"),
+        *((partial(kind, **{name: 3}), TypeError, text.format(kind.__name__, name, hint))
+          for kind, name, hint in CONSTRUCTORS),
         (lambda: sm.roc_auc_score, AttributeError, "evaluate(y_true, scores=y_score)['roc_auc']"),
         (lambda: sm.f1_score, AttributeError, "evaluate(y_true, y_pred)['f1']"),
         (lambda: metric.save, AttributeError, "`to_bytes()`"),

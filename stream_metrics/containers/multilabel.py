@@ -134,6 +134,7 @@ class MultiLabel(Guarded, Portable):
         self._sizes = ConfusionMatrix()
         self._sets = {label: of_label.copy() for label in self.fixed_labels or ()} if self.scores else {}
 
+    @named_arguments
     def update(
         self,
         y_true: object,
@@ -220,6 +221,7 @@ class MultiLabel(Guarded, Portable):
                     raise error.with_position(position) from None
         self.merge(batch)
 
+    @named_arguments
     def revert(
         self,
         y_true: object,

@@ -74,6 +74,10 @@ class MetricBase(UpdateBase, Portable):
         options = zip(NO_RULE._fields, self._sample_rule, NO_RULE, strict=True)
         return {name: value for name, value, default in options if value != default}
 
+    def _shown_rule(self) -> list[str]:
+        """Return the options of the rule that differ from the defaults, as `repr` shows them."""
+        return [f"{name}={value!r}" for name, value in self._written_rule().items()]
+
     @named_arguments
     def update_many(
         self,

@@ -291,7 +291,8 @@ class Metric(ReadingBase, MetricBase):
             value = f"{self.get():.6g}"
         except ObstacleError as error:
             value = error.obstacle.reason
-        return f"{type(self).__name__}: {value}"
+        rule = ", ".join(self._shown_rule())
+        return f"{type(self).__name__}({rule}): {value}" if rule else f"{type(self).__name__}: {value}"
 
 
 class OneClassMetric(Metric):

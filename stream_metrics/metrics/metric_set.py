@@ -16,6 +16,7 @@ from stream_metrics._core.ranks.kernels import ScoredUpdateBase
 from stream_metrics.catalog.table import CATALOG, find
 from stream_metrics.errors import MergeError, ScoreError, options_differ, quantity
 from stream_metrics.evaluation.evaluate import checked_zero_division
+from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.options import real, truth, whole
 from stream_metrics.inputs.rules import Missing
 from stream_metrics.labels import Label, canonical
@@ -134,6 +135,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
 
     KIND: ClassVar[str] = "set"
 
+    @named_arguments
     def __init__(
         self,
         metrics: Iterable[str | type[Metric]] | None = None,
@@ -519,7 +521,8 @@ class MetricSet(ScoredUpdateBase, MetricBase):
 
     def __repr__(self) -> str:
         which = "every metric" if self.metrics is None else quantity(len(self.metrics), "metric")
-        return f"MetricSet({which}, {quantity(self.n, 'sample')}, {quantity(self.state.k, 'class')})"
+        parts = [which, quantity(self.n, "sample"), quantity(self.state.k, "class"), *self._shown_rule()]
+        return f"MetricSet({', '.join(parts)})"
 
 
 def metric_of_key(key: str, **options: Any) -> Metric | MetricSet:

@@ -77,6 +77,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
 
     KIND: ClassVar[str] = "confusion"
 
+    @named_arguments
     def __init__(self, labels: Iterable[Label] | None = None, other: Label | None = None) -> None:
         """Start empty; the counters were set up before, this gives `inspect.signature` something to read."""
 

@@ -37,6 +37,7 @@ from stream_metrics._core.detectors.kernels import Detector, Outcome
 from stream_metrics._core.numeric.kernels import Swap, commit, real_number
 from stream_metrics.errors import MergeError, StreamMetricsError, WeightError, quantity
 from stream_metrics.inference.change import DetectorSnapshot, reference_levels
+from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.columns import as_column, factorize, read_numbers, read_weights
 from stream_metrics.inputs.options import whole
 from stream_metrics.inputs.score_tables import predictions_by_class
@@ -187,6 +188,7 @@ class ChangeDetector(Detector, Portable):
 
     KIND: ClassVar[str] = "detector"
 
+    @named_arguments
     def __init__(
         self,
         p0: float | None = None,
@@ -240,6 +242,7 @@ class ChangeDetector(Detector, Portable):
         directions = DIRECTIONS[self.direction]
         self._configure(of, self.bets, directions, self.method, self.arl, learned, self.restart, running, self.block)
 
+    @named_arguments
     def update_many(self, x: object, y_pred: object = None, w: object = None) -> None:
         """Watch a batch in its order; one bad row rejects the whole batch.
 

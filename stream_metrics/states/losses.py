@@ -83,6 +83,7 @@ class ProbabilityLosses(LossSums, Portable):
 
     KIND: ClassVar[str] = "losses"
 
+    @named_arguments
     def __init__(self, pos_label: Label = True, classes: Iterable[Label] | None = None) -> None:
         """Configuration only; it is read when the object is made."""
 

@@ -79,6 +79,7 @@ class RankSketch(RankCounters, Portable):
 
     KIND: ClassVar[str] = "ranks"
 
+    @named_arguments
     def __init__(self, buckets: int = 1024, sample: int = 512, pos_label: Label = True, pairs: bool = True) -> None:
         """Configuration only; it is read when the object is made."""
 

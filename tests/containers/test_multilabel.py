@@ -150,7 +150,7 @@ def test_what_is_not_understood_is_refused_and_changes_nothing() -> None:
         (partial(one, {"a"}, scores={"a": 0.5}), score, "scores=True"), (partial(one, {"a"}, {"a"}, 2**63), weight, ""),
         (partial(tags.merge, tags), weight, ""), (partial(many, np.eye(2), np.eye(3)), label, "y_pred"),
         (partial(many, np.eye(2), []), label, "y_pred"), (partial(many, np.eye(2) / 2, np.eye(2)), label, "y_true"),
-        (partial(many, [{"a"}], [{"a"}], sample_weight=[1]), TypeError, "`w`"),
+        *((partial(each, [{"a"}], [{"a"}], sample_weight=[1]), TypeError, "`w`") for each in (one, many, tags.revert)),
         (partial(tags.revert, {"b"}, {"b"}), weight, ""), (partial(tags.merge, scored), sm.MergeError, "scores"),
         (partial(tags.merge, make()), sm.MergeError, "labels"), (partial(sm.ByGroup, tags), ValueError, "one label"),
         (partial(scored.update, {"a"}, {"a": 0.5}), score, "scores"),

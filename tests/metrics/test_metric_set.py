@@ -49,6 +49,8 @@ def test_metrics_are_all_of_labels_or_chosen_by_key_or_class() -> None:
     assert (metrics.n, metrics.abstained) == (3, 1)
     assert repr(metrics) == "MetricSet(every metric, 3 samples, 2 classes)"
     assert repr(sm.MetricSet(["accuracy"])) == "MetricSet(1 metric, 0 samples, 0 classes)"
+    assert repr(sm.MetricSet(missing="wrong")) == "MetricSet(every metric, 0 samples, 0 classes, missing='wrong')"
+    assert repr(sm.Accuracy(missing="raise", ignore_index=0)) == "Accuracy(missing='raise', ignore_index=0): 0"
 
     chosen = fed(sm.MetricSet(["recall", sm.Accuracy, "macro_f1", "accuracy"]))
     assert chosen.metrics == (*chosen.get(),) == (*chosen.snapshot(),) == ("recall", "accuracy", "macro_f1")

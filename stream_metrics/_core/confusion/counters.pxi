@@ -84,7 +84,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
     released once there are many empty classes. So labels that left a window cost nothing.
     """
 
-    def __cinit__(self, labels=None, other=None):
+    def __cinit__(self, labels=None, other=None, **unknown):  # which `__init__` refuses
         self.label_index = LabelIndex.__new__(LabelIndex, labels, other)
         self.ordered_at = -1
         self.clear_labels()

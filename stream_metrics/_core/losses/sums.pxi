@@ -52,7 +52,7 @@ cdef inline object classes_of(LossSums self, object classes):
 cdef class LossSums(Guarded):
     """Exact sums of log loss, Brier score and spherical score, and weights by the rank of the true class."""
 
-    def __cinit__(self, pos_label=True, classes=None):
+    def __cinit__(self, pos_label=True, classes=None, **unknown):  # which `__init__` refuses
         self.pos_label = canonical(pos_label, "pos_label")
         self.classes = None if classes is None else unique(classes, "classes")
         self.reads_names = True

@@ -45,7 +45,7 @@ cdef class RankCounters(Guarded):
     cdef int64_t epoch     # another number in each state, so that a batch is not added to one with other levels
     cdef int64_t spare     # a lower bound of the samples that can be counted before a counter is full
 
-    def __cinit__(self, buckets=1024, sample=512, pos_label=True, pairs=True):
+    def __cinit__(self, buckets=1024, sample=512, pos_label=True, pairs=True, **unknown):  # which `__init__` refuses
         self.buckets, self.sample = whole_option(buckets, "buckets", 2, MOST_BUCKETS), whole_option(sample, "sample",
                                                                                                     1, MOST_BUCKETS)
         self.pairs, self.reads_names = pairs, True
