@@ -107,12 +107,10 @@ def label_rows(values: Any, argument: str, classes: Names, others: Names) -> tup
     """
     values = tensor_to_numpy(values.toarray() if hasattr(values, "toarray") else values, argument)
     names = classes or own_names(values) or others
-    if is_table(values) or hasattr(values, "get_column"):
-        values = np.asarray(score_table(values))
-    elif isinstance(values, np.ndarray):
-        values = as_container(values, argument)
+    is_frame = is_table(values) or hasattr(values, "get_column")
+    values = np.asarray(score_table(values)) if is_frame else as_container(values, argument)
     if not (isinstance(values, np.ndarray) and values.ndim == 2 and values.dtype.kind in "biuf"):
-        return row_objects(as_container(values, argument), argument), names
+        return row_objects(values, argument), names
     _check_width(names, values.shape[1], argument)
     return values, tuple(_plain(range(values.shape[1]) if names is None else unique(names, "classes"), "classes"))
 

@@ -229,7 +229,10 @@ class RankSketch(RankCounters, Portable):
         matrix, names = _matrix(batch.scores, batch.classes), batch.classes
         bad = first_bad(matrix)
         if bad is not None:
-            raise _not_finite(bad[0], matrix[bad], self.pos_label if names is None else names[bad[1]])
+            label, score = self.pos_label if names is None else names[bad[1]], float(matrix[bad])
+            expected, but = "to be a finite number", f"got {score} for {label!r}"
+            error = ScoreError(argument="scores", subject="every score", expected=expected, got=score, but=but)
+            raise error.with_position(bad[0])
         if names is None:
             check_truths_of_singles(self.pos_label, codes, labels)
         if self._binary_only:
@@ -381,17 +384,6 @@ class RankSketch(RankCounters, Portable):
 def _written(state: RankSketch, columns: bool = True) -> list[object]:
     configuration = [state.buckets, state.sample, state.pos_label, state.pairs]
     return [configuration, state.n, state.abstained, *state.pack(columns)]
-
-
-def _not_finite(row: int, score: float, label: Label) -> ScoreError:
-    return ScoreError(
-        argument="scores",
-        position=row,
-        subject="every score",
-        expected="to be a finite number",
-        got=float(score),
-        but=f"got {score!s} for {label!r}",
-    )
 
 
 def _matrix(table: Array, names: tuple[Label, ...] | None) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from stream_metrics._core.numeric.kernels import Step, commit
 from stream_metrics._core.ranks.kernels import RemovedStep, ScoreCounters
 from stream_metrics.errors import StreamMetricsError
-from stream_metrics.inputs.batch import Batch, Weights, mixed_batch
+from stream_metrics.inputs.batch import Batch, mixed_batch
 from stream_metrics.inputs.columns import Column
 from stream_metrics.inputs.score_tables import is_abstention, is_mapping, is_soft, predictions_by_class
 from stream_metrics.labels import Label, canonical, is_missing, unique
@@ -278,7 +278,9 @@ class ScoreStates(ScoreCounters):
         whole, scored, y_pred = mixed_batch(y_true, y_pred, w, scores, classes)
         if scored is None or scored.rows is not None or isinstance(scored.scores, list):
             return None
-        if (scored.scores.ndim == 1 and not self.negative) or _sum_of(scored.weights) > 2.0**62:
+        if scored.scores.ndim == 1 and not self.negative:
+            return None
+        if scored.weights is not None and scored.weights.wholes.sum(dtype=np.float64) > 2.0**62:
             return None
         batches = self._batches(whole, scored, y_pred, ())
         count_labels = counts._prepare_rows(whole, order)
@@ -343,7 +345,3 @@ class ScoreStates(ScoreCounters):
         sample: tuple[object, ...] = (y_true, scores, w)
         read = [(name, sample if name != "confidence" else (label == truth, largest, w)) for name in self._states()]
         return (y_true, label if is_abstention(y_pred) or is_missing(y_pred) else y_pred, w), read
-
-
-def _sum_of(weights: Weights | None) -> float:
-    return 0.0 if weights is None else float(weights.wholes.sum(dtype=np.float64))
