@@ -17,6 +17,7 @@ from stream_metrics.catalog.table import CATALOG, find
 from stream_metrics.errors import MergeError, ScoreError, options_differ, quantity
 from stream_metrics.evaluation.evaluate import checked_zero_division
 from stream_metrics.inputs.arguments import named_arguments
+from stream_metrics.inputs.batch import mixed_batch
 from stream_metrics.inputs.options import real, truth, whole
 from stream_metrics.inputs.rules import Missing
 from stream_metrics.labels import Label, canonical
@@ -305,7 +306,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         if self.scored is None and scores is None and classes is None:
             self.state.update_many(y_true, y_pred, w)
         else:
-            self._with_scores().update_many(self, self.state, y_true, y_pred, w, scores, classes)
+            self._with_scores().update_many(self, mixed_batch(y_true, y_pred, w, scores, classes))
 
     def _merge_steps(self, other: Any) -> list[Step]:
         """Return the steps of a merge; called in a section of both."""

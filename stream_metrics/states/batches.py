@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stream_metrics._core.numeric.kernels import chosen_scores
 from stream_metrics.errors import LabelError, MergeError, ScoreError, WeightError
-from stream_metrics.inputs.batch import Batch, Weights, score_batch
+from stream_metrics.inputs.batch import Batch, Weights, mixed_batch, score_batch
 from stream_metrics.inputs.columns import Column, checked_column, row_count, take_rows
 from stream_metrics.inputs.score_tables import materialize, names_of_state, predictions_by_class
 from stream_metrics.inputs.tensors import COLUMNS, LABELS, is_single
@@ -144,7 +144,7 @@ class KeyedBatch:
         predicted, scores = given.get("y_pred"), given.get("scores")
         scored: ScoreStates | None = getattr(empty, "scored", None)
         if scored is not None:
-            return scored._prepare_rows(counts, truth, predicted, weights, scores, classes, order)
+            return scored._prepare_rows(counts, mixed_batch(truth, predicted, weights, scores, classes), order)
         read = counts._read_batch if isinstance(counts, ProbabilityLosses) else score_batch
         batch = read(truth, chosen_scores(empty, predicted, scores), weights, classes)
         return _of_state(counts._prepare_rows(batch, order), empty)

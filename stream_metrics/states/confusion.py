@@ -18,7 +18,7 @@ from stream_metrics.inputs.tensors import Array, native, tensor_to_numpy
 from stream_metrics.labels import Label, unique
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.protocols import CountRows
-from stream_metrics.states.reconfiguring import check_options, renamed_labels
+from stream_metrics.states.reconfiguring import renamed_labels, with_options
 from stream_metrics.wire import Portable
 
 __all__ = ["ConfusionMatrix"]
@@ -334,9 +334,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         >>> state.reconfigured(labels=wider.labels).merge(wider).labels
         ('cat', 'fox', 'dog')
         """
-        check_options(self, options, ("labels", "other"))
-        twin = type(self)(**{"labels": self.fixed_labels, "other": self.other, **options})
-        state = self.copy()
+        twin, state = with_options(self, options, ("labels", "other"), labels=self.fixed_labels), self.copy()
         twin._add_renamed(state, renamed_labels(state, twin))
         if self._binary_only:
             twin.allow_binary_only()

@@ -42,7 +42,7 @@ from stream_metrics.states.folds import content_fold, fold_of, folds_of
 from stream_metrics.states.limits import Load, largest_load, load_of
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
-from stream_metrics.states.reconfiguring import check_fixed, check_options, not_counted
+from stream_metrics.states.reconfiguring import check_fixed, not_counted, with_options
 from stream_metrics.states.score_labels import LabelRule, Scores
 from stream_metrics.states.score_states import ScoreStates, check_counted
 from stream_metrics.wire import Portable
@@ -416,12 +416,10 @@ class Comparison(PairedCounts, Portable):
         TypeError
             If there is no such option.
         """
-        names = ("a", "b", "scores", "pos_label", "folds")
-        before = {name: getattr(self, name) for name in names} | {"labels": self.fixed_labels}
-        check_options(self, options, before)
-        if options.get("scores") is False and "pos_label" not in options:
-            del before["pos_label"]  # which is about scores
-        twin: Self = type(self)(**before | options)
+        if options.get("scores") is False:
+            options = {"pos_label": True} | options  # which is about scores
+        names = ("a", "b", "scores", "pos_label", "folds", "labels")
+        twin = with_options(self, options, names, labels=self.fixed_labels)
         state: Self = self.copy()
         self._check_follows(twin)
         used = [at for column in state.cells()[1:4] for at in set(column.tolist())]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stream_metrics._core.losses.kernels import LossSums
 from stream_metrics._core.numeric.kernels import Step, chosen_scores
-from stream_metrics.errors import LabelError, ScoreError, WeightError, quantity
+from stream_metrics.errors import LabelError, quantity
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import Batch, score_batch
 from stream_metrics.inputs.columns import Column, factorize
@@ -26,7 +26,7 @@ from stream_metrics.labels.class_names import OPEN
 from stream_metrics.labels.pos_label import is_default
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.protocols import CountRows
-from stream_metrics.states.reconfiguring import check_options, not_counted
+from stream_metrics.states.reconfiguring import check_pos_label, with_options
 from stream_metrics.states.score_labels import check_truths_of_singles
 from stream_metrics.wire import Portable
 
@@ -146,12 +146,12 @@ class ProbabilityLosses(LossSums, Portable):
             self._count_objects(labels, codes, table, names, wholes, parts)
         elif table.ndim == 1:
             refused = self._count_rows(table.reshape(-1, 1), self._positive(batch.truth), None, wholes, parts, False)
-            self._refuse(refused, table, (self.pos_label,), wholes)
+            self._refuse(refused, table, (self.pos_label,), wholes, parts)
         else:
             names = check_classes(names, table.shape[1])
             truth, binary = batch.true_columns(names), _is_binary(names)
             refused = self._count_rows(table, truth, _places(names), wholes, parts, binary)
-            self._refuse(refused, table, names, wholes)
+            self._refuse(refused, table, names, wholes, parts)
 
     def _prepare_rows(self, batch: Batch, order: NDArray[np.int64]) -> CountRows | None:
         """Return what counts rows of a batch of single scores or a table, in an order; None for other scores."""
@@ -170,7 +170,7 @@ class ProbabilityLosses(LossSums, Portable):
             fractions = None if parts is None else parts[rows]
             matrix = scores.reshape(len(scores), len(names))
             refused = state._count_rows(matrix, truth[rows], places, weights, fractions, binary)
-            state._refuse(refused, scores, names, weights)
+            state._refuse(refused, scores, names, weights, fractions)
 
         return count
 
@@ -193,29 +193,15 @@ class ProbabilityLosses(LossSums, Portable):
             check_truths_of_singles(self.pos_label, codes, labels)
             raise
 
-    def _refuse(self, row: int, table: Array, names: tuple[Label, ...], wholes: Array | None) -> None:
-        """Raise what is wrong with a row, if there is one."""
+    def _refuse(self, row: int, table: Array, names: tuple[Label, ...], wholes: Array | None, parts: Any) -> None:
+        """Raise what is wrong with a row, if there is one: it is counted after those before it, one by one."""
         if row < 0:
             return
-        for value, name in zip(np.atleast_1d(table[row]).tolist(), names, strict=True):
-            if not -1e-6 <= value <= 1.000001:
-                raise ScoreError(
-                    argument="scores",
-                    position=row,
-                    expected="to be probabilities from 0 to 1",
-                    got=value,
-                    but=f"got {value!r} for {name!r}",
-                )
-        weight = 1 if wholes is None else int(wholes[row])
-        raise WeightError(
-            argument="w",
-            position=row,
-            subject="the sum of all weights",
-            expected="to stay below 2**63 - 1",
-            got=weight,
-            but=f"got {weight} on top of too much",
-            position_last=True,
-        )
+        rows: list[Any] = table[: row + 1].tolist()
+        if table.ndim == 2:
+            rows = [dict(zip(names, scores, strict=True)) for scores in rows]
+        weights = (None if x is None else x[: row + 1] for x in (wholes, parts))
+        self.copy()._count_objects([names[0]], np.zeros(row + 1, np.int32), rows, None, *weights)
 
     def reconfigured(self, **options: Any) -> Self:
         """Return a new state of the same samples with other classes of sequences.
@@ -245,11 +231,8 @@ class ProbabilityLosses(LossSums, Portable):
         >>> state.reconfigured(classes=["dog", "cat"]).merge(state).n
         2
         """
-        check_options(self, options, ("pos_label", "classes"))
-        twin, state = type(self)(**{"pos_label": self.pos_label, "classes": self.classes} | options), self.copy()
-        if state.n and repr(twin.pos_label) != repr(self.pos_label):
-            reason = "single numbers were counted as probabilities of this class"
-            raise not_counted("pos_label", self.pos_label, twin.pos_label, reason)
+        twin, state = with_options(self, options, ("pos_label", "classes")), self.copy()
+        check_pos_label(state.n, self.pos_label, twin.pos_label)
         twin._fill(state.numbers(), state.squares(), state.binary_numbers())
         return twin
 

@@ -20,7 +20,7 @@ from stream_metrics.labels import Label
 from stream_metrics.ranking.protocol import RankColumn
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.protocols import CountRows
-from stream_metrics.states.reconfiguring import check_options, not_counted
+from stream_metrics.states.reconfiguring import check_pos_label, not_counted, with_options
 from stream_metrics.states.score_labels import check_rows, check_truths_of_singles
 from stream_metrics.wire import Portable, encoded
 
@@ -291,12 +291,8 @@ class RankSketch(RankCounters, Portable):
         >>> small.buckets, small.n
         (64, 3)
         """
-        names = ("buckets", "sample", "pos_label", "pairs")
-        check_options(self, options, names)
-        twin, state = type(self)(**{name: getattr(self, name) for name in names} | options), self.copy()
-        if state.n and repr(twin.pos_label) != repr(self.pos_label):
-            reason = "single numbers were counted as scores of this class"
-            raise not_counted("pos_label", self.pos_label, twin.pos_label, reason)
+        twin, state = with_options(self, options, ("buckets", "sample", "pos_label", "pairs")), self.copy()
+        check_pos_label(state.n, self.pos_label, twin.pos_label)
         if state.n and twin.pairs and not self.pairs:
             raise not_counted("pairs", False, True, "classes were not counted apart")
         for name in ("buckets", "sample"):

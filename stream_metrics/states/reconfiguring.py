@@ -7,15 +7,24 @@ estimated: where the counts do not tell, `OptionError` says why.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from stream_metrics._core.confusion.kernels import ConfusionCounters
 from stream_metrics.errors import OptionError, with_article
 from stream_metrics.labels import Label, same_labels
 
-__all__ = ["check_fixed", "check_options", "not_counted", "renamed_labels", "settled"]
+__all__ = [
+    "check_fixed",
+    "check_options",
+    "check_pos_label",
+    "not_counted",
+    "renamed_labels",
+    "settled",
+    "with_options",
+]
 
 
+State = TypeVar("State")
 Labels: TypeAlias = "tuple[Label, ...] | None"  # fixed labels, or none
 
 
@@ -25,6 +34,18 @@ def check_options(state: object, options: Mapping[str, object], allowed: Iterabl
     for name in options:
         if name not in names:
             raise TypeError(f"Expected an option of {with_article(type(state))}, which are {names}, but got {name!r}")
+
+
+def with_options(state: State, options: Mapping[str, object], names: Iterable[str], **own: object) -> State:
+    """Return an empty state with other options; `own` are those of the state that are no attributes of it."""
+    check_options(state, options, names)
+    return type(state)(**{name: own.get(name, getattr(state, name, None)) for name in names} | dict(options))
+
+
+def check_pos_label(n: int, before: Label, after: Label) -> None:
+    """Raise OptionError for another `pos_label` if samples were counted."""
+    if n and repr(after) != repr(before):
+        raise not_counted("pos_label", before, after, "single numbers were counted as scores of this class")
 
 
 def settled(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from stream_metrics._core.numeric.kernels import Step, commit
 from stream_metrics._core.ranks.kernels import RemovedStep, ScoreCounters
 from stream_metrics.errors import StreamMetricsError
-from stream_metrics.inputs.batch import Batch, mixed_batch
+from stream_metrics.inputs.batch import Batch
 from stream_metrics.inputs.columns import Column
 from stream_metrics.inputs.score_tables import is_abstention, is_mapping, is_soft, predictions_by_class
 from stream_metrics.labels import Label, canonical, is_missing, unique
@@ -27,7 +27,7 @@ from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import BatchState, CountRows
 from stream_metrics.states.ranks import RankSketch
-from stream_metrics.states.reconfiguring import check_fixed, not_counted
+from stream_metrics.states.reconfiguring import check_fixed, check_pos_label, not_counted
 from stream_metrics.states.score_labels import LabelRule, fill_predictions
 
 __all__ = ["NAMES", "ScoreStates", "UncountedPairs", "check_counted", "in_order"]
@@ -39,6 +39,8 @@ UNKNOWN = (object(),)  # labels that none are
 # truth, label and weight, and by the name of each state of scores what it counts
 ReadSample: TypeAlias = tuple[tuple[object, ...], list[tuple[str, tuple[object, ...]]]]
 Classes: TypeAlias = Iterable[Label] | None
+MixedBatch: TypeAlias = tuple[Batch, Batch | None, Any]  # what `mixed_batch` returns
+Seen: TypeAlias = Callable[[], Iterable[Label]]  # returns the labels that were counted
 
 
 class UncountedPairs:
@@ -176,9 +178,7 @@ class ScoreStates(ScoreCounters):
         if self.n and mine.threshold != theirs.threshold:
             reason = "single numbers were counted as labels by it"
             raise not_counted("threshold", mine.threshold, theirs.threshold, reason)
-        if self.n and repr(mine.pos_label) != repr(theirs.pos_label):
-            reason = "single numbers were counted as scores of it"
-            raise not_counted("pos_label", mine.pos_label, theirs.pos_label, reason)
+        check_pos_label(self.n, mine.pos_label, theirs.pos_label)
         if self.ranks is not None:
             check_fixed(mine.labels, theirs.labels, self.ranks.labels)  # the matrix has no class that only scores name
         elif self.n and theirs.labels is not None and not {*theirs.labels} >= {*(mine.labels or UNKNOWN)}:
@@ -235,18 +235,10 @@ class ScoreStates(ScoreCounters):
             sketch.update(*arguments)
         return [*reverts, RemovedStep(self, removed)]
 
-    def update_many(
-        self,
-        owner: Any,
-        counts: ConfusionMatrix,
-        y_true: object,
-        y_pred: object,
-        w: object,
-        scores: object,
-        classes: Classes,
-    ) -> None:
-        """Count a batch in all states, or in none, in one section of their owner."""
-        whole, scored, y_pred = mixed_batch(y_true, y_pred, w, scores, classes)
+    def update_many(self, owner: Any, mixed: MixedBatch) -> None:
+        """Count a batch in all states of their owner, or in none, in one section."""
+        whole, scored, y_pred = mixed
+        counts: ConfusionMatrix = owner.state
         if scored is None:
             with owner._writing():
                 counts._count_batch(whole)
@@ -261,21 +253,12 @@ class ScoreStates(ScoreCounters):
                 raise scored.with_caller_position(error) from None
             commit(steps)
 
-    def _prepare_rows(
-        self,
-        counts: ConfusionMatrix,
-        y_true: object,
-        y_pred: object,
-        w: object,
-        scores: object,
-        classes: Classes,
-        order: NDArray[np.int64],
-    ) -> CountRows | None:
+    def _prepare_rows(self, counts: ConfusionMatrix, mixed: MixedBatch, order: NDArray[np.int64]) -> CountRows | None:
         """Return what lets sets count rows of a batch with scores in every row, in an order.
 
         None where a row may be refused, or where what it counts depends on a set: on the labels that it has counted.
         """
-        whole, scored, y_pred = mixed_batch(y_true, y_pred, w, scores, classes)
+        whole, scored, y_pred = mixed
         if scored is None or scored.rows is not None or isinstance(scored.scores, list):
             return None
         if scored.scores.ndim == 1 and not self.negative:
@@ -319,13 +302,7 @@ class ScoreStates(ScoreCounters):
         return [(state, arguments) for state, arguments in states if state is not None]
 
     def read_sample(
-        self,
-        y_true: object,
-        y_pred: object,
-        w: object,
-        scores: object,
-        classes: Classes,
-        seen: Callable[[], Iterable[Label]],
+        self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes, seen: Seen
     ) -> ReadSample:
         """Return truth, label and weight of a sample, and what each state of scores counts, by its name.
 
