@@ -107,6 +107,8 @@ def _operations(kind: str) -> dict[str, Callable[[Any], object]]:
         if kind == "window":
             other.advance(195)
             operations["advance"] = lambda state: state.advance(195)
+            operations["late"] = lambda state: state.update("cat", "owl", t=140)
+            operations["snapshot"] = lambda state: state.snapshot()
         operations["merge"] = lambda state: state.merge(other)
         new = {**more, **{name: {"yak": 0.5, "emu": 0.5} for name in more if isinstance(more[name], dict)}}
         if kind != "scores of labels":

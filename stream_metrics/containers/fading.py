@@ -31,7 +31,7 @@ import numpy as np
 
 from stream_metrics._core.numeric.kernels import checked_weight, split_weights
 from stream_metrics._core.windows.kernels import FadingState, FadingUpdateBase
-from stream_metrics.containers.inner import InRiver, empty_prototype, reconfigured_inner, walk_inner
+from stream_metrics.containers.inner import TimeReader, empty_prototype, reconfigured_inner, walk_inner
 from stream_metrics.containers.keyed import Keyed, StatePacker
 from stream_metrics.containers.rescale import has_sketch, scale_weights
 from stream_metrics.errors import OptionError, WeightError, quantity
@@ -40,7 +40,6 @@ from stream_metrics.inputs.columns import read_weights as checked_weights
 from stream_metrics.inputs.times import Length, Time, column_to_epoch_ns, format_duration, parse_duration, to_epoch_ns
 from stream_metrics.labels import Label
 from stream_metrics.metrics.rules import count_unignored
-from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.batches import KeyedBatch, mergeable
 from stream_metrics.states.limits import MOST, Load
 from stream_metrics.states.protocols import Accumulator
@@ -54,7 +53,7 @@ APPEARANCES = 3  # of a label, at most, by one sample
 REACH, FIRST = {"fine": 40, "coarse": 24}, {"fine": -54, "coarse": -14}
 
 
-class Fading(Keyed, FadingUpdateBase, InRiver, Portable):
+class Fading(Keyed, FadingUpdateBase, TimeReader, Portable):
     """A state in which a sample that is a half-life older counts half as much.
 
     By count, every update ages all samples by one, abstentions too. In a snapshot a sample that comes now has its own
@@ -412,55 +411,14 @@ class Fading(Keyed, FadingUpdateBase, InRiver, Portable):
             oldest = self._states[min(alive)].copy()
         return scale_weights(oldest, 1 / self._scale(at, min(alive)))
 
-    def snapshot(self, t: Time | None = None) -> Any:
-        """Return a frozen copy with the weights at a time.
-
-        Parameters
-        ----------
-        t : float or datetime or numpy.datetime64, optional
-            The time of the reading; the latest time seen by default.
-
-        Returns
-        -------
-        Snapshot or GroupSnapshot
-            The metrics at that time.
-        """
-        return of_window(self.merged(t).snapshot())
-
-    def get(self, t: Time | None = None) -> Any:
-        """Return the current value of the metric, or the values of the set.
-
-        Parameters
-        ----------
-        t : float or datetime or numpy.datetime64, optional
-            The time of the reading; the latest time seen by default.
-
-        Returns
-        -------
-        float or dict
-            The value with the weights at that time.
-        """
-        return self.merged(t).get()
-
-    @property
-    def n(self) -> int:
-        """The number of samples that are not forgotten."""
-        with self._reading():
-            return int(self._read().n)
-
-    @property
-    def abstained(self) -> int:
-        """The number of samples without a prediction that are not forgotten."""
-        with self._reading():
-            return int(self._read().abstained)
-
     def _reading_time(self) -> int | None:
         """Return the latest time, by which groups are read together."""
         return None if self.by_count else self._latest
 
     def _sum_at(self, name: str, t: Time | None = None) -> int:
         """Return a number of samples, `n` or `abstained`, as it is read at a time."""
-        return int(getattr(self, name))
+        with self._reading():
+            return int(getattr(self._read(), name))
 
     def _content(self) -> list[object]:
         with self._reading():

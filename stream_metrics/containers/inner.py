@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from stream_metrics.errors import OptionError, options_differ, other_kind, with_article
+from stream_metrics.inputs.times import Time
+from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import Portable
 
 __all__ = [
     "FORGETTING",
     "InRiver",
+    "TimeReader",
     "check_same",
     "common_prototype",
     "copied_into",
@@ -150,6 +153,54 @@ class InRiver:
             If river cannot update this state; the message names the adapter.
         """
         return bool(_metric_inside(self).works_with(model))
+
+
+class TimeReader(InRiver):
+    """Readings of a state that depends on the time at which it is read, by what `merged` returns."""
+
+    __slots__ = ()
+    merged: Callable[..., Any]
+    _sum_at: Callable[..., int]
+
+    def snapshot(self, t: Time | None = None) -> Any:
+        """Return a frozen copy of the samples that are not forgotten.
+
+        Parameters
+        ----------
+        t : float or datetime or numpy.datetime64, optional
+            The time of the reading; the latest time seen by default.
+
+        Returns
+        -------
+        Snapshot or GroupSnapshot
+            The metrics at that time.
+        """
+        return of_window(self.merged(t).snapshot())
+
+    def get(self, t: Time | None = None) -> Any:
+        """Return the current value of the metric, or the values of the set.
+
+        Parameters
+        ----------
+        t : float or datetime or numpy.datetime64, optional
+            The time of the reading; the latest time seen by default.
+
+        Returns
+        -------
+        float or dict
+            The value at that time.
+        """
+        return self.merged(t).get()
+
+    @property
+    def n(self) -> int:
+        """The number of samples that are not forgotten."""
+        return self._sum_at("n")
+
+    @property
+    def abstained(self) -> int:
+        """The number of samples without a prediction that are not forgotten."""
+        return self._sum_at("abstained")
 
 
 def _metric_inside(container: object) -> Any:

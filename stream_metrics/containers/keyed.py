@@ -60,8 +60,6 @@ class StatePacker(Generic[State]):
         else:
             state = type(self.empty)._from_content(content)
             wrong = data == self._nothing or encoded(emptied(state)._content()) != self._nothing
-            if encoded(state._content()) != data:
-                raise ValueError("what this state would be written as")
         if wrong:
             raise ValueError("states of the configuration inside, each with a sample")
         return Packed(data, state.n, state.abstained, state._merge_load()) if self._packs else state

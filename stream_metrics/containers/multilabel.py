@@ -32,7 +32,7 @@ from stream_metrics.snapshots.multilabel import MultiLabelSnapshot, checked_keys
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.limits import Load, largest_load
-from stream_metrics.states.score_states import Classes
+from stream_metrics.states.score_states import Classes, checked_scores
 from stream_metrics.wire import Portable
 
 __all__ = ["MultiLabel"]
@@ -112,11 +112,10 @@ class MultiLabel(Guarded, Portable):
         threshold: float | None = None,
         zero_division: float | None = None,
     ) -> None:
-        if scores not in (True, False, "any"):
-            raise ValueError(f"Expected `scores` to be True, False or 'any', but got {scores!r}")
+        counted = checked_scores(scores)
         self.metrics = None if metrics is None else checked_keys(metrics)
         named = any(parsed(key)[1].state != "counts" for key in self.metrics or ())
-        self.scores: bool | Literal["any"] = "any" if scores == "any" else bool(scores) or named
+        self.scores: bool | Literal["any"] = counted or named
         self.fixed_labels = None if labels is None else unique(labels)
         if NONE in (self.fixed_labels or ()):
             raise LabelError(argument="labels", expected="to have no label ()", got=NONE)
@@ -235,8 +234,16 @@ class MultiLabel(Guarded, Portable):
 
         Parameters
         ----------
-        y_true, y_pred, w, scores, classes : object
-            The sample, as `update` takes it.
+        y_true : set or list of Label, mapping from Label to bool, or row of 0 and 1
+            The true labels.
+        y_pred : set or list of Label, mapping from Label to bool or float, row of numbers, or None
+            The predicted labels, or the scores of labels.
+        w : int or float, default 1
+            Weight of the sample.
+        scores : mapping from Label to float, or row of float, optional
+            Where scores are counted: the scores, if they are not passed as `y_pred`.
+        classes : sequence of Label, optional
+            The labels that the items of rows belong to; `labels`, or else 0, 1, ..., by default.
 
         Raises
         ------

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 import numpy as np
 
 from stream_metrics._core.windows.kernels import Packed, PaneUpdateBase
-from stream_metrics.containers.inner import InRiver, empty_prototype, reconfigured_inner
+from stream_metrics.containers.inner import TimeReader, empty_prototype, reconfigured_inner
 from stream_metrics.containers.keyed import Keyed, StatePacker
 from stream_metrics.containers.two_stack import PaneForm, TwoStackAggregator
 from stream_metrics.errors import OptionError, quantity
@@ -25,7 +25,6 @@ from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.times import Length, Time, column_to_epoch_ns, format_duration, parse_duration, to_epoch_ns
 from stream_metrics.labels import Label
 from stream_metrics.metrics.rules import count_unignored
-from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.batches import KeyedBatch, mergeable
 from stream_metrics.states.limits import MOST, Load, grown, load_of
 from stream_metrics.states.protocols import Accumulator
@@ -46,7 +45,7 @@ class Closed(NamedTuple):
     state: Accumulator
 
 
-class TimeWindow(Keyed, PaneUpdateBase, InRiver, Portable):
+class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
     """A state, a metric or a set of metrics over the last `period` of time.
 
     The window at the time T is the pane of T and the `panes` - 1 before it, so it covers from `period` less one pane to
@@ -448,52 +447,12 @@ class TimeWindow(Keyed, PaneUpdateBase, InRiver, Portable):
             self._merges.freeze(self._open, min(self._latest // self._length, high + 1))
         return self._merges.merged(self._open, low, high, self.inner)
 
-    def snapshot(self, t: Time | None = None) -> Any:
-        """Return a frozen copy of the window.
-
-        Parameters
-        ----------
-        t : float or datetime or numpy.datetime64, optional
-            The time of the reading; the latest time seen by default.
-
-        Returns
-        -------
-        Snapshot or GroupSnapshot
-            The metrics at that time.
-        """
-        return of_window(self.merged(t).snapshot())
-
-    def get(self, t: Time | None = None) -> Any:
-        """Return the current value of the metric, or the values of the set.
-
-        Parameters
-        ----------
-        t : float or datetime or numpy.datetime64, optional
-            The time of the reading; the latest time seen by default.
-
-        Returns
-        -------
-        float or dict
-            The value of the samples in the window.
-        """
-        return self.merged(t).get()
-
     def _sum_at(self, name: str, t: Time | None = None) -> int:
         """Return a number of samples, `n` or `abstained`, as it is read at a time."""
         with self._reading():
             low, high = self._window(t)
             panes = [*self._open.items(), *self._merges.frozen.items()]
             return sum(getattr(state, name) for pane, state in panes if low < pane <= high)
-
-    @property
-    def n(self) -> int:
-        """The number of samples in the window."""
-        return self._sum_at("n")
-
-    @property
-    def abstained(self) -> int:
-        """The number of samples in the window without a prediction."""
-        return self._sum_at("abstained")
 
     def _content(self) -> list[object]:
         with self._reading():

@@ -38,6 +38,7 @@ from stream_metrics.states.score_states import (
     ScoreStates,
     UncountedPairs,
     check_counted,
+    checked_scores,
     in_order,
 )
 from stream_metrics.wire import NEWER
@@ -155,14 +156,12 @@ class MetricSet(ScoredUpdateBase, MetricBase):
     ) -> None:
         if isinstance(metrics, str | set | frozenset) or not isinstance(metrics, Iterable | None):
             raise ValueError(f"Expected `metrics` to be a sequence of keys, but got {metrics!r}")
-        if scores not in (True, False, "any"):
-            raise ValueError(f"Expected `scores` to be True, False or 'any', but got {scores!r}")
+        self.scores = checked_scores(scores)
         named = [metric.key if hasattr(metric, "key") else metric for metric in metrics or ()]
         self.metrics = None if metrics is None else tuple(dict.fromkeys(find(key).key for key in named))
         self.zero_division = None if zero_division is None else checked_zero_division(zero_division)
         self._attach(ConfusionMatrix(labels, other))
         self.labels, self.other = self.state.fixed_labels, self.state.other
-        self.scores: bool | Literal["any"] = "any" if scores == "any" else bool(scores)
         self.buckets, self.sample = whole(buckets, "buckets", 2, LARGEST), whole(sample, "sample", 1, LARGEST)
         self.pairs, self.pos_label = truth(pairs, "pairs"), pos_label
         needed = self._needed()
@@ -492,7 +491,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
             options["scores"] = scores or True
         labels = {"labels": counts.fixed_labels, "other": counts.other}
         metric_set = as_counted_before(cls, metrics, **labels, zero_division=zero_division, **options, **rule)
-        metric_set.scores = "any" if scores == "any" else bool(scores)
+        metric_set.scores = checked_scores(scores)
         names = score_states[0] if score_states else metric_set._unwritten() if metric_set.scored is not None else ()
         if not {*names} <= {*NAMES} or len(score_states) > 1:
             raise ValueError(f"states of {NAMES}, but got {names!r:.60}{NEWER}")

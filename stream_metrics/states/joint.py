@@ -44,7 +44,7 @@ from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import check_fixed, not_counted, with_options
 from stream_metrics.states.score_labels import LabelRule, Scores
-from stream_metrics.states.score_states import ScoreStates, check_counted
+from stream_metrics.states.score_states import ScoreStates, check_counted, checked_scores
 from stream_metrics.wire import Portable
 
 if TYPE_CHECKING:
@@ -124,10 +124,8 @@ class Comparison(PairedCounts, Portable):
     ) -> None:
         if not (isinstance(a, str) and isinstance(b, str)) or a == b:
             raise ValueError(f"Expected `a` and `b` to be two different names, but got {a!r} and {b!r}")
-        if scores not in (True, False, "any"):
-            raise ValueError(f"Expected `scores` to be True, False or 'any', but got {scores!r}")
+        self.scores = checked_scores(scores)
         self.a, self.b = str(a), str(b)
-        self.scores: bool | Literal["any"] = "any" if scores == "any" else bool(scores)
         self.pos_label = canonical(pos_label, "pos_label")
         if not scores and self.pos_label is not True:
             raise ValueError(f"Expected no `pos_label` without `scores`, but got {pos_label!r:.60}: it is about scores")

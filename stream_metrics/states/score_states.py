@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import compress
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import check_fixed, check_pos_label, not_counted
 from stream_metrics.states.score_labels import LabelRule, fill_predictions
 
-__all__ = ["NAMES", "ScoreStates", "UncountedPairs", "check_counted", "in_order"]
+__all__ = ["NAMES", "ScoreStates", "UncountedPairs", "check_counted", "checked_scores", "in_order"]
 
 STATES = ("losses", "ranks", "confidence")  # in the order of their bytes
 NAMES = ("ranks", "pairs", "confidence", "losses")  # the states, and whether the first has pairs, in order
@@ -55,6 +55,13 @@ class UncountedPairs:
         if name.startswith("__") or name == "_ranks":  # while it is copied or read from a pickle
             raise AttributeError(name)
         return getattr(self._ranks, name)
+
+
+def checked_scores(scores: object) -> bool | Literal["any"]:
+    """Return an option that says which scores are counted; ValueError if it is not valid."""
+    if scores not in (True, False, "any"):
+        raise ValueError(f"Expected `scores` to be True, False or 'any', but got {scores!r}")
+    return "any" if scores == "any" else bool(scores)
 
 
 def in_order(names: set[str]) -> tuple[str, ...]:

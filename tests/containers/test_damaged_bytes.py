@@ -57,17 +57,6 @@ def compared(weight: float = 1) -> sm.Comparison:
     return state
 
 
-def lighter(places: tuple[int, ...]) -> Callable[[list[Any]], None]:
-    """Return what replaces some states of scores of a comparison by those of samples of half the weight."""
-
-    def change(content: Any) -> None:
-        for (_, states), (_, others) in zip(content[5], content_of(compared(0.5))[5], strict=True):
-            for at in places:
-                states[at] = others[at]
-
-    return change
-
-
 def put(*path: Any) -> Callable[[list[Any]], None]:
     """Return what replaces the item of a content at a path by the last argument."""
     *places, last, value = path
@@ -82,11 +71,11 @@ def put(*path: Any) -> Callable[[list[Any]], None]:
 
 CHANGES: dict[str, tuple[Callable[[], Any], list[Callable[[list[Any]], Any]]]] = {
     "comparison": (compared, [
-        lambda c: c[5].pop(), put(5, content_of(compared(2))[5]), put(5, 0, 0, 5), lambda c: c[5].reverse(),
+        lambda c: c[5].pop(), *(put(5, content_of(compared(w))[5]) for w in (0.5, 2)), put(5, 0, 0, 5),
+        lambda c: c[5].reverse(),
         lambda c: c[5].__setitem__(1, c[5][0]), lambda c: c[5][0][1].reverse(), put(5, []), put(1, 0, 3),
-        *(put(5, 0, 1, at, content_of(compared(2))[5][0][1][at]) for at in (1, 3)),
+        *(put(5, 0, 1, at, content_of(compared(w))[5][0][1][at]) for at in range(4) for w in (0.5, 2)),
         *(put(5, 0, 1, at, 3, 1) for at in (0, 2)),  # an abstention of the losses of one model
-        *map(lighter, ((0,), (2,), (1, 3), (0, 1), (0, 1, 2, 3))),
     ]),
     "rolling": (rolling, [
         *(put(0, x) for x in (1, 0, "5")), put(1, ["nothing", []]), put(1, listed(content_of(rolling()))),

@@ -28,10 +28,7 @@ def sent(state: Any, *numbers: int) -> bytes:
 def shard(state: Any) -> Any:
     """Return a copy that has more keys; each state of it is shared, or was read from bytes."""
     twin = sm.from_bytes(state.to_bytes())
-    if isinstance(state, sm.ByGroup):
-        twin.update_many(*PAIRS, group=["g", "k", 3, True])
-    else:
-        twin.update_many(*PAIRS, t=[10, 21, 45, 64])
+    twin.update_many(*PAIRS, group=["g", "k", 3, True])
     return twin.copy()
 
 
@@ -41,15 +38,6 @@ def groups(inner: Any, *limit: int) -> Any:
     state.update_many(*PAIRS, group=["g", "h", "g", 1])
     state.copy()
     state.update("a", "b", group="g")
-    return state
-
-
-def window(inner: Any, *lateness: int) -> Any:
-    """Return a window that was read, with a late sample."""
-    state = sm.TimeWindow(inner, 40, 4, *lateness)
-    state.update_many(*PAIRS, t=[10, 20, 30, 41])
-    state.snapshot()
-    state.update("b", "b", t=25)
     return state
 
 
@@ -77,22 +65,11 @@ def kinds() -> dict[str, tuple[Callable[[], Any], dict[str, Act]]]:
         "merge": lambda s: s.merge(shard(s)),
         "reset": lambda s: s.reset(),
     }
-    timed: dict[str, Act] = {
-        "update": lambda s: s.update("a", "b", t=76),
-        "late": lambda s: s.update("a", "b", t=22),
-        "update_many": lambda s: s.update_many(*PAIRS, t=[24, 35, 61, 72]),
-        "merge": lambda s: s.merge(shard(s)),
-        "advance": lambda s: s.advance(65),
-        "snapshot": lambda s: s.snapshot(),
-        "reset": lambda s: s.reset(),
-    }
     soft = {"update": lambda s: s.update("a", {"a": 1.0}, group="new")}
     return {
         "groups": (lambda: groups(sm.MetricSet()), grouped | {"revert": lambda s: s.revert("a", "b", group="g")}),
         "groups of scores": (lambda: groups(sm.MetricSet(scores=True)), soft),
         "folded groups": (lambda: groups(sm.MetricSet(), 3), grouped),
-        "window": (lambda: window(sm.Accuracy()), timed),
-        "late window": (lambda: window(sm.MetricSet(), 15), timed),
         "fading": (
             fading,
             {
