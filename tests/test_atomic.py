@@ -29,6 +29,7 @@ WEIGHTS = [1, 2, 0.5] * 6
 SCORES = [{"cat": 0.5, "dog": 0.3, "fox": 0.2}, {"dog": 0.75, "cat": 0.25}, {"eel": 0.5, "fox": 0.3, "dog": 0.2}] * 6
 LOSSES = [round(i * 0.37 % 1, 2) for i in range(18)]
 UNITS = [1, 2, 3] * 6
+TIMES = [*range(0, 180, 10)]
 SETS = [{"cat"}, {"dog", "fox"}, set[str]()] * 6
 TRUTHS = {"detector": LOSSES, "several labels": SETS, "scores of labels": SETS}
 
@@ -66,9 +67,8 @@ KINDS: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
         {"scores": [dict(zip(("cat", "dog", "fox"), LOSSES[at:], strict=False)) for at in range(15)] + 3 * [None]},
     ),
     "detector": (lambda: sm.ChangeDetector(0.1, arl=30), {}),
-    "window": (
-        lambda: Closing(sm.MetricSet(), 40, 4, 15, on_close="keep"), {"y_pred": OTHERS, "t": [*range(0, 180, 10)]},
-    ),
+    "window": (lambda: Closing(sm.MetricSet(), 40, 4, 15, on_close="keep"), {"y_pred": OTHERS, "t": TIMES}),
+    "fading": (lambda: sm.Fading(sm.MetricSet(), "1s"), {"y_pred": OTHERS, "t": TIMES}),
 }  # fmt: skip
 
 
@@ -95,7 +95,7 @@ def _operations(kind: str) -> dict[str, Callable[[Any], object]]:
     """Return what is done to an object of a kind, by name."""
     (truth,), columns = _batch(kind)
     single, more = _sample(kind, 2)
-    if kind == "window":  # whose time moves on in each operation
+    if "t" in columns:  # time moves on in each operation
         columns["t"], more["t"] = [t + 30 for t in columns["t"]], 195
     operations: dict[str, Callable[[Any], object]] = {
         "update": lambda state: state.update(*single, **more),
@@ -106,9 +106,8 @@ def _operations(kind: str) -> dict[str, Callable[[Any], object]]:
         other = _new(kind, 1)
         if kind == "window":
             other.advance(195)
-            operations["advance"] = lambda state: state.advance(195)
             operations["late"] = lambda state: state.update("cat", "owl", t=140)
-            operations["snapshot"] = lambda state: state.snapshot()
+            operations |= {"advance": lambda state: state.advance(195), "snapshot": lambda state: state.snapshot()}
         operations["merge"] = lambda state: state.merge(other)
         new = {**more, **{name: {"yak": 0.5, "emu": 0.5} for name in more if isinstance(more[name], dict)}}
         if kind != "scores of labels":

@@ -13,7 +13,6 @@ from support.stopping import stopped_at
 import stream_metrics as sm
 
 PAIRS = ["a", "b", "a", "c"], ["a", "a", "b", None]
-SOFT = [{"a": 0.5, "b": 0.25, "c": 0.25}, {"b": 1.0}, {"a": 0.125, "c": 0.875}, None]
 Act = Callable[[Any], Any]
 
 
@@ -41,13 +40,6 @@ def groups(inner: Any, *limit: int) -> Any:
     return state
 
 
-def fading() -> Any:
-    """Return a state that fades by time."""
-    state = sm.Fading(sm.MetricSet(), "1s")
-    state.update_many(*PAIRS, t=[10, 20, 30, 41])
-    return state
-
-
 def aggregate() -> Any:
     """Return the states of three workers, one of them retired."""
     total = sm.Aggregate()
@@ -65,31 +57,20 @@ def kinds() -> dict[str, tuple[Callable[[], Any], dict[str, Act]]]:
         "merge": lambda s: s.merge(shard(s)),
         "reset": lambda s: s.reset(),
     }
+    workers: dict[str, Act] = {
+        "put": lambda s: s.put("v", sent(sm.MetricSet(), 1, 2, 3), 2),
+        "fold": lambda s: s.put("v", sent(sm.MetricSet(), 1), 1, 5, fold=True),
+        "retire": lambda s: s.expire(0),
+        "drop": lambda s: s.drop("v"),
+        "compact": lambda s: s.compact(),
+        "reset": lambda s: s.reset(),
+    }
     soft = {"update": lambda s: s.update("a", {"a": 1.0}, group="new")}
     return {
         "groups": (lambda: groups(sm.MetricSet()), grouped | {"revert": lambda s: s.revert("a", "b", group="g")}),
         "groups of scores": (lambda: groups(sm.MetricSet(scores=True)), soft),
         "folded groups": (lambda: groups(sm.MetricSet(), 3), grouped),
-        "fading": (
-            fading,
-            {
-                "update": lambda s: s.update("a", "b", t=90),
-                "update_many": lambda s: s.update_many(*PAIRS, t=[41, 60, 80, 90]),
-                "merge": lambda s: s.merge(s.copy()),
-                "reset": lambda s: s.reset(),
-            },
-        ),
-        "aggregate": (
-            aggregate,
-            {
-                "put": lambda s: s.put("v", sent(sm.MetricSet(), 1, 2, 3), 2),
-                "fold": lambda s: s.put("v", sent(sm.MetricSet(), 1), 1, 5, fold=True),
-                "retire": lambda s: s.expire(0),
-                "drop": lambda s: s.drop("v"),
-                "compact": lambda s: s.compact(),
-                "reset": lambda s: s.reset(),
-            },
-        ),
+        "aggregate": (aggregate, workers),
     }
 
 
