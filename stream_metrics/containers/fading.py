@@ -113,7 +113,8 @@ class Fading(Keyed, FadingUpdateBase, TimeReader, Portable):
         self._stretch = half * self._reach
         self.by_count = by_count
         self._configure(prototype, by_count, half, self._first, clock)
-        self._needs_seen = any(map(_reads_seen, walk_inner(prototype)))
+        scored = [getattr(state, "scored", None) for state in walk_inner(prototype)]
+        self._needs_seen = any(states is not None and states.negative is None for states in scored)
         self.reset()
 
     @property
@@ -443,26 +444,16 @@ class Fading(Keyed, FadingUpdateBase, TimeReader, Portable):
         newest = window._newest(window._latest or 0)
         if not set(window._states) <= {newest - 1, newest} or (states and newest - 1 not in window._states):
             raise ValueError("states of the last two stretches")
-        window._check_states()
-        return window
-
-    def _check_states(self) -> None:
-        """Raise unless the state that began first can have counted all that the other one has."""
-        if len(self._states) > 1:
-            older, newer = (self._states[stretch] for stretch in sorted(self._states))
+        if len(window._states) > 1:
+            older, newer = window._states[newest - 1], window._states[newest]
             if older.n < newer.n or older.abstained < newer.abstained:
                 raise ValueError("a first state with all samples of the second")
-        if self._states:
-            self._find_faded_capacity(self._states, self._latest or 0, 0)
+        if window._states:
+            window._find_faded_capacity(window._states, window._latest or 0, 0)
+        return window
 
     def __repr__(self) -> str:
         return f"Fading({self.merged()!r}, half-life {self.half_life}, {quantity(self.n, 'sample')})"
-
-
-def _reads_seen(state: Any) -> bool:
-    """Return whether a state may refuse a single score that it would count after other labels."""
-    scored = getattr(state, "scored", None)
-    return scored is not None and scored.negative is None
 
 
 def _reals(w: object, n: int) -> list[float]:

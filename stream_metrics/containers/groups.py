@@ -291,7 +291,8 @@ class ByGroup(Keyed, GroupUpdateBase, InRiver, Portable):
         """Return how much of the capacity a batch takes, or a bound; WeightError if that is more than there is."""
         if not self._adds_up:
             return 0
-        bound = MOST_TAKEN * batch.n if batch.is_unweighted() else MOST
+        unweighted = batch.columns.get("w") is None and batch.columns.get("n") is None
+        bound = MOST_TAKEN * batch.n if unweighted else MOST
         if MOST > bound > self._capacity:
             self._find_capacity(0)
         added = bound if bound <= self._capacity else grown(before, after)

@@ -336,15 +336,17 @@ class MultiLabel(Guarded, Portable):
         """
         check_same(self, other, self._CONFIGURATION)
         with self._merging(other):
-            steps = [self._counts._merge_step(other._counts), self._sizes._merge_step(other._sizes)]
-            for label, each in self._sets.items():
-                steps += each._merge_whole(other._sets[label])
-            commit(steps)
+            pairs = zip(self._states(), other._states(), strict=True)
+            commit([mine._merge_step(theirs) for mine, theirs in pairs])
         return self
+
+    def _states(self) -> list[Any]:
+        """Return all states, which an operation changes together."""
+        return [self._counts, self._sizes, *(state for each in self._sets.values() for state in each._states())]
 
     def _merge_load(self) -> Load:
         """Return bounds of what a merge adds up; see `states.limits`."""
-        return largest_load([self._counts._merge_load(), self._sizes._merge_load()])
+        return largest_load(state._merge_load() for state in self._states())
 
     def copy(self) -> Self:
         """Return an independent copy.
@@ -364,8 +366,7 @@ class MultiLabel(Guarded, Portable):
     def reset(self) -> None:
         """Forget every sample; the configuration stays."""
         with self._writing():
-            sets = [step for each in self._sets.values() for step in each._reset_steps()]
-            commit([self._counts._reset_step(), self._sizes._reset_step(), *sets])
+            commit([state._reset_step() for state in self._states()])
 
     @property
     def n(self) -> int:

@@ -166,7 +166,9 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         self.pairs, self.pos_label = truth(pairs, "pairs"), pos_label
         needed = self._needed()
         if needed:
-            threshold = (0.0 if scores == "any" else 0.5) if threshold is None else _checked_threshold(threshold)
+            threshold = (0.0 if scores == "any" else 0.5) if threshold is None else real(threshold, "threshold")
+            if not threshold > -math.inf:
+                raise ValueError(f"Expected `threshold` to be a finite number or inf, but got {threshold!r}")
             self.pos_label = canonical(pos_label, "pos_label")
             if not is_default(pos_label):
                 check_possible(self.pos_label, self.labels)
@@ -175,13 +177,6 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         self.threshold = 0.5 if threshold is None else threshold  # of labels alone, without effect
         self._start_scores(needed)
         self._set_rule(missing, ignore_index)
-
-    def _narrow(self, scored: ScoreStates) -> None:
-        """Count these states of scores only from now on, which the others have in common."""
-        self._attach_scored(scored)
-        self._prototype = None
-        empty = self._emptied()
-        self._unit_folds = {fold: empty.copy().merge(part) for fold, part in self._unit_folds.items()}
 
     def _needed(self, always: tuple[str, ...] = ()) -> tuple[str, ...]:
         """Return what the options need to be counted of scores, as `score_states` names it; empty for labels alone.
@@ -315,8 +310,9 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         if common is self.scored:
             return super()._merge_steps(other)
         twin: MetricSet = self._with(self.state.copy())
-        twin._unit_folds = self._copied_folds()
-        twin._narrow(common.copy())
+        twin._attach_scored(common.copy())
+        twin._prototype = None
+        twin._unit_folds = {fold: twin._empty().copy().merge(part) for fold, part in self._unit_folds.items()}
         twin.merge(other)
         return [Swap(self.state, twin.state), FoldsStep(self, twin._unit_folds, twin.scored)]
 
@@ -565,13 +561,6 @@ def _other_states(mine: MetricSet, theirs: MetricSet) -> MergeError:
     if names:
         note = f", where {states[0]} and {states[1]} are counted of scores{note}"
     return options_differ(before, after, note=note)
-
-
-def _checked_threshold(threshold: object) -> float:
-    number = real(threshold, "threshold")
-    if not number > -math.inf:
-        raise ValueError(f"Expected `threshold` to be a finite number or inf, but got {threshold!r}")
-    return number
 
 
 def _refuse_options(**given: tuple[Any, Any]) -> None:

@@ -81,10 +81,6 @@ class KeyedBatch:
             raise
         return state
 
-    def is_unweighted(self) -> bool:
-        """Return whether every row is one sample of weight 1."""
-        return self.columns.get("w") is None and self.columns.get("n") is None
-
     def _some(self, rows: NDArray[np.int64]) -> KeyedBatch:
         """Return the batch of some rows."""
         some = KeyedBatch({name: _taken(column, rows) for name, column in self.columns.items()})

@@ -419,7 +419,10 @@ class Comparison(PairedCounts, Portable):
         names = ("a", "b", "scores", "pos_label", "folds", "labels")
         twin = with_options(self, options, names, labels=self.fixed_labels)
         state: Self = self.copy()
-        self._check_follows(twin)
+        for name in ("folds", "scores", "pos_label"):
+            old, new = getattr(self, name), getattr(twin, name)
+            if (state.n or state.abstained) and repr(old) != repr(new) and (twin.scores or name == "folds"):
+                raise not_counted(name, old, new, "samples were counted with the old value")
         used = [at for column in state.cells()[1:4] for at in set(column.tolist())]
         check_fixed(state.fixed_labels, twin.fixed_labels, [state.labels[at] for at in sorted({*used})])
         commit([twin._merge_step(state)])
@@ -428,14 +431,6 @@ class Comparison(PairedCounts, Portable):
                 fold: (_again(a, twin._empty()), _again(b, twin._empty())) for fold, (a, b) in state._scored.items()
             }
         return twin
-
-    def _check_follows(self, twin: Comparison) -> None:
-        """Raise OptionError for options of a comparison that do not follow from the counts."""
-        counted = self.n or self.abstained
-        for name in ("folds", "scores", "pos_label"):
-            before, after = getattr(self, name), getattr(twin, name)
-            if counted and repr(before) != repr(after) and (twin.scores or name == "folds"):
-                raise not_counted(name, before, after, "samples were counted with the old value")
 
     def _emptied(self) -> Self:
         """Return a state of the same configuration that has counted nothing."""

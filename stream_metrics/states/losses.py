@@ -139,21 +139,14 @@ class ProbabilityLosses(LossSums, Portable):
 
     def _count_batch(self, batch: Batch) -> None:
         """Count a batch that was read."""
-        table, (wholes, parts) = batch.scores, batch.split_weights()
-        names = batch.classes
-        if isinstance(table, list):
-            codes, labels = factorize(batch.truth)
-            self._count_objects(labels, codes, table, names, wholes, parts)
-        elif table.ndim == 1:
-            refused = self._count_rows(table.reshape(-1, 1), self._positive(batch.truth), None, wholes, parts, False)
-            self._refuse(refused, table, (self.pos_label,), wholes, parts)
-        else:
-            names = check_classes(names, table.shape[1])
-            truth, binary = batch.true_columns(names), _is_binary(names)
-            refused = self._count_rows(table, truth, _places(names), wholes, parts, binary)
-            self._refuse(refused, table, names, wholes, parts)
+        count = self._prepare_rows(batch, slice(None))
+        if count is not None:
+            count(self, 0, batch.n)
+            return
+        codes, labels = factorize(batch.truth)
+        self._count_objects(labels, codes, list(batch.scores), batch.classes, *batch.split_weights())
 
-    def _prepare_rows(self, batch: Batch, order: NDArray[np.int64]) -> CountRows | None:
+    def _prepare_rows(self, batch: Batch, order: NDArray[np.int64] | slice) -> CountRows | None:
         """Return what counts rows of a batch of single scores or a table, in an order; None for other scores."""
         if isinstance(batch.scores, list):
             return None
