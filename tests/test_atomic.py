@@ -29,7 +29,7 @@ WEIGHTS = [1, 2, 0.5] * 6
 SCORES = [{"cat": 0.5, "dog": 0.3, "fox": 0.2}, {"dog": 0.75, "cat": 0.25}, {"eel": 0.5, "fox": 0.3, "dog": 0.2}] * 6
 LOSSES = [round(i * 0.37 % 1, 2) for i in range(18)]
 UNITS = [1, 2, 3] * 6
-TIMES = [*range(0, 180, 10)]
+GROUPS, TIMES = ["g", "h", 1] * 6, [*range(0, 180, 10)]
 SETS = [{"cat"}, {"dog", "fox"}, set[str]()] * 6
 TRUTHS = {"detector": LOSSES, "several labels": SETS, "scores of labels": SETS}
 
@@ -45,6 +45,22 @@ class Closing(sm.TimeWindow):
     def to_bytes(self) -> bytes:
         self._expire_due()
         return super().to_bytes() + b"".join(each.state.to_bytes() for each in self._closed)
+
+
+class Workers(sm.Aggregate):
+    """Workers that have each counted a batch; the first one is retired."""
+
+    def update_many(self, truth: Any) -> None:
+        for at, name in enumerate("uvw"):
+            self.put(name, counted(truth[at:]), 1)
+        self.retire("u")
+
+
+def counted(truth: list[Any]) -> sm.MetricSet:
+    """Return a set that has counted a batch."""
+    state = sm.MetricSet()
+    state.update_many(truth, OTHERS[: len(truth)])
+    return state
 
 
 # how each kind is made, and the arguments of a batch; a unit goes with every other one
@@ -68,7 +84,13 @@ KINDS: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
     ),
     "detector": (lambda: sm.ChangeDetector(0.1, arl=30), {}),
     "window": (lambda: Closing(sm.MetricSet(), 40, 4, 15, on_close="keep"), {"y_pred": OTHERS, "t": TIMES}),
+    "window without late samples": (lambda: sm.TimeWindow(sm.Accuracy(), 40, 4), {"y_pred": OTHERS, "t": TIMES}),
     "fading": (lambda: sm.Fading(sm.MetricSet(), "1s"), {"y_pred": OTHERS, "t": TIMES}),
+    "rolling": (lambda: sm.Rolling(sm.MetricSet(), 5), {"y_pred": OTHERS, "w": WEIGHTS}),
+    "groups": (lambda: sm.ByGroup(sm.MetricSet()), {"y_pred": OTHERS, "group": GROUPS}),
+    "groups of scores": (lambda: sm.ByGroup(sm.MetricSet(scores=True)), {"scores": SCORES, "group": GROUPS}),
+    "folded groups": (lambda: sm.ByGroup(sm.MetricSet(), 2), {"y_pred": OTHERS, "group": GROUPS}),
+    "workers": (Workers, {}),
 }  # fmt: skip
 
 
@@ -93,23 +115,37 @@ def _new(kind: str, *batches: int) -> Any:
 
 def _operations(kind: str) -> dict[str, Callable[[Any], object]]:
     """Return what is done to an object of a kind, by name."""
+    if kind == "workers":
+        return {
+            "put": lambda state: state.put("v", counted(LABELS), 2),
+            "fold": lambda state: state.put("v", counted(LABELS), 1, 5, fold=True),
+            "expire": lambda state: state.expire(0),
+            "drop": lambda state: state.drop("v"),
+            "compact": lambda state: state.compact(),
+            "merge": lambda state: state.merge(sm.Aggregate()),
+            "reset": lambda state: state.reset(),
+        }
     (truth,), columns = _batch(kind)
     single, more = _sample(kind, 2)
-    if "t" in columns:  # time moves on in each operation
+    if "t" in more:  # the time moves on in each operation
         columns["t"], more["t"] = [t + 30 for t in columns["t"]], 195
     operations: dict[str, Callable[[Any], object]] = {
         "update": lambda state: state.update(*single, **more),
         "update_many": lambda state: state.update_many(truth, **columns),
         "reset": lambda state: state.reset(),
     }
-    if kind != "detector":
+    if "window" in kind:
+        late = {**more, "t": 165}
+        operations["advance"] = lambda state: state.advance(195)
+        operations["late"] = lambda state: state.update(*single, **late)
+        operations["snapshot"] = lambda state: state.snapshot()
+    if kind not in ("detector", "rolling"):
         other = _new(kind, 1)
-        if kind == "window":
+        if "window" in kind:
             other.advance(195)
-            operations["late"] = lambda state: state.update("cat", "owl", t=140)
-            operations |= {"advance": lambda state: state.advance(195), "snapshot": lambda state: state.snapshot()}
         operations["merge"] = lambda state: state.merge(other)
         new = {**more, **{name: {"yak": 0.5, "emu": 0.5} for name in more if isinstance(more[name], dict)}}
+        new |= {name: "new" for name in more if name == "group"}
         if kind != "scores of labels":
             operations["update, new label"] = lambda state: state.update({"owl"} if kind in TRUTHS else "owl", **new)
     if hasattr(KINDS[kind][0](), "revert") and kind not in ("sketch", "coarse set"):
@@ -137,6 +173,8 @@ def _check(state: Any, before: bytes, operation: Callable[[Any], object], after:
     if data[0] == before != after:
         operation(state)
         assert state.to_bytes() == after
+    if state.n:
+        assert state.snapshot() == state.copy().snapshot(), "a merge of before"
 
 
 def _before_and_after(kind: str, name: str) -> tuple[Callable[[Any], object], Any, bytes, bytes]:
@@ -153,7 +191,7 @@ def test_an_exception_at_any_line_leaves_an_operation_whole(kind: str, name: str
     operation, state, before, after = _before_and_after(kind, name)
     line, stopped = 1, True
     while stopped:
-        twin = state.copy()
+        twin = state.copy() if line % 2 else _new(kind, 0)  # which shares no states
         stopped = stopped_at(line, lambda twin=twin: operation(twin))
         _check(twin, before, operation, after)
         line += 1 + line // 100  # most lines of long operations read the columns

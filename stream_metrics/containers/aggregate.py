@@ -276,10 +276,10 @@ class Aggregate(Portable):
         if base.state is not self._base.state:
             self._sums.mark(BASE)
         self._store = store
+        over = [key for key, entry in entries.items() if entry.epoch >= self._registered.get(key, entry.epoch + 1)]
         replace_keys(self._entries, {**entries, BASE: base})
-        for key, entry in entries.items():
-            if entry.epoch >= self._registered.get(key, entry.epoch + 1):
-                del self._registered[key]
+        while over:  # what follows a commit takes no memory
+            del self._registered[over.pop()]
 
     def _store_for(self, state: Accumulator) -> StatePacker[Any]:
         """Return how states are stored; MergeError if a state does not merge with the others."""
@@ -386,14 +386,15 @@ class Aggregate(Portable):
 
     def _forget(self, workers: Iterable[Label]) -> None:
         changes: dict[Label, Any] = dict.fromkeys(workers)
-        epochs = [self._entries[key].epoch for key in changes]
-        if epochs:
-            base = self._base
-            floor = max([*epochs, *([] if base.floor is None else [base.floor])])
-            replace_keys(self._entries, {**changes, BASE: base._replace(floor=floor)})
+        if not changes:
+            return
+        base, epochs = self._base, [self._entries[key].epoch for key in changes]
+        floor = max([*epochs, *([] if base.floor is None else [base.floor])])
+        outcomes = {key: counts for key, counts in self._outcomes.items() if key not in changes}
         for key in changes:
             self._sums.mark(key)
-            self._outcomes.pop(key, None)
+        replace_keys(self._entries, {**changes, BASE: base._replace(floor=floor)})
+        self._outcomes = outcomes
 
     @property
     def _newest_epoch(self) -> int:

@@ -233,9 +233,15 @@ cdef class GroupUpdateBase(Guarded):
                 else:
                     self._put({key: slot}, self._rest, self._capacity)
                     folds = self._slots.get(key) is not slot
-                self.touch(self._rest if folds else slot)
-            if folds:
-                self.remember(key)
+            try:
+                if slot is not before:
+                    self.touch(self._rest if folds else slot)
+                if folds and key not in self._folded:
+                    if len(self._folded) >= MOST_FOLDED:
+                        self._folded.clear()
+                    self._folded[key] = None
+            except MemoryError:  # all is counted; the next sample of the group does this
+                pass
         finally:
             self.leave()
         return 0
@@ -276,14 +282,6 @@ cdef class GroupUpdateBase(Guarded):
         self.touch(slot)
         slot.lent = True
         return slot.state
-
-    cdef int remember(self, object key) except -1:
-        """Remember that a key is folded."""
-        if key not in self._folded:
-            if len(self._folded) >= MOST_FOLDED:
-                self._folded.clear()
-            self._folded[key] = None
-        return 0
 
     def _totals(self):
         """Return the numbers of samples and of abstentions of all groups."""
