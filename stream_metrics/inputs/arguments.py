@@ -45,8 +45,8 @@ def unknown_argument(call: str, name: str, allowed: Iterable[str]) -> TypeError:
 
 def named_arguments(function: Callable[P, T]) -> Callable[P, T]:
     """Let a function refuse an unknown keyword and say which one is meant; a method names the class of its object."""
-    names = inspect.signature(function).parameters
-    is_method = next(iter(names)) == "self"
+    names = dict.fromkeys(inspect.signature(function).parameters)
+    is_method = "self" in names
 
     @functools.wraps(function)
     def checked(*arguments: P.args, **keywords: P.kwargs) -> T:

@@ -379,7 +379,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
             raise ValueError("arrays of labels and of appearances")
         if {*map(type, (n, abstained, *weighted, *appearances))} != {int}:
             raise ValueError("whole numbers of samples and appearances")
-        state = cls(fixed, *other)
+        state = cls.__new__(cls, fixed, *other)  # `__init__` only looks at the names of arguments
         state._refill(list(labels), cells, list(appearances), n, abstained, sum(weighted))
         return state
 
