@@ -154,7 +154,7 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         missing: Missing = "abstain",
         ignore_index: Label | None = None,
     ) -> None:
-        if isinstance(metrics, str | set | frozenset) or not isinstance(metrics, Iterable | None):
+        if metrics is not None and (isinstance(metrics, str | set | frozenset) or not isinstance(metrics, Iterable)):
             raise ValueError(f"Expected `metrics` to be a sequence of keys, but got {metrics!r}")
         self.scores = checked_scores(scores)
         named = [metric.key if hasattr(metric, "key") else metric for metric in metrics or ()]
