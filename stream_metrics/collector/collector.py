@@ -298,7 +298,7 @@ class Collector:
 
     def _put(self, report: WorkerReport) -> PutResult:
         name, epoch = report.worker, report.epoch
-        if epoch > self._aggregate._newest_epoch + LARGEST_GAP:  # later epochs must be larger, and below 2**63
+        if epoch > self._aggregate._newest + LARGEST_GAP:  # later epochs must be larger, and below 2**63
             raise LabelError(argument="epoch", expected="to be one that was given out", got=epoch)
         state = self._fitted(from_bytes(report.state))
         if self._comes_back(report):

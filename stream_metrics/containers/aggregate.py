@@ -149,7 +149,7 @@ class Aggregate(Portable):
         self._entries: dict[Label, Any] = {BASE: RetiredCounts()}  # one `Entry` for each worker, and the base
         self._outcomes: dict[Label, Counter[PutResult]] = {}  # of this object, by worker
         self._sums = PartialSums()  # of the states of all entries, and of the base
-        self._newest = 0  # the largest epoch so far
+        self._newest = 0  # the largest epoch so far, 0 if there is none
         self._registered: dict[Label, int] = {}  # epochs of `register` under which nothing was reported
         self._first: Label | None = None  # the first worker by the order of names; None if that is to be found out
         self._store: StatePacker[Any] | None = None  # how the states are stored; None while there is none
@@ -395,11 +395,6 @@ class Aggregate(Portable):
             self._sums.mark(key)
         replace_keys(self._entries, {**changes, BASE: base._replace(floor=floor)})
         self._outcomes = outcomes
-
-    @property
-    def _newest_epoch(self) -> int:
-        """The largest epoch so far, 0 if there is none."""
-        return self._newest
 
     def _restore_registered(self, worker: Label, epoch: int) -> None:
         """Take over the epoch that was given to a worker that has not reported."""

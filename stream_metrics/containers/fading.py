@@ -132,9 +132,6 @@ class Fading(Keyed, FadingUpdateBase, TimeReader, Portable):
         with self._writing():
             self._keep({}, None, 0.0, 0)
 
-    def _instant(self, t: object) -> int:
-        return to_epoch_ns(t)
-
     def _place(self, t: object) -> int:
         """Return where the next sample lies on the axis of time, or of updates."""
         if not self.by_count:

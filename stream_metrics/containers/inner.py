@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from stream_metrics.errors import OptionError, options_differ, other_kind, with_article
-from stream_metrics.inputs.times import Time
+from stream_metrics.inputs.times import Time, to_epoch_ns
 from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import Portable
@@ -161,6 +161,9 @@ class TimeReader(InRiver):
     __slots__ = ()
     merged: Callable[..., Any]
     _sum_at: Callable[..., int]
+
+    def _instant(self, t: object) -> int:
+        return to_epoch_ns(t)
 
     def snapshot(self, t: Time | None = None) -> Any:
         """Return a frozen copy of the samples that are not forgotten.

@@ -152,9 +152,6 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
         """The latest time seen, in seconds since 1970; None if there was none."""
         return self._latest / 1e9 if self._started else None
 
-    def _instant(self, t: object) -> int:
-        return to_epoch_ns(t)
-
     @named_arguments
     def update_many(
         self,

@@ -81,12 +81,6 @@ class KeyedBatch:
             raise
         return state
 
-    def _some(self, rows: NDArray[np.int64]) -> KeyedBatch:
-        """Return the batch of some rows."""
-        some = KeyedBatch({name: _taken(column, rows) for name, column in self.columns.items()})
-        some.common, some._callers = self.common, self._callers
-        return some
-
     def _feed(self, state: Accumulator, columns: Columns) -> None:
         """Let a state count columns."""
         named = {name: column for name, column in columns.items() if column is not None}
@@ -162,7 +156,10 @@ class KeyedBatch:
                 expected = f"to have as many rows as `y_true`, {self.n}"
                 raise error(argument=name, expected=expected, got=length(values))
         if taken is not None and not taken.all():
-            return self._some(np.flatnonzero(taken)).split_by_key(keys[taken], old, empty)
+            rows = np.flatnonzero(taken)
+            some = KeyedBatch({name: _taken(column, rows) for name, column in self.columns.items()})
+            some.common, some._callers = self.common, self._callers
+            return some.split_by_key(keys[taken], old, empty)
         if not len(keys):
             return {}
         near = keys.min() >= -(2**15) and keys.max() < 2**15

@@ -426,10 +426,10 @@ class Comparison(PairedCounts, Portable):
         used = [at for column in state.cells()[1:4] for at in set(column.tolist())]
         check_fixed(state.fixed_labels, twin.fixed_labels, [state.labels[at] for at in sorted({*used})])
         commit([twin._merge_step(state)])
-        if twin.scores:
-            twin._scored = {
-                fold: (_again(a, twin._empty()), _again(b, twin._empty())) for fold, (a, b) in state._scored.items()
-            }
+        for fold, pair in state._scored.items() if twin.scores else ():
+            twin._scored[fold] = twin._empty(), twin._empty()
+            for side, empty in zip(pair, twin._scored[fold], strict=True):
+                side.count_again(empty)
         return twin
 
     def _emptied(self) -> Self:
@@ -501,12 +501,6 @@ class Comparison(PairedCounts, Portable):
     def __repr__(self) -> str:
         samples, classes = quantity(self.n, "sample"), quantity(len(self.labels), "class")
         return f"Comparison({self.a!r}, {self.b!r}, {samples}, {classes})"
-
-
-def _again(side: ScoreStates, twin: ScoreStates) -> ScoreStates:
-    """Return states that are empty with the counts of others."""
-    side.count_again(twin)
-    return twin
 
 
 def _names(classes: Iterable[Label] | None) -> tuple[Label, ...] | None:
