@@ -19,7 +19,9 @@ QUESTIONS = (
     "scale",
     "monitor", "collector",
 )  # fmt: skip
-ENGINES = ("arrow_columns", "billion_pairs", "spark_groups", "spark_overhead")  # in an environment of their own
+ENGINES = (  # in an environment of their own
+    "arrow_columns", "bad_rows", "billion_pairs", "spark_groups", "spark_overhead",
+)  # fmt: skip
 
 MARKS = "<!-- measured -->", "<!-- end of measured -->"
 ENGINE_MARKS = "<!-- measured with engines -->", "<!-- end of measured with engines -->"

@@ -112,7 +112,7 @@ def is_readable(values: ArrowData) -> bool:
 def _is_simple(kind: DataType) -> bool:
     is_ = types()
     decimal = is_.is_decimal128(kind) or is_.is_decimal256(kind)
-    return bool(is_number(kind) or _is_text(kind) or is_.is_date(kind) or is_.is_null(kind) or decimal)
+    return bool(is_number(kind) or is_text(kind) or is_.is_date(kind) or is_.is_null(kind) or decimal)
 
 
 def rows(values: ArrowColumn, argument: str) -> list[Any]:
@@ -133,7 +133,7 @@ def rows(values: ArrowColumn, argument: str) -> list[Any]:
 
 def dictionary_encode(values: Any) -> Any:
     """Dictionary-encode a column of text, so that repeated reads do not number it again; return others as they are."""
-    text = is_pyarrow(values) and hasattr(values, "type") and _is_text(values.type)
+    text = is_pyarrow(values) and hasattr(values, "type") and is_text(values.type)
     return values.dictionary_encode() if text else values
 
 
@@ -162,7 +162,7 @@ def labels(values: ArrowColumn, argument: str) -> Read:
                 coded = _from_dictionary(wide.dictionary_encode())
         elif is_.is_dictionary(kind) or is_.is_date(kind) or is_.is_decimal(kind):
             coded = _from_dictionary(values if is_.is_dictionary(kind) else values.dictionary_encode())
-        elif _is_text(kind):
+        elif is_text(kind):
             coded = _short_texts(values, chunks_of(values)) or _from_dictionary(values.dictionary_encode())
     except UNREADABLE:  # of a name, which no row may have
         pass
@@ -220,7 +220,8 @@ def is_number(kind: DataType) -> bool:
     return bool(is_.is_integer(kind) or is_.is_floating(kind) or is_.is_boolean(kind))
 
 
-def _is_text(kind: DataType) -> bool:
+def is_text(kind: DataType) -> bool:
+    """Tell whether a type is that of text or bytes, of whatever layout."""
     return str(kind).startswith(("string", "large_string", "binary", "large_binary", "fixed_size_binary"))
 
 
@@ -307,7 +308,7 @@ def _from_dictionary(values: ArrowColumn) -> Codes | None:
     indices = [chunk.indices for chunk in chunks]
     one = len(dictionaries) == 1 and not dictionaries[0].null_count
     codes, names = _shared(indices, dictionaries[0]) if one else _unified(indices, dictionaries, place)
-    if _is_text(kind):
+    if is_text(kind):
         return None if max(map(len, names), default=0) > LONGEST else (codes, names)
     return codes, names if types().is_integer(kind) else [canonical(name) for name in names]
 

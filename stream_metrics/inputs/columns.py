@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import compress
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -123,15 +124,20 @@ def row_count(column: Any) -> int:
 
 
 def take_rows(column: Any, rows: Array | slice) -> Any:
-    """Return the rows at some positions of a `Column` or of a container that `as_container` returned."""
+    """Return rows of a `Column` or of a container that `as_container` returned, by their positions or by a mask."""
+    mask = not isinstance(rows, slice) and rows.dtype == bool
     if isinstance(column, list):
-        return column[rows] if isinstance(rows, slice) else [column[row] for row in rows.tolist()]
+        if isinstance(rows, slice):
+            return column[rows]
+        return [*compress(column, rows.tolist())] if mask else [column[row] for row in rows.tolist()]
     if is_coded(column):
         return Categorical(np.asarray(column.codes)[rows], column.categories)
     if hasattr(column, "iloc"):
         return column.iloc[rows]
     whole = isinstance(column, np.ndarray) or (isinstance(rows, slice) and arrow.is_pyarrow(column))
-    return column[rows] if whole else column.take(rows)
+    if whole:
+        return column[rows]
+    return column.filter(rows) if mask and arrow.is_pyarrow(column) else column.take(rows)
 
 
 class PairCounts(NamedTuple):

@@ -39,14 +39,14 @@ A bad element fails its bundle. With on_bad="count" bad elements are left out, a
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from stream_metrics.inputs.arguments import OTHER_NAMES
 from stream_metrics.integrations.tables import MOST_LABELS, Fields, check_columns, count_table, empty_copy
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.tables.bad_rows import BadRows, Counted, OnBad, new_record
-from stream_metrics.tables.counting import START, UNKNOWN, Place
+from stream_metrics.tables.counting import START, UNKNOWN, Place, Refuse
 from stream_metrics.wire import decoded, encoded
 
 try:
@@ -211,7 +211,7 @@ class _Samples:
         """Raise LabelError if a state has too many labels."""
         self.fields.limit(self.max_labels).add(state)
 
-    def count(self, state: Accumulator, element: Any, refuse: Callable[[Exception, Place], None] | None = None) -> None:
+    def count(self, state: Accumulator, element: Any, refuse: Refuse | None = None) -> None:
         """Count an element; what cannot be counted raises, or is refused."""
         if self._is_table(element):
             place = START if refuse is None else UNKNOWN
@@ -223,7 +223,7 @@ class _Samples:
         except (ValueError, TypeError) as error:
             if refuse is None:
                 raise
-            refuse(error, UNKNOWN)
+            refuse(error, UNKNOWN, [0])
         if state.n % OFTEN == 0:
             self.check(state)
 
@@ -231,16 +231,16 @@ class _Samples:
         """Yield the good parts of an element with None, and the bad ones with the texts of their errors."""
         refused: list[tuple[int, str]] = []
 
-        def refuse(error: Exception, place: Place) -> None:
-            refused.append((place.row or 0, str(error)))
+        def refuse(error: Exception, place: Place, rows: Sequence[int]) -> None:
+            refused.extend((row, str(error)) for row in rows)
 
         if not self._is_table(element):
             self.count(state, element, refuse)
             yield element, refused[0][1] if refused else None
             return
-        count_table(state, element, self.fields, START, refuse)
+        count_table(state, element, self.fields, UNKNOWN, refuse)
         start = 0
-        for row, error in refused:
+        for row, error in sorted(refused):
             if row > start:
                 yield _rows(element, start, row), None
             yield _rows(element, row, row + 1), error

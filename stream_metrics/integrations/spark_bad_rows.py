@@ -6,7 +6,7 @@ group cannot make a row of another group bad.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ from stream_metrics.integrations.spark_workers import Batches, in_blocks
 from stream_metrics.integrations.tables import Fields, count_table
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.tables.bad_rows import BadRows
-from stream_metrics.tables.counting import Place
+from stream_metrics.tables.counting import UNKNOWN, Place
 from stream_metrics.wire import from_bytes
 
 __all__ = ["good_rows", "record_bad_rows"]
@@ -71,9 +71,9 @@ def _errors(state: Accumulator, table: pa.Table, fields: Fields) -> Errors:
     """Return the errors of the rows that an empty state refuses."""
     errors: Errors = {}
 
-    def refuse(error: Exception, place: Place) -> None:
-        errors[place.row or 0] = error
+    def refuse(error: Exception, place: Place, rows: Sequence[int]) -> None:
+        errors.update(dict.fromkeys(rows, error))
 
     state.reset()
-    count_table(state, table, fields, refuse=refuse)
+    count_table(state, table, fields, UNKNOWN, refuse)
     return errors

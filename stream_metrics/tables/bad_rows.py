@@ -6,17 +6,16 @@ the order of text, because both choices depend on the rows alone and not on how 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 from stream_metrics.errors import StreamMetricsError, other_kind, quantity
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.tables.counting import UNKNOWN, Place, count_columns
+from stream_metrics.tables.counting import MOST_EXAMPLES, UNKNOWN, Place, count_columns
 from stream_metrics.wire import Portable
 
 OnBad: TypeAlias = Literal["raise", "count"]
 
-MOST_EXAMPLES = 10
 MOST_REASONS = 20
 LONGEST = 300  # characters of an error or a reason
 
@@ -128,22 +127,25 @@ class BadRows(Portable):
         columns |= {"y_true": y_true, "y_pred": y_pred, "w": w}
         count_columns(state, columns, Place(file, partition, row), self.add)
 
-    def add(self, error: Exception, place: Place = UNKNOWN) -> None:
-        """Record one row.
+    def add(self, error: Exception, place: Place = UNKNOWN, rows: Sequence[int] = (0,)) -> None:
+        """Record rows that were refused for the same reason.
 
         Parameters
         ----------
         error : Exception
-            Why it was refused.
+            Why the first of them was refused.
         place : tuple of file, partition and row, optional
-            Where it is; each may be None.
+            Where the batch begins that they are in; each may be None.
+        rows : sequence of int, default (0,)
+            Their positions in the batch. The first is kept as an example.
         """
         if isinstance(error, StreamMetricsError):
             reason, text = error.rule, str(error.with_position(None))
         else:
             text = str(error)
             reason = f"{type(error).__name__}: {text.partition(chr(10))[0]}"
-        self._add(1, {_clean(reason): 1}, [BadRow(*place, _clean(text))])
+        first = BadRow(*Place(*place).at(rows[0]), _clean(text))
+        self._add(len(rows), {_clean(reason): len(rows)}, [first])
 
     def _add(self, n: int, reasons: Mapping[str, int], examples: Iterable[BadRow]) -> None:
         totals = dict(self.reasons)

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import LabelError, StreamMetricsError
+from stream_metrics.inputs import arrow
 from stream_metrics.inputs.columns import Column, row_count, take_rows
 from stream_metrics.inputs.containers import as_container
-from stream_metrics.inputs.score_tables import materialize
+from stream_metrics.inputs.tensors import Array
 from stream_metrics.inputs.times import is_one_time
 from stream_metrics.states.protocols import Accumulator
+from stream_metrics.tables.defects import defects
 
 FEW = 8  # rows that are counted one by one if one of them is bad
 INTERVAL = 1 << 16  # rows between two checks of the number of labels
 MOST_LABELS = 100_000
+MOST_EXAMPLES = 10  # rows whose own errors are kept
 
 
 class Place(NamedTuple):
@@ -43,7 +46,7 @@ START = Place()  # the first row of whatever is counted
 UNKNOWN = Place(row=None)  # of rows that have no number
 
 Columns: TypeAlias = Mapping[str, Any]  # arguments of `update_many` by name
-Refuse: TypeAlias = Callable[[Exception, Place], None]
+Refuse: TypeAlias = Callable[[Exception, Place, Sequence[int]], None]  # rows with an error, by their positions
 
 
 def count_columns(
@@ -52,8 +55,8 @@ def count_columns(
     """Count a batch whose rows come from a place.
 
     Without `refuse` a bad row raises its error, which then names the place, and nothing is counted. Otherwise the good
-    rows are counted, and `refuse` is called with the error and the place of each bad row, in their order. What is wrong
-    with the batch, and not with one of its rows, raises in both cases.
+    rows are counted, and `refuse` is called with an error, the place of the batch, and the positions in it of the rows
+    that have it. What is wrong with the batch, and not with one of its rows, raises in both cases.
 
     With a `limit` a long batch is counted in blocks, and those before an error stay counted.
     """
@@ -62,31 +65,64 @@ def count_columns(
     columns = {name: x if hasattr(x, "__len__") else _sliceable(x, name) for name, x in columns.items()}  # iterators
     n = row_count(columns["y_true"])
     if n > limit.left:
-        columns = {name: _sliceable(column, name, encoded=False) for name, column in columns.items()}
+        columns = {name: _sliceable(column, name) for name, column in columns.items()}
         _check_lengths(columns)
-    start = 0
+    start, own = 0, MOST_EXAMPLES if place.row is not None else n
     while start < n or n == 0:
         stop = min(start + limit.left, n)
         part = columns if stop - start == n else _slice(columns, start, stop)
-        _count_block(state, part, place.at(start), refuse)
+        refused = _count_block(state, part, place.at(start), refuse, own)
+        own = own if place.row is None else max(own - refused, 1)
         limit.count(state, stop - start)
         if stop == n:
             break
         start = stop
 
 
-def _count_block(state: Accumulator, columns: Columns, place: Place, refuse: Refuse | None) -> None:
+def _count_block(state: Accumulator, columns: Columns, place: Place, refuse: Refuse | None, own: int) -> int:
+    """Count a batch; return how many rows are refused for defects. Of each kind, `own` rows get their own errors."""
+    problem: ValueError | None = None
+    nulls = getattr(columns["y_true"], "null_count", 0)  # of Arrow; elsewhere it may be a method
+    if refuse is None or nulls == 0 or callable(nulls):
+        try:
+            state.update_many(**columns)
+            return 0
+        except ValueError as error:
+            if refuse is None:
+                raise _placed(error, place) from None
+            problem = error
+    columns = {name: _sliceable(column, name) for name, column in columns.items()}
+    _check_lengths(columns)
+    n, trial = row_count(columns["y_true"]), state.copy()
     try:
-        state.update_many(**columns)
-    except ValueError as error:
-        if refuse is None:
-            raise _placed(error, place) from None
-        columns = {name: _sliceable(column, name) for name, column in columns.items()}
-        _check_lengths(columns)
-        n = row_count(columns["y_true"])
-        if n == 0 or not _takes_none(state, columns):
-            raise _placed(error, place) from None
-        _count_others(state, columns, (0, n), error, place, refuse)
+        if n == 0 and problem is not None:
+            raise problem
+        columns = _accepted(trial, columns)
+    except ValueError as error:  # no row is the reason
+        raise _placed(problem or error, place) from None
+    good = _without_defects(trial, columns, place, refuse, own)
+    left = int(good.sum())
+    if left < n:
+        columns, problem = _take(columns, good), None
+    if problem is None:
+        try:
+            state.update_many(**columns)
+        except ValueError as error:
+            problem = error
+    if problem is not None:
+        _count_others(state, columns, np.flatnonzero(good), problem, place, refuse)
+    return n - left
+
+
+def _accepted(trial: Accumulator, columns: Columns) -> Columns:
+    """Return columns encoded, or as they are where the state does not take them so; ValueError if it takes neither."""
+    encoded = {name: _encoded(column, name) for name, column in columns.items()}
+    try:
+        trial.update_many(**_slice(encoded, 0, 0))
+        return encoded
+    except ValueError:
+        trial.update_many(**_slice(columns, 0, 0))
+        return columns
 
 
 def _placed(error: Exception, place: Place) -> Exception:
@@ -97,21 +133,64 @@ def _placed(error: Exception, place: Place) -> Exception:
     return error.with_position(position, place.holder)
 
 
-def _count_others(
-    state: Accumulator, columns: Columns, rows: tuple[int, int], error: Exception, place: Place, refuse: Refuse
-) -> None:
-    """Count the good rows of a range in which one is bad, so that a state has refused them all with `error`."""
-    start, stop = rows
-    if stop - start == 1:
-        refuse(error, place.at(start))
-        return
-    size = 1 if stop - start <= FEW else (stop - start + 1) // 2
-    for at in range(start, stop, size):
-        part = at, min(at + size, stop)
+def _without_defects(trial: Accumulator, columns: Columns, place: Place, refuse: Refuse, own: int) -> Array:
+    """Refuse rows with defects that are found a column at a time, and return whether each row is another one.
+
+    Rows with the same defects are refused together if a copy of the state refuses the first of them for a defect.
+    """
+    by_row = {name: column for name, column in columns.items() if not _is_common(column, name)}
+    found = [(argument, rows) for argument, rows in defects(by_row) if rows.any()]
+    good = np.ones(row_count(columns["y_true"]), bool)
+    if not found:
+        return good
+    some = np.flatnonzero(np.any([rows for _, rows in found], axis=0))
+    kinds = np.sum([rows[some].astype(np.int64) << at for at, (_, rows) in enumerate(found)], axis=0)
+    for kind in np.unique(kinds).tolist():
+        alike = some[kinds == kind]
+        arguments = {argument for at, (argument, _) in enumerate(found) if kind >> at & 1}
+        errors = _errors(trial, columns, alike[:own], arguments)
+        if errors:
+            good[alike] = False
+            for row, error in zip(alike.tolist(), errors, strict=False):
+                refuse(error, place, [row])
+            if len(alike) > len(errors):
+                refuse(errors[-1], place, alike[len(errors) :].tolist())
+    return good
+
+
+def _errors(trial: Accumulator, columns: Columns, rows: Array, arguments: set[str]) -> list[Exception]:
+    """Return the error of each row; none if one is accepted, or refused for another argument."""
+    arguments |= {"scores", "y_pred"} if arguments & {"scores", "y_pred"} else set()
+    errors: list[Exception] = []
+    for row in rows.tolist():
         try:
-            state.update_many(**_slice(columns, *part))
+            trial.update_many(**_slice(columns, row, row + 1))
+        except ValueError as error:
+            if getattr(error, "argument", None) in arguments:
+                errors.append(error)
+                continue
+        return []
+    return errors
+
+
+def _count_others(
+    state: Accumulator, columns: Columns, rows: Array, error: Exception, place: Place, refuse: Refuse
+) -> None:
+    """Count the good rows among some of which one is bad, so that a state has refused them all with `error`.
+
+    `rows` are their positions in the batch.
+    """
+    n = len(rows)
+    if n == 1:
+        refuse(error, place, rows.tolist())
+        return
+    size = 1 if n <= FEW else (n + 1) // 2
+    for at in range(0, n, size):
+        part = _slice(columns, at, at + size)
+        try:
+            state.update_many(**part)
         except ValueError as problem:
-            _count_others(state, columns, part, problem, place, refuse)
+            _count_others(state, part, rows[at : at + size], problem, place, refuse)
 
 
 def _check_lengths(columns: Columns) -> None:
@@ -122,29 +201,36 @@ def _check_lengths(columns: Columns) -> None:
             raise LabelError(argument=name, expected=f"to have as many rows as `y_true`, {n}", got=row_count(column))
 
 
-def _takes_none(state: Accumulator, columns: Columns) -> bool:
-    """Tell whether a state accepts no rows of such columns; if not, no row is the reason of an error."""
-    try:
-        state.copy().update_many(**_slice(columns, 0, 0))
-    except ValueError:
-        return False
-    return True
-
-
 def _is_common(column: object, name: str) -> bool:
     """Tell whether a value is one for all rows."""
     return name == "classes" or (name in ("t", "group", "unit") and is_one_time(column))
 
 
-def _sliceable(column: Any, name: str, *, encoded: bool = True) -> Any:
-    """Return a column of which rows can be taken, text of Arrow numbered once if it is to be `encoded`."""
-    if _is_common(column, name) or isinstance(column, Column):
+def _sliceable(column: Any, name: str) -> Any:
+    """Return a column of which rows can be taken."""
+    return column if _is_common(column, name) or isinstance(column, Column) else as_container(column, name)
+
+
+def _encoded(column: Any, name: str) -> Any:
+    """Return a sliceable column, one of Arrow as integers or an array if it can be, whose rows are taken quickly."""
+    if not arrow.is_pyarrow(column) or not hasattr(column, "type"):
         return column
-    return materialize(column, name) if encoded else as_container(column, name)
+    if arrow.is_number(column.type) and not column.null_count:
+        return arrow.as_array(column)
+    if arrow.is_text(column.type) or name in ("y_true", "group", "unit"):
+        try:
+            coded = arrow.labels(column, name)
+        except ValueError:  # of a value that no row may have
+            return column
+        return Column(*coded) if isinstance(coded, tuple) else column
+    return column
 
 
 def _slice(columns: Columns, start: int, stop: int) -> dict[str, Any]:
-    rows = slice(start, stop)
+    return _take(columns, slice(start, stop))
+
+
+def _take(columns: Columns, rows: Array | slice) -> dict[str, Any]:
     return {name: column if _is_common(column, name) else take_rows(column, rows) for name, column in columns.items()}
 
 

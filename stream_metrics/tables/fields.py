@@ -8,7 +8,7 @@ counted are read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.states.batches import mergeable
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.tables.bad_rows import BadRows, new_record
-from stream_metrics.tables.counting import START, LabelLimit, Place, count_columns
+from stream_metrics.tables.counting import START, LabelLimit, Place, Refuse, count_columns
 from stream_metrics.wire import Portable
 
 S = TypeVar("S", bound=Accumulator)
@@ -102,7 +102,7 @@ def count_table(
     table: Any,
     fields: Fields,
     place: Place = START,
-    refuse: Callable[[Exception, Place], None] | None = None,
+    refuse: Refuse | None = None,
     limit: LabelLimit | None = None,
 ) -> None:
     """Count the rows of a table into `state`; LabelError names a column that the table does not have.

@@ -50,6 +50,17 @@ def batches(draw: st.DrawFn) -> tuple[Callable[[], Any], dict[str, list[Any]]]:
     return make, columns
 
 
+def row_by_row(make: Callable[[], Any], columns: dict[str, Any], place: tuple[Any, ...]) -> tuple[Any, sm.BadRows]:
+    """Return the state of the good rows and the record of the bad ones, each row counted alone."""
+    state, bad = make(), sm.BadRows()
+    for at in range(len(columns["y_true"])):
+        try:
+            state.update_many(**{name: x if name == "classes" else x[at : at + 1] for name, x in columns.items()})
+        except ValueError as error:
+            bad.add(error, (*place[:2], None if place[2] is None else place[2] + at))
+    return state, bad
+
+
 @pytest.mark.quick
 @given(batches(), st.integers(0, 2**40), st.randoms())
 def test_good_rows_are_counted_and_bad_rows_are_named(batch: Any, first: int, rng: random.Random) -> None:
@@ -58,18 +69,12 @@ def test_good_rows_are_counted_and_bad_rows_are_named(batch: Any, first: int, rn
     Rows that are split anywhere and merged in any tree, through bytes, give one record and one state.
     """
     make, columns = batch
-    n, expected, bad_rows = len(columns["y_true"]), make(), []
-    for at in range(n):
-        try:
-            expected.update_many(**{name: values[at : at + 1] for name, values in columns.items()})
-        except ValueError:
-            bad_rows.append(at)
+    n, (expected, rows) = len(columns["y_true"]), row_by_row(make, columns, ("f", 7, first))
     state, bad = make(), sm.BadRows()
     bad.count_into(state, **columns, file="f", partition=7, row=first)
 
-    assert state == expected
-    assert bad.n == len(bad_rows) == sum(bad.reasons.values())
-    assert [row[:3] for row in bad.first] == [("f", 7, first + at) for at in bad_rows[:MOST_EXAMPLES]]
+    assert (state, bad) == (expected, rows)
+    assert bad.n == sum(bad.reasons.values())
 
     parts = []
     for start, stop in pairwise([0, *sorted(rng.choices(range(n + 1), k=3)), n]):
@@ -137,6 +142,37 @@ def test_columns_of_any_form(library: str) -> None:
         bad.count_into(state, make(["a", None, "b", "a"]), make(["a", "a", "b", "b"]), scores=scores)
         assert state == expected
         assert [row.row for row in bad.first] == [1, 2]
+
+
+@pytest.mark.parametrize(("library", "row"), [("pandas", 0), ("pandas", None), ("pyarrow", 7)])
+def test_defects_are_found_in_columns_of_any_form(library: str, row: int | None) -> None:
+    """Many rows with several defects at once give the state and the record that they give one by one."""
+    n, rng = 300, np.random.default_rng(5)
+    gaps = [rng.random(n) < 0.3 for _ in range(4)]
+    labels, numbers = rng.integers(0, 3, n), rng.integers(0, 3, n).astype(float)
+    texts, some = np.array(["a", "b", "c"])[labels].astype(object), np.where(gaps[0], np.nan, numbers)
+    texts[gaps[0]] = None
+    weights = np.where(gaps[1], rng.choice([-1.0, np.nan, np.inf, 2.0**63, -0.0], n), 2.0)
+    scores = np.where(gaps[2], rng.choice([np.nan, np.inf, -0.5, 1.5, 1.0], n), 0.25)
+    labels[:12], scores[:14], weights[:14] = 2, 1.5, 2.0  # of an area, the label is bad and the score is not
+    truths = [texts, texts.tolist(), pd.Categorical(texts), pd.Series(texts, dtype="string"), some, some > 0]
+    truths += [pd.array(some, "Int64"), np.where(gaps[3], np.inf, some)]
+    if library == "pyarrow":
+        pa: Any = pytest.importorskip("pyarrow")
+        truths = [pa.array(texts), pa.array(texts).dictionary_encode(), pa.array(labels, mask=gaps[0]), pa.array(some)]
+        weights = pa.array(weights, mask=gaps[3])
+    for truth in truths:
+        for make, more in (
+            (sm.MetricSet, {"y_pred": truth}), (lambda: sm.MetricSet(labels=["a", 0.0]), {"y_pred": truth}),
+            (lambda: sm.MetricSet(scores=True), {"scores": np.column_stack([scores, 1 - scores]), "classes": [0, 1]}),
+            (sm.ROCAUC, {"y_true": labels, "y_pred": scores}),
+            (lambda: sm.ByGroup(sm.MetricSet()), {"y_pred": labels, "group": truth}),
+            (lambda: sm.TimeWindow(sm.MetricSet(), "1m"), {"y_pred": labels, "t": some}),
+        ):  # fmt: skip
+            columns = {"y_true": truth, "w": weights, **more}
+            state, bad = make(), sm.BadRows()
+            bad.count_into(state, **columns, row=row)
+            assert (state, bad) == row_by_row(make, columns, (None, None, row))
 
 
 @pytest.mark.quick
