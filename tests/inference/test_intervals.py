@@ -300,3 +300,27 @@ def test_classes_never_seen_are_said() -> None:
     assert share in taken.interval("balanced_accuracy").note
     assert "never seen" not in snapshot([[40, 3, 1], [2, 30, 1], [0, 0, 1]]).interval("macro_f1").note
     assert "never seen" not in snapshot([[40, 1], [1, 0]]).interval("macro_f1").note
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("valid", ["fixed", "anytime"])
+def test_a_mean_includes_what_absent_classes_may_be(valid: Any) -> None:
+    """A perfect classifier of four of five classes may be one of all five; a note says so, with units too."""
+    truth = np.arange(400) % 4
+    for unit in (None, truth) if valid == "fixed" else (None,):
+        state = sm.MetricSet(labels=range(5))
+        state.update_many(truth, truth, unit=unit)
+        for key in ("macro_f1", "macro_recall", "general_f1_geometric", "ovo"):
+            interval = state.snapshot().interval(key, valid=valid)
+            assert interval.value <= 0.8 < 1 - 1e-9 <= interval.high <= 1
+            assert "1 of 5 classes has not occurred" in interval.note
+        assert "occurred" not in state.snapshot().interval("accuracy", valid=valid).note
+
+
+def test_the_bias_of_precisions_by_support_is_taken_off() -> None:
+    """Hits are in the precision of a class and in its weight: of 200 classes without this, 4 of 10 intervals hold."""
+    draws, k = np.random.default_rng(0), 200
+    cells = np.where(np.eye(k), 0.7, 0.3 / (k - 1)).ravel() / k
+    matrices = (draws.multinomial(2000, cells).reshape(k, k) for _ in range(40))
+    intervals = [sm.ConfusionMatrix.from_matrix(m).snapshot().interval("weighted_precision") for m in matrices]
+    assert sum(0.7 in interval for interval in intervals) >= 34

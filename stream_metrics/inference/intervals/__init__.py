@@ -9,6 +9,7 @@ Methods for one value belong here; differences of two models (`comparison`) and 
 `custom_metrics`                                                 a user's formula, and metrics with options
 `proportions`, `posterior`, `cramer`                             closed methods for single metrics
 `gradients`, `resampling`, `adequacy`                            delta method, drawn matrices, which of them applies
+`absent_classes`                                                 fixed classes that have not occurred
 `sequences`, `anytime`                                           any number of looks
 `folds`, `jackknife`                                             samples that depend on each other
 `batched_counts`, `batched_formulas`, `matrix_counts`            counts of many matrices, and of one plain matrix

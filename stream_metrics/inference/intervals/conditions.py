@@ -57,7 +57,8 @@ def weight_problem(evaluation: Evaluation) -> str:
     if evaluation.weight_problem is None:  # it is asked for once for each interval
         reason = next(filter(None, map(weighted, evaluation.states.values())), "")
         evaluation.weight_problem = reason and (
-            f"{reason}: intervals count independent samples, and the counts do not say how many stand behind a weight"
+            f"{reason}: intervals count independent samples, and the counts do not say how many stand behind a "
+            "weight; give each sample a `unit`, such as its number, for intervals with any weights"
         )
     return evaluation.weight_problem
 

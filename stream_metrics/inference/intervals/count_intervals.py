@@ -117,6 +117,7 @@ def _modelled_whole(row: MetricSpec, c: Counts, value: float, request: IntervalR
     That of the posterior is not narrower than that of the delta method: with a handful of errors the prior weighs.
     """
     key, n, one, note = row.key, int(c.total), batch_of_one(c), ""
+    bias = float(precision_bias(one).sum()) / n if key == "weighted_precision" else 0.0
     if enough := least_cells(c) >= ENOUGH:
         slopes = gradient(key, one, zero)
     else:
@@ -129,10 +130,26 @@ def _modelled_whole(row: MetricSpec, c: Counts, value: float, request: IntervalR
         if se * n > ROUNDING:
             inner = on_logit_scale(value, se, (row.low, row.high), -normal_quantile((1 - request.level) / 2))
             if enough or request.method == "delta":
+                inner = shifted(inner, value, bias, row)
                 return Interval(value, *inner, request.level, "delta", "fixed", se, n, 0, note)
     low, high, se, skipped, method = _drawn_bounds(key, c, request, zero)
-    ends = max(row.low, min(float(low), inner[0])), min(row.high, max(float(high), inner[1]))
+    ends = shifted((min(float(low), inner[0]), max(float(high), inner[1])), value, bias, row)
     return Interval(value, *ends, request.level, method, "fixed", float(se), n, int(skipped), note)
+
+
+def precision_bias(c: BatchedCounts) -> Floats:
+    """Return q (1 - q) for the precision q of each class; their sum is N times the bias of the mean by support.
+
+    The hits of a class are in its precision and in its weight.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        q = c.diagonal / c.predicted_totals
+        return np.where(c.predicted_totals > 0, q * (1 - q), 0.0)
+
+
+def shifted(ends: tuple[float, float], value: float, bias: float, row: MetricSpec) -> tuple[float, float]:
+    """Return an interval less the bias of its value, extended to the value, within the range of the metric."""
+    return max(row.low, min(ends[0] - bias, value)), min(row.high, max(ends[1] - bias, value))
 
 
 def _judged(key: str, c: Counts, one: BatchedCounts, zero: float) -> tuple[Gradient, bool, str]:

@@ -2,7 +2,7 @@
 
 All of this takes samples as independent, each counted once, unless they have units: then see `folds`. Without
 units, weights other than 1 are refused, since the counts do not say how many samples a weight stands for. Means over
-classes are means over the classes that occur.
+classes include what fixed classes that have not occurred may add (`absent_classes`).
 
 Nothing is said of samples that are missing, such as those without a label (see `missing_labels`). Proportions for all
 looks need less than independence: the share of right answers may change with time and with what was seen before; then
@@ -23,6 +23,7 @@ from stream_metrics.errors import unexpected_label
 from stream_metrics.evaluation.evaluation import Evaluation, Options
 from stream_metrics.formulas.protocol import Counts, Floats
 from stream_metrics.inference.intervals import count_intervals, folds, losses, score_intervals
+from stream_metrics.inference.intervals.absent_classes import including_absent
 from stream_metrics.inference.intervals.conditions import refuse_looks, refuse_weights, validate_request
 from stream_metrics.inference.intervals.custom_metrics import of_function, with_options
 from stream_metrics.inference.intervals.interval import Interval, IntervalRequest
@@ -62,15 +63,24 @@ def interval(
     if isinstance(key, str):
         options = evaluation.options_of(find(key).key, options)
     if evaluation.folds:
-        return folds.interval(evaluation, key, request, label, options)
+        return _with_absent(evaluation, key, folds.interval(evaluation, key, request, label, options))
     if method == "folds":
         raise ValueError("Expected samples with a `unit` for the method 'folds', but got none")
     if callable(key):
         return of_function(_counts(evaluation, "a function of counts"), key, request, options)
     row = _row(key, request)
     if row.state == "counts":
-        return _of_counts(evaluation, row, request, label, options)
+        return _with_absent(evaluation, key, _of_counts(evaluation, row, request, label, options))
     return score_intervals.interval(evaluation, row, request, label, options)
+
+
+def _with_absent(
+    evaluation: Evaluation, key: str | Callable[[Counts], float], found: Interval | dict[Label, Interval]
+) -> Interval | dict[Label, Interval]:
+    """Return the interval of a whole value of counts with what classes that have not occurred may add."""
+    if callable(key) or isinstance(found, dict) or (row := find(key)).state != "counts" or row.kind != "whole":
+        return found
+    return including_absent(row, evaluation.view("counts", key), found, evaluation.zero_division_of(row))
 
 
 def class_bounds(

@@ -4,7 +4,8 @@ An interval of one matrix is a hundred calls of NumPy on arrays of a few hundred
 begin than to run. Here all matrices share these calls. The formulas are those of one matrix; sums over classes or cells
 have another order, which moves the last digits.
 
-What few matrices need is left to the interval of one, and so has no entry here: draws from a posterior, a single class.
+What few matrices need is left to the interval of one, and so has no entry here: draws from a posterior, a single class,
+means over classes some of which have not occurred.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from stream_metrics.catalog.table import CATALOG
 from stream_metrics.evaluation.evaluation import Evaluation
 from stream_metrics.formulas.protocol import Counts, Floats
 from stream_metrics.formulas.stats.normal import normal_quantile
+from stream_metrics.inference.intervals.absent_classes import counts_absent
 from stream_metrics.inference.intervals.adequacy import ENOUGH, HALF, NO_HIT, THIN, THIN_OF_MANY, THIN_SHARE, leaning
 from stream_metrics.inference.intervals.anytime import (
     ADDED,
@@ -30,7 +32,13 @@ from stream_metrics.inference.intervals.anytime import (
     early_level,
     late_multiplier,
 )
-from stream_metrics.inference.intervals.count_intervals import ROUNDING, on_logit_scale, share_bounds
+from stream_metrics.inference.intervals.count_intervals import (
+    ROUNDING,
+    on_logit_scale,
+    precision_bias,
+    share_bounds,
+    shifted,
+)
 from stream_metrics.inference.intervals.gradients import ANALYTIC, Gradient, gradient
 from stream_metrics.inference.intervals.interval import IntervalRequest
 from stream_metrics.inference.intervals.methods import SHARES
@@ -63,6 +71,7 @@ class _Kinds(NamedTuple):
     some_thin: Flags  # of matrices, with a class of next to no samples or predictions
     thin_true: Flags
     thin_predicted: Flags
+    absent: set[int]  # matrices with a class that does not occur
 
 
 class ManyMatrices:
@@ -83,8 +92,9 @@ class ManyMatrices:
         if key not in ANALYTIC:
             return {}
         values = dict[int, float]()
+        skipped = self._kinds.absent if counts_absent(key) else {}
         for at, each in enumerate(self._evaluations):
-            if at in besides:
+            if at in besides or at in skipped:
                 continue
             value, undefined = each.value_and_undefined(key)
             if not undefined and math.isfinite(value):
@@ -116,12 +126,13 @@ class ManyMatrices:
         without_hit = ~sure & (c.sizes > 2) & ~(count > 0)
         leans = ~sure & self._kinds.some_thin & (thin > THIN_SHARE)
         z, ends = -normal_quantile((1 - self._request.level) / 2), dict[int, NotedEnds]()
-        columns = zip(*(part.tolist() for part in (normal, se, without_hit, leans)), strict=True)
-        for at, (is_normal, error, lost, leaning_on_few) in enumerate(columns):
+        bias = c.class_sums(precision_bias(c)) / c.total if key == "weighted_precision" else np.zeros(len(c.total))
+        columns = zip(*(part.tolist() for part in (normal, se, without_hit, leans, bias)), strict=True)
+        for at, (is_normal, error, lost, leaning_on_few, by) in enumerate(columns):
             if is_normal and at in values:
                 note = NO_HIT if lost else leaning(self._views[at]) if leaning_on_few else ""
                 low, high = on_logit_scale(values[at], error, (row.low, row.high), z)
-                ends[at] = NotedEnds(float(low), float(high), note)
+                ends[at] = NotedEnds(*shifted((float(low), float(high)), values[at], by, row), note)
         return ends
 
     def _judged(self, key: str, slopes: Gradient, zero: float) -> tuple[Floats, Floats]:
@@ -153,6 +164,7 @@ class ManyMatrices:
             some_thin=fewest < np.where(c.sizes <= 2, THIN, THIN_OF_MANY),
             thin_true=thin_true,
             thin_predicted=thin_predicted,
+            absent={*np.unique(c.owner[~occurs]).tolist()},
         )
 
     def _watched(self, key: str, values: dict[int, float], slopes: Gradient, zero: float) -> dict[int, NotedEnds]:
