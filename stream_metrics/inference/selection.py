@@ -12,6 +12,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from stream_metrics.formulas.stats.normal import beta_cdf, log_beta
 from stream_metrics.inference.intervals.interval import Interval
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["e_benjamini_hochberg", "e_value_below", "level_of_each", "range_of"]
 
+MOST_PAIRED = 500  # groups of which all pairs are compared
 LARGEST = 700.0  # the logarithm of the largest e-value that is returned
 
 
@@ -28,22 +31,33 @@ def level_of_each(level: float, m: int) -> float:
     return 1 - (1 - level) / max(m, 1)
 
 
-def range_of(intervals: Mapping[Label, Interval], level: float, valid: str) -> Interval:
-    """Return the interval of the largest difference of values whose intervals hold together with `level`.
+def range_of(intervals: Mapping[Label, Interval], level: float, valid: str, paired: bool = False) -> Interval:
+    """Return the interval of the largest difference of values, whose own intervals hold together with `level`.
 
     If all hold, the true largest difference is at most the highest end less the lowest, and at least the largest
     distance between two intervals, which is 0 where all overlap. The value, the largest difference of estimates, is
     above the true one on average.
+
+    If they are `paired`, they have the level that all pairs need together instead, and the interval of each difference
+    follows from those of its two values as if these were normal (MOVER, Newcombe 1998). It is narrower, and for one
+    look only.
     """
+    method = "mover" if paired else "simultaneous"
     if len(intervals) < 2:
-        return Interval(math.nan, math.nan, math.nan, level, "simultaneous", valid)
+        return Interval(math.nan, math.nan, math.nan, level, method, valid)
     every = list(intervals.values())
-    values = [one.value for one in every]
-    lows, highs = [one.low for one in every], [one.high for one in every]
+    values, lows, highs = (np.array([getattr(one, end) for one in every]) for end in ("value", "low", "high"))
     notes = [f"{group!r}: {one.note}" for group, one in intervals.items() if one.note]
     note = f"{len(notes)} of {len(every)} intervals have a note, as that of {notes[0]}" if notes else ""
-    low, high, n = max(max(lows) - min(highs), 0.0), max(highs) - min(lows), sum(one.n for one in every)
-    return Interval(max(values) - min(values), low, high, level, "simultaneous", valid, n=n, note=note)
+    if paired:
+        below, above = (values - lows) ** 2, (highs - values) ** 2
+        differences = values[:, np.newaxis] - values
+        low = (differences - np.sqrt(below[:, np.newaxis] + above)).max()
+        high = (differences + np.sqrt(above[:, np.newaxis] + below)).max()
+    else:
+        low, high = lows.max() - highs.min(), highs.max() - lows.min()
+    ends, n = (max(float(low), 0.0), float(high)), sum(one.n for one in every)
+    return Interval(float(values.max() - values.min()), *ends, level, method, valid, n=n, note=note)
 
 
 def e_value_below(x: int, n: int, target: float) -> float:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.errors import quantity
 from stream_metrics.evaluation.numbers import number_of
-from stream_metrics.inference.selection import range_of
 from stream_metrics.labels.json_names import label_names
 from stream_metrics.ranking.classes import asked_class
 from stream_metrics.report.headlines import GROUPS, short_title
@@ -207,11 +206,10 @@ def _gap_bounds(groups: GroupSnapshot, key: str) -> Interval | None:
     """Return the interval of the largest difference as it is shown, None if there is none."""
     if groups.interval_level is None:
         return None
-    by_group = groups.values_of(key)
-    intervals = {group: bounds for group in by_group if (bounds := _bounds(groups[group], key)) is not None}
-    if len(intervals) < len(by_group):
+    shown = [_bounds(groups[group], key) for group in groups.values_of(key)]
+    if not shown or shown[0] is None or None in shown:
         return None
-    return range_of(intervals, groups.interval_level, next(iter(intervals.values())).valid)
+    return groups.gap_interval(key, groups.interval_level, valid=shown[0].valid)
 
 
 def _at(groups: GroupSnapshot, group: Label, key: str) -> float:

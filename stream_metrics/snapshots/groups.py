@@ -369,17 +369,23 @@ class GroupSnapshot(Rendered, Mapping["Label", Snapshot]):
         >>> {group: (round(one.low, 2), round(one.high, 2)) for group, one in intervals.items()}
         {'z': (0.51, 0.96), 'x': (0.57, 0.98), 'y': (0.57, 0.98)}
         """
+        each = self._level_of_each(level, least)
+        return self._intervals(key, each, label=label, least=least, valid=valid, t_opt=t_opt, **options)
+
+    def _intervals(
+        self, key: str, each: float, *, label: Label | None, least: int, **more: Any
+    ) -> dict[Label, Interval]:
+        """Return the interval of each group with a level of its own."""
         from stream_metrics.inference.intervals.resampling import enough_draws
 
-        row, each = find(key), self._level_of_each(level, least)
+        row, options = find(key), {name: more[name] for name in more if name not in ("valid", "t_opt")}
         values = self.values_of(key, label, least=least, **options)
         ranked = values if row.direction is None else dict(self.worst(key, label=label, least=least, **options))
         intervals: dict[Label, Interval] = {}
         for group in ranked:
             view = self._groups[group]
             of = asked_class(view.evaluation.view("ranks", key)) if label is None and row.kind == "per_class" else label
-            draws = enough_draws(each)
-            one: Any = view.interval(key, each, label=of, valid=valid, t_opt=t_opt, draws=draws, **options)
+            one: Any = view.interval(key, each, label=of, draws=enough_draws(each), **more)
             intervals[group] = one
         return intervals
 
@@ -420,14 +426,25 @@ class GroupSnapshot(Rendered, Mapping["Label", Snapshot]):
 
         Notes
         -----
-        It follows from `intervals`: at most from the lowest end of all to the highest, at least the largest distance
-        between two intervals. `low` above 0 says that some groups differ. The value itself is above 0 for equal groups,
-        too: the more so the more and the smaller they are.
-        """
-        from stream_metrics.inference.selection import range_of
+        For one look, the differences of all pairs have intervals that hold together, each from the intervals of the two
+        groups (MOVER; for two groups and a rate, Newcombe's). For all looks, and for more than 500 groups, it follows
+        from `intervals`: at most from the lowest end of all to the highest, at least the largest distance between two
+        intervals. `low` above 0 says that some groups differ. The value itself is above 0 for equal groups, too: the
+        more so the more and the smaller they are.
 
-        intervals = self.intervals(key, level, label=label, least=least, valid=valid, t_opt=t_opt, **options)
-        return range_of(intervals, level, valid)
+        References
+        ----------
+        R. G. Newcombe, "Interval estimation for the difference between independent proportions", Statistics in Medicine
+        17, 1998.
+        """
+        from stream_metrics.inference.selection import MOST_PAIRED, level_of_each, range_of
+
+        m = sum(view.n >= max(least, 1) for view in self._groups.values())
+        paired, each = valid == "fixed" and m <= MOST_PAIRED, self._level_of_each(level, least)
+        if paired:
+            each = level_of_each(level, m * (m - 1) // 2)
+        intervals = self._intervals(key, each, label=label, least=least, valid=valid, t_opt=t_opt, **options)
+        return range_of(intervals, level, valid, paired)
 
     def below(
         self, key: str, target: float, *, fdr: float = 0.05, label: Label | None = None, least: int = 1

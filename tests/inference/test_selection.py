@@ -63,7 +63,11 @@ def test_every_group_has_the_level_that_all_need_together() -> None:
     assert math.isnan(more.gap_interval("accuracy", least=101).value)
     assert taken.gap_interval("recall", label=1).value == taken.max_gap("recall", label=1)
     assert 0.17 < gap.low < gap.value < gap.high < 0.23
-    assert (gap.level, gap.method, gap.n) == (0.95, "simultaneous", 60_000)
+    assert (gap.level, gap.method, gap.n) == (0.95, "mover", 60_000)
+    two = drawn(np.random.default_rng(3), [0.7, 0.9], 300)
+    worse, better = (two[group].interval("accuracy") for group, _ in two.worst("accuracy"))
+    expected = two.max_gap("accuracy") - math.hypot(better.value - better.low, worse.high - worse.value)  # Newcombe's
+    assert two.gap_interval("accuracy").low == pytest.approx(expected, rel=1e-12)
 
 
 def test_areas_compare_by_their_positive_class() -> None:
