@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from support.refusals import all_refused
+from support.refusals import all_refused, refused
 from support.values import snapshot
 
 import stream_metrics as sm
@@ -68,6 +68,9 @@ def test_every_group_has_the_level_that_all_need_together() -> None:
     worse, better = (two[group].interval("accuracy") for group, _ in two.worst("accuracy"))
     expected = two.max_gap("accuracy") - math.hypot(better.value - better.low, worse.high - worse.value)  # Newcombe's
     assert two.gap_interval("accuracy").low == pytest.approx(expected, rel=1e-12)
+    gap = two.gap_interval("accuracy")
+    assert [gap.within(margin) for margin in (gap.low, gap.high, math.nextafter(gap.high, 1))] == [False, False, True]
+    refused(lambda: gap.within(0), ValueError, "`margin`")
 
 
 def test_areas_compare_by_their_positive_class() -> None:

@@ -54,7 +54,8 @@ def mcnemar_test(b: int, c: int, method: str = "midp") -> float:
     """Two-sided p-value of equal probabilities of the two kinds of discordant samples, for one look.
 
     "exact": min(1, 2 P[X >= max(b, c)]) for X binomial, b + c trials of probability 1/2; "midp", whose level is closer
-    to the nominal one: that less P[X = max], and 1 - P[X = b]/2 if b = c; "chi2": P[Y >= (b - c)^2 / (b + c)] for Y
+    to the nominal one, but up to 6.5 % instead of 5 % for some numbers of discordant samples below 50: that less
+    P[X = max], and 1 - P[X = b]/2 if b = c; "chi2": P[Y >= (b - c)^2 / (b + c)] for Y
     chi-square with one degree of freedom. In [0, 1]; 1 without discordant samples. McNemar 1947; Fagerland et al. 2013.
     """
     if method not in ("midp", "exact", "chi2"):

@@ -30,6 +30,41 @@ class LowHigh:
         """The distance between both ends."""
         return self.high - self.low
 
+    def within(self, margin: float) -> bool:
+        """Tell whether it is shown that the value is closer to 0 than a margin.
+
+        Parameters
+        ----------
+        margin : float
+            The margin, above 0. It must not be chosen from the same samples.
+
+        Returns
+        -------
+        bool
+            Whether the whole interval lies between -margin and margin.
+
+        Raises
+        ------
+        ValueError
+            If the margin is not above 0.
+
+        Notes
+        -----
+        For a difference these are two one-sided tests of equivalence, each with a significance of half of 1 - level:
+        take level=0.9 for tests at 5 %.
+
+        Examples
+        --------
+        >>> import stream_metrics as sm
+        >>> both = sm.Comparison()
+        >>> both.update_many([1] * 2000, [1] * 1990 + [0] * 10, [0] * 10 + [1] * 1990)
+        >>> both.snapshot().difference("accuracy", level=0.9).within(0.01)
+        True
+        """
+        if not margin > 0:
+            raise ValueError(f"Expected `margin` to be above 0, but got {margin!r}")
+        return -margin < self.low and self.high < margin
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Interval(LowHigh):
