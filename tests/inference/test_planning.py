@@ -63,7 +63,8 @@ def test_planned_sequences_are_the_ones_given() -> None:
 def test_power_is_how_often_a_test_rejects() -> None:
     """McNemar's mid-p test by exact sums over pairs of counts, and 20,000 simulations of two proportions."""
     for n, difference, discordance, within in (
-        (1000, 0.02, 0.1, 0.01), (300, 0.0, 0.2, 1e-7), (200, 0.05, 0.12, 1e-7), (300, 0.01, 0.012, 1e-7), (9, 1, 1, 1e-7),
+        (1000, 0.02, 0.1, 0.01), (300, 0.0, 0.2, 1e-7), (200, 0.05, 0.12, 1e-7), (300, 0.01, 0.012, 1e-7),
+        (9, 1, 1, 1e-7),
     ):  # fmt: skip
         share, rejected = (discordance + difference) / (2 * discordance), 0.0
         for m in range(1, n + 1):
