@@ -79,33 +79,23 @@ class Ledger:
     def remaining(self, files: Sequence[InputFile]) -> list[InputFile]:
         """Return the files that are still to be counted, with the ranges of those counted in part.
 
-        CliError if a file has changed since it was counted, or its table no longer has a file that was counted.
+        CliError if a file has changed since it was counted.
         """
         counted: dict[str, dict[tuple[int | None, str | None], _File]] = {}
         for line in self._lines:
             counted.setdefault(line.path, {})[line.size, line.version] = line
         remaining: list[InputFile] = []
-        present: dict[str, set[str]] = {}
         for file in files:
             path = _name(file)
             if path is None:
                 remaining.append(file)
                 continue
-            if file.table is not None:
-                present.setdefault(storage_of(file.table).resolved(file.table), set()).add(path)
             earlier = counted.get(path, {})
             same = earlier.get((file.size, file.version))
             if earlier and same is None:
                 raise _changed(file, list(earlier.values())[-1])
             if same is None or same.ranges != WHOLE:
                 remaining.append(file if same is None else file._replace(done=same.ranges))
-        for table, paths in present.items():
-            gone = [path for path in counted if path.startswith(f"{table.rstrip('/')}/") and path not in paths]
-            if gone:
-                raise CliError(
-                    f"{table}: {gone[0]} was counted before and is no longer a file of the table, so that its rows "
-                    "were deleted, replaced or moved; count the table into a new state"
-                )
         return remaining
 
     def add(self, parts: Iterable[CountedPart]) -> None:

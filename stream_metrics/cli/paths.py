@@ -1,10 +1,10 @@
-"""The input files that the arguments of ``run`` stand for: files, folders, patterns, tables, by path or URL; stdin.
+"""The input files that the arguments of ``run`` stand for: files, folders, patterns, by path or URL; stdin.
 
 A part of a path that begins with _ or . is hidden, as for Spark: `_SUCCESS`, `_temporary`, `.part-0.crc`. In a folder
 and where a pattern matched it, it is not read. A folder KEY=VALUE is a partition, whatever its name begins with, and
 a path that was written out is read.
 
-A partition is a field of all records in the folder, as text; that of a Delta table has the type that the table says.
+A partition is a field of all records in the folder, as text.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ from urllib.parse import unquote
 from stream_metrics.cli.errors import CliError
 from stream_metrics.cli.sources import FORMATS, STDIN, InputFile, declared_format
 from stream_metrics.cli.storage import Storage, is_url, storage_of
-from stream_metrics.cli.table_formats import Tables
 
 __all__ = ["expand_paths"]
 
+ICEBERG = "metadata"
+LOGS = {"_delta_log": "Delta", ICEBERG: "Iceberg", ".hoodie": "Hudi", "_spark_metadata": "Spark"}  # folders
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # as Hive and Spark write null in a path
 
 
 def expand_paths(named: Iterable[str]) -> list[InputFile]:
-    """Return the files that arguments stand for: files, stdin, patterns such as 'part-*', folders, Delta tables.
+    """Return the files that arguments stand for: files, stdin, patterns such as 'part-*', folders.
 
     Raises
     ------
     CliError
-        If a folder or a pattern has no file, or a file belongs to a table, whose log says which files are current.
+        If a folder or a pattern has no file, or a folder is a table, whose log says which files are current.
     """
-    tables = Tables()
     files: list[InputFile] = []
     for name in named:
         try:
-            files += _expand(name, tables)
+            files += _expand(name)
         except OSError as error:
             raise CliError(f"{error.filename or name}: {error.strerror or error}") from None
     return files
 
 
-def _expand(named: str, tables: Tables) -> list[InputFile]:
+def _expand(named: str) -> list[InputFile]:
     if named == STDIN:
         return [InputFile(named)]
     if named.startswith("file://"):
@@ -62,9 +62,8 @@ def _expand(named: str, tables: Tables) -> list[InputFile]:
     files: dict[str, InputFile] = {}  # a pattern with ** matches a folder and its files
     for path in matching:
         if storage.is_folder(path):
-            files |= {normpath(file.path): file for file in _walk(storage, path, tables, frozenset())}
+            files |= {normpath(file.path): file for file in _walk(storage, path, frozenset())}
         else:
-            tables.refuse_part(path)
             files[normpath(path)] = InputFile(path, _partitions(path))
     if not files:
         raise CliError(f"{named}: Is a directory, and no file in it ends in {', '.join(FORMATS)}")
@@ -79,24 +78,27 @@ def _with_size(storage: Storage, file: InputFile) -> InputFile:
     return file._replace(size=size, version=version)
 
 
-def _walk(storage: Storage, folder: str, tables: Tables, above: frozenset[str]) -> Iterator[InputFile]:
+def _walk(storage: Storage, folder: str, above: frozenset[str]) -> Iterator[InputFile]:
     """Yield the files with data in a folder and in the folders in it, in order."""
-    if not above:
-        tables.refuse_part(folder)
-    table = tables.files(folder)
-    if table is not None:
-        yield from table
-        return
     above |= {storage.resolved(folder)}
-    for entry in storage.entries(folder):
+    entries = storage.entries(folder)
+    for entry in entries:
+        if entry.name in LOGS and entry.is_folder and (entry.name != ICEBERG or _has_metadata(storage, entry.path)):
+            raise CliError(
+                f"{folder}: is a table of {LOGS[entry.name]}, whose files may have deleted rows; read it with its own "
+                "library, and pass the Arrow reader to stream_metrics.count"
+            )
+    for entry in entries:
         if _is_hidden(entry.name) and not (entry.is_folder and "=" in entry.name):
             continue
-        if entry.is_link:
-            tables.refuse_part(entry.path)
         if not entry.is_folder and declared_format(entry.name):
             yield InputFile(entry.path, _partitions(entry.path))
         elif entry.is_folder and storage.resolved(entry.path) not in above:  # a link may lead back
-            yield from _walk(storage, entry.path, tables, above)
+            yield from _walk(storage, entry.path, above)
+
+
+def _has_metadata(storage: Storage, folder: str) -> bool:
+    return any(entry.name.endswith(".metadata.json") for entry in storage.entries(folder))
 
 
 def _partitions(path: str) -> tuple[tuple[str, object], ...]:

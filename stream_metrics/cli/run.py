@@ -46,8 +46,8 @@ stream-metrics[parquet].
 FILE is a path or a URL (s3, gs, abfs, hdfs, https, ...), which needs the extra
 stream-metrics[remote] and the package that fsspec has for the scheme. A folder is
 all files of these formats in it and below; what begins with _ or . is not read. A
-Delta table is its current rows, by the extra stream-metrics[delta]. A folder
-KEY=VALUE is a field of all records in it, as text, unless they have it.
+folder KEY=VALUE is a field of all records in it, as text, unless they have it.
+Tables of Delta and Iceberg are read with stream_metrics.count.
 
 --scores also counts the scores of each record, for ROC and PR areas, calibration
 and log loss. In JSON Lines, FIELD is an object {"cat": 0.7, "dog": 0.3}, or one

@@ -64,7 +64,6 @@ class InputFile(NamedTuple):
     partitions: tuple[tuple[str, object], ...] = ()
     size: int | None = None
     version: str | None = None
-    table: str | None = None  # the Delta table that the file is of
     done: tuple[Range, ...] = ()
 
 

@@ -32,7 +32,6 @@ class FolderEntry(NamedTuple):
     name: str
     path: str
     is_folder: bool
-    is_link: bool
 
 
 class Stat(NamedTuple):
@@ -64,9 +63,6 @@ class Storage(Protocol):
 
     def matching(self, pattern: str) -> list[str] | None:
         """Return the paths that a pattern matches, in order; None if the text is not a pattern."""
-
-    def parents(self, path: str) -> Iterator[str]:
-        """Yield the folders in which a path is, also where it leads as a link."""
 
     def resolved(self, path: str) -> str:
         """Return the one path of a file."""
@@ -107,19 +103,13 @@ class _Local:
 
     def entries(self, folder: str) -> list[FolderEntry]:
         with os.scandir(folder) as entries:
-            inside = [FolderEntry(entry.name, entry.path, entry.is_dir(), entry.is_symlink()) for entry in entries]
+            inside = [FolderEntry(entry.name, entry.path, entry.is_dir()) for entry in entries]
         return sorted(inside)
 
     def matching(self, pattern: str) -> list[str] | None:
         if not glob.has_magic(pattern) or os.path.exists(pattern):
             return None
         return sorted(glob.glob(pattern, recursive=True))
-
-    def parents(self, path: str) -> Iterator[str]:
-        for form in (os.path.abspath(path), os.path.realpath(path)):
-            while (above := os.path.dirname(form)) != form:
-                yield above
-                form = above
 
     def resolved(self, path: str) -> str:
         return os.path.realpath(path)
@@ -188,7 +178,7 @@ class _Remote:
             listing = system.ls(inside, detail=True)
         paths = [(item["name"].rstrip("/"), item["type"] == "directory") for item in listing]
         return sorted(
-            FolderEntry(path.rsplit("/", 1)[-1], system.unstrip_protocol(path), is_folder, False)
+            FolderEntry(path.rsplit("/", 1)[-1], system.unstrip_protocol(path), is_folder)
             for path, is_folder in paths
             if path != inside.rstrip("/")  # the object that marks a folder
         )
@@ -199,12 +189,6 @@ class _Remote:
         system, inside = self._at(pattern)
         with _os_errors():
             return sorted(system.unstrip_protocol(path) for path in system.glob(inside))
-
-    def parents(self, path: str) -> Iterator[str]:
-        start = len(path.split("://", 1)[0]) + 3
-        while not self._web and "::" not in path and "/" in path[start:].strip("/"):
-            path = path[:start] + path[start:].rstrip("/").rsplit("/", 1)[0]
-            yield path
 
     def resolved(self, path: str) -> str:
         if self._web or "::" in path:

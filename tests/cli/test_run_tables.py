@@ -400,16 +400,3 @@ def test_damaged_tables_are_skipped(cli, tmp_path, jobs):
     assert counted(sm.MetricSet(), TRUE * 1350, ANSWERS * 1350).to_bytes() == state.read_bytes()
     skipped = sorted(item["file"][-9:] for item in data["skipped_files"])
     assert skipped == ["b.parquet", "e.parquet", "f.parquet"]
-
-
-def test_delta_tables(cli, tmp_path):
-    """The rows of the current version are counted, not those that were deleted or replaced."""
-    deltalake = pytest.importorskip("deltalake", reason="needs deltalake")
-    rows = TABLE.select(["y_true", "y_pred", "land"])
-    deltalake.write_deltalake(tmp_path / "t", pa.concat_tables([rows] * 3), partition_by=["land"])
-    deltalake.write_deltalake(tmp_path / "t", rows, mode="overwrite")
-
-    state = sm.from_bytes(saved(tmp_path / "t", "--by", "land"))
-
-    assert state == counted(sm.ByGroup(sm.MetricSet()), TRUE, ANSWERS, group=LANDS)
-    assert "Delta table" in cli("run", next((tmp_path / "t").rglob("*.parquet"))).err

@@ -52,6 +52,13 @@ def dataset(folder: Path, columns: Any = COLUMNS) -> Any:
     return package("pyarrow.dataset").dataset(stored(folder, columns))
 
 
+def delta(folder: Path) -> Any:
+    """Return a Delta table, some files of which have rows that were replaced."""
+    for _ in range(2):
+        package("deltalake").write_deltalake(folder / "delta", arrow(), mode="overwrite")
+    return package("deltalake").DeltaTable(folder / "delta").to_pyarrow_dataset()
+
+
 SOURCES: dict[str, Callable[[Path], Any]] = {
     "mapping": lambda _: COLUMNS,
     "pandas": lambda _: pd.DataFrame(COLUMNS),
@@ -62,6 +69,7 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
     "stream": lambda _: SimpleNamespace(__arrow_c_stream__=arrow().__arrow_c_stream__),
     "batch": lambda _: SimpleNamespace(__arrow_c_array__=arrow().to_batches()[0].__arrow_c_array__),
     "dataset": dataset,
+    "Delta": delta,
     "filtered dataset": lambda folder: dataset(folder).filter(package("pyarrow.dataset").field("id") >= 0),
     "scanner": lambda folder: dataset(folder).scanner(batch_size=64),
     "polars": lambda _: package("polars").DataFrame(COLUMNS),
