@@ -49,9 +49,35 @@ COMMANDS = {
 }  # and their modules, of which only that of the command is imported
 
 
+OTHER_NAMES = {  # what other programs, and the package in Python, call an option
+    **dict.fromkeys(("--y-true", "--truth", "--target", "--label"), "--true"),
+    **dict.fromkeys(("--y-pred", "--prediction", "--predictions"), "--pred"),
+    **dict.fromkeys(("--score", "--y-score", "--proba", "--probabilities"), "--scores"),
+    **dict.fromkeys(("--weights", "--sample-weight", "--w"), "--weight"),
+    **dict.fromkeys(("--group", "--groups", "--group-by"), "--by"),
+    **dict.fromkeys(("--time", "--timestamp", "--t"), "--time-field"),
+    **dict.fromkeys(("--threads", "--workers", "--processes", "-j"), "--jobs"),
+    **dict.fromkeys(("--sep", "--separator"), "--delimiter"),
+    **dict.fromkeys(("--confidence", "--ci"), "--intervals"),
+    **dict.fromkeys(("--output", "--out", "--save"), "--state"),
+}
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{PROGRAM}: {message} (see {self.prog} --help)\n")
+
+
+    def refuse(self, words: Sequence[str]) -> NoReturn:
+        """Say that there are no such arguments, and which option the first one may stand for."""
+        from difflib import get_close_matches
+
+        known = list(self._option_string_actions)
+        first = next((word for word in words if word.startswith("-")), words[0])
+        name = first.partition("=")[0].lower().replace("_", "-")
+        close = [OTHER_NAMES.get(name, name), *get_close_matches(name, known, 1)]
+        meant = next((f"; did you mean {option}?" for option in close if option in known), "")
+        self.error(f"unrecognized arguments: {' '.join(words)}{meant}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -91,9 +117,11 @@ def _set_up_process() -> None:
 def _dispatch(argv: Sequence[str] | None) -> int:
     words = _joined(sys.argv[1:] if argv is None else argv)
     with end_at_interrupt():
-        parser = _parser(words[0] if words else "")
+        parser, commands = _parser(words[0] if words else "")
     try:
-        arguments = parser.parse_args(words)
+        arguments, unknown = parser.parse_known_args(words)
+        if unknown:
+            commands.get(words[0], parser).refuse(unknown)
     except SystemExit as end:  # help, version, or wrong usage: printed already
         return int(end.code or 0)
     if arguments.execute is None:
@@ -114,8 +142,8 @@ def _joined(argv: Sequence[str]) -> list[str]:
     return words
 
 
-def _parser(command: str = "") -> argparse.ArgumentParser:
-    """Return the parser of a command; of all commands, for their list, if there is no such command."""
+def _parser(command: str = "") -> tuple[_Parser, dict[str, _Parser]]:
+    """Return the parser of the program, and that of a command; of all, for their list, if there is no such command."""
     parser = _Parser(
         prog=PROGRAM, description=DESCRIPTION, epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -126,7 +154,7 @@ def _parser(command: str = "") -> argparse.ArgumentParser:
     names = [COMMANDS[command]] if command in COMMANDS else dict.fromkeys(COMMANDS.values())
     for name in names:
         import_module(f"stream_metrics.cli.{name}").add(commands)
-    return parser
+    return parser, commands.choices
 
 
 def _version() -> str:

@@ -251,6 +251,12 @@ WRONG = [
     (("run", "-", "--every", "10", "--skip-bad-files"), "--every does not go with --skip-bad-files"),
     *((("run", "-", *arguments), "--classes") for arguments in
       (("--classes", "a,b"), ("--scores", "p", "--classes", "a,a"), ("--scores", "p", "--classes", ""))),
+    *(((*command.split(), option), f"did you mean {meant}? (see stream-metrics {command.split()[0]} --help)") for
+      command, option, meant in [
+        ("run -", "--y-true=label", "--true"), ("run -", "--Y_PRED", "--pred"), ("run a", "--weights", "--weight"),
+        ("run - extra", "--skip_bad", "--skip-bad"), ("show a", "--plto", "--plot"), ("query a", "--groups", "--by"),
+        ("monitor", "--store-pth", "--store-path"), ("merge a -o b", "--ouput", "--output"),
+      ]),
 ]  # fmt: skip
 
 
