@@ -67,7 +67,6 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{PROGRAM}: {message} (see {self.prog} --help)\n")
 
-
     def refuse(self, words: Sequence[str]) -> NoReturn:
         """Say that there are no such arguments, and which option the first one may stand for."""
         from difflib import get_close_matches

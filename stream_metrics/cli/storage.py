@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from stat import S_ISREG
-from typing import IO, Any, NamedTuple, Protocol
+from typing import IO, Any, NamedTuple, TypeAlias
 
 from stream_metrics.cli.errors import UsageError
 
@@ -24,6 +24,9 @@ __all__ = ["FolderEntry", "Stat", "Storage", "is_url", "storage_of"]
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 WEB = ("http", "https")  # files without folders, and perhaps without ranges
 VERSIONS = ("ETag", "etag", "Content-MD5", "generation", "mtime", "Last-Modified", "LastModified", "updated", "created")
+
+
+Storage: TypeAlias = "_Local | _Remote"
 
 
 class FolderEntry(NamedTuple):
@@ -39,33 +42,6 @@ class Stat(NamedTuple):
 
     size: int | None
     version: str | None
-
-
-class Storage(Protocol):
-    """A file system; paths are those that the caller wrote."""
-
-    is_local: bool
-
-    def open(self, path: str, *, seek: bool = False) -> IO[bytes]:
-        """Open a file, to be read from its beginning on or, with `seek`, anywhere."""
-
-    def stat(self, path: str) -> Stat:
-        """Return the size and the version of a file."""
-
-    def exists(self, path: str) -> bool:
-        """Tell whether a file or folder is there."""
-
-    def is_folder(self, path: str) -> bool:
-        """Tell whether a path is a folder."""
-
-    def entries(self, folder: str) -> list[FolderEntry]:
-        """Return the entries of a folder by name."""
-
-    def matching(self, pattern: str) -> list[str] | None:
-        """Return the paths that a pattern matches, in order; None if the text is not a pattern."""
-
-    def resolved(self, path: str) -> str:
-        """Return the one path of a file."""
 
 
 def is_url(path: str) -> bool:
@@ -84,34 +60,41 @@ def _remote(scheme: str) -> _Remote:
 
 
 class _Local:
-    """The files of this machine."""
+    """The files of this machine; paths are those that the caller wrote."""
 
     is_local = True
 
     def open(self, path: str, *, seek: bool = False) -> IO[bytes]:
+        """Open a file, to be read from its beginning on or, with `seek`, anywhere."""
         return open(path, "rb")
 
     def stat(self, path: str) -> Stat:
+        """Return the size and the version of a file."""
         status = os.stat(path)
         return Stat(status.st_size, str(status.st_mtime_ns)) if S_ISREG(status.st_mode) else Stat(None, None)
 
     def exists(self, path: str) -> bool:
+        """Tell whether a file or folder is there."""
         return os.path.exists(path)
 
     def is_folder(self, path: str) -> bool:
+        """Tell whether a path is a folder."""
         return os.path.isdir(path)
 
     def entries(self, folder: str) -> list[FolderEntry]:
+        """Return the entries of a folder by name."""
         with os.scandir(folder) as entries:
             inside = [FolderEntry(entry.name, entry.path, entry.is_dir()) for entry in entries]
         return sorted(inside)
 
     def matching(self, pattern: str) -> list[str] | None:
+        """Return the paths that a pattern matches, in order; None if the text is not a pattern."""
         if not glob.has_magic(pattern) or os.path.exists(pattern):
             return None
         return sorted(glob.glob(pattern, recursive=True))
 
     def resolved(self, path: str) -> str:
+        """Return the one path of a file."""
         return os.path.realpath(path)
 
 
@@ -119,7 +102,7 @@ _LOCAL = _Local()
 
 
 class _Remote:
-    """What fsspec reads, of one scheme."""
+    """What fsspec reads, of one scheme; methods as those of `_Local`."""
 
     is_local = False
 

@@ -239,13 +239,3 @@ def test_classes_without_samples_are_left_out_of_means() -> None:
         assert repr(areas.pop(4)) == repr(zero)
         assert snapshot["roc_auc_ovr"] == pytest.approx(sum(areas.values()) / 4, rel=1e-15)
         assert snapshot["roc_auc_ovo"] == pytest.approx(directed[~np.eye(4, dtype=bool)].mean(), rel=1e-15)
-
-
-@pytest.mark.quick
-def test_losses_do_not_depend_on_the_container() -> None:
-    """An array, lists and tuples of the same rows have one Brier score, also with a row without scores."""
-    rows, truth = np.random.default_rng(0).dirichlet([1, 1], 50), ["a", "b"] * 25
-    values = {sm.evaluate(truth, scores=form, classes=["a", "b"])["brier_score"] for form in (rows, rows.tolist())}
-    values.add(sm.evaluate([*truth, "a"], scores=[*map(tuple, rows.tolist()), None], classes=["a", "b"])["brier_score"])
-    assert len(values) == 1
-    assert values.pop() == pytest.approx(np.mean((rows[:, 0] - (np.arange(50) % 2 == 0)) ** 2), rel=1e-12)

@@ -6,7 +6,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from support.input_forms import in_batch, one_by_one
 
@@ -33,19 +32,6 @@ def test_numbers_far_apart() -> None:
                 failures.append((truth, predicted, w))
 
     assert not failures
-
-
-@pytest.mark.quick
-def test_booleans_are_zero_and_one() -> None:
-    """Booleans meet equal numbers of other columns, and are shown as the narrowest type."""
-    rows = [True, False, True]
-    numbers: list[Any] = [[1, 0, 0], np.array([1.0, 0.0, 0.0]), np.array([True, False, False])]
-    for truth, predicted in product([rows, np.array(rows), pd.Series(rows)], numbers):
-        state = in_batch(truth, predicted)
-
-        assert state.matrix.tolist() == [[1, 0], [1, 1]]
-        assert repr(state.labels) == "(False, True)"
-        assert state == one_by_one(list(truth), list(predicted))
 
 
 @pytest.mark.quick

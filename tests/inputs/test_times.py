@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support.refusals import refused
 
 import stream_metrics as sm
@@ -146,32 +144,3 @@ def moment(t: Any) -> int:
     if isinstance(t, datetime):
         return (t.replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1) * 1000
     return math.floor(t) * SECOND + (round((t - math.floor(t)) * 1e9) if isinstance(t, float) else 0)
-
-
-@given(
-    st.lists(
-        st.one_of(
-            st.datetimes(datetime(1831, 1, 1), datetime(2109, 1, 1)),
-            st.datetimes(datetime(1831, 1, 1), datetime(2109, 1, 1), timezones=st.just(UTC)),
-            st.floats(-4e9, 4e9),
-            st.integers(-4 * 10**9, 4 * 10**9),
-        ),
-        min_size=1,
-        max_size=8,
-    )
-)
-def test_one_by_one_and_columns_read_the_same_time(times: list[Any]) -> None:
-    """Compiled code, a list, an array of floats and one of dates read every date alike, leap years included."""
-    for kind in (datetime, float, int):
-        given = [t for t in times if isinstance(t, kind)]
-        instants = [moment(t) for t in given]
-        one, many = window(), window()
-        columns = [window(), window()]
-        for t in given:
-            one.update(1, 1, t=t)
-        many.update_many([1] * len(given), [1] * len(given), t=given)
-        numbers = np.array(given) if kind is not datetime else np.array(instants).astype("M8[ns]")
-        columns[0].update_many([1] * len(given), [1] * len(given), t=numbers)
-        columns[1].update_many([1] * len(given), [1] * len(given), t=np.array(instants).astype("M8[ns]"))
-
-        assert one == many == columns[0] == columns[1] == timed(*instants)

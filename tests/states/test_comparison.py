@@ -160,24 +160,6 @@ def check_forms(*forms: Callable[[np.ndarray], Any], **more: Any) -> None:
 
 
 @pytest.mark.quick
-def test_tables_count_as_mappings() -> None:
-    """An array needs the names of its columns, a frame has them; a row with `classes` is a mapping, one by one too."""
-    check_forms(lambda table: table, lambda table: table.tolist(), classes=CLASSES)
-    frame = lambda table: pd.DataFrame(table, columns=CLASSES)  # noqa: E731
-    check_forms(frame, lambda table: frame(table)[["fox", "cat", "dog"]])
-    alone = Comparison(scores=True)
-    for truth, a, b in zip(TRUTH, *TABLES, strict=True):
-        alone.update(truth, a, b.tolist(), classes=CLASSES)
-    assert alone == with_batch(Comparison(scores=True), TRUTH, frame(TABLES[0]), mappings(TABLES[1]))
-
-
-def test_arrow_tables_count_as_mappings() -> None:
-    """So does an Arrow table, which names its columns."""
-    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    check_forms(lambda table: pa.table(dict(zip(CLASSES, table.T, strict=True))))
-
-
-@pytest.mark.quick
 def test_errors_of_tables_name_the_model() -> None:
     """Argument and position, and nothing is counted; where scores are not asked for, the error names the option."""
     a, b = TABLES

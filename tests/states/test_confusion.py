@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.refusals import refused
 from support.state_checks import check_refused, counted, with_batch
@@ -251,25 +250,6 @@ def columns_of_integers(draw: st.DrawFn, n: int) -> np.ndarray:
     low = draw(st.one_of(st.sampled_from([limits.min, 0, limits.max - 100]), st.integers(limits.min, limits.max - 100)))
     steps = draw(st.lists(st.integers(0, draw(st.sampled_from([1, 3, 100]))), min_size=n, max_size=n))
     return np.array([low + step for step in steps], dtype)
-
-
-@settings(max_examples=30)
-@given(st.data())
-def test_a_batch_of_integers_has_the_bytes_of_its_samples(data: st.DataObject) -> None:
-    """So it is for every type, for codes with abstentions, and for weights of any size."""
-    n = data.draw(st.integers(1, 12)) * data.draw(st.sampled_from([1, 30]))
-    truth, predicted = data.draw(columns_of_integers(n)), data.draw(columns_of_integers(n))
-    labels = predicted.tolist()
-    if data.draw(st.booleans()):  # code -1 is an abstention
-        codes = data.draw(st.lists(st.integers(-1, 2), min_size=n, max_size=n))
-        predicted = sm.Categorical(np.array(codes, data.draw(st.sampled_from(["i1", "i4"]))), ["a", "b", "c"])
-        labels = [None if code < 0 else "abc"[code] for code in codes]
-    fractions = st.one_of(st.floats(0, 4, allow_subnormal=True), st.sampled_from([0, 2.0**-70, 1e-320, 2.0**-11]))
-    weights = data.draw(st.sampled_from([st.integers(0, 3), fractions]))
-    w = np.array(data.draw(st.lists(weights, min_size=n, max_size=n)))
-    together = with_batch(sm.ConfusionMatrix(), truth, predicted, w)
-
-    assert together.to_bytes() == counted(*zip(truth.tolist(), labels, w.tolist(), strict=True)).to_bytes()
 
 
 @pytest.mark.quick

@@ -93,20 +93,6 @@ def weighted_stream(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.n
     return g.uniform(size=n) < scores, scores, 2.0 ** g.uniform(-80, 40, n)
 
 
-def test_equal_weights_give_the_values_of_none() -> None:
-    """Sample weights that sum to 1, and any others that are all the same; where scores share cells, up to rounding."""
-    own, scores, _ = weighted_stream(20_000)
-    for buckets, weight in product((64, 1024), (1 / 3_000_000, 1e-15, 0.1, 2.0**-64, 1.5)):
-        weights = None, np.full(len(own), weight)
-        states = [with_batch(sm.MetricSet(scores=True, buckets=buckets), own, scores=scores, w=w) for w in weights]
-        a, b = (state.snapshot() for state in states)
-        for key in ("roc_auc", "average_precision", "ks_statistic", "accuracy"):
-            one, other = (x.per_class[key][True] if key in x.per_class else x[key] for x in (a, b))
-            assert one == (other if buckets == 1024 else pytest.approx(other)), key
-        for key in ("roc_auc", "average_precision", "gini") if buckets == 1024 else ():
-            assert b.estimate(key).low <= a.estimate(key).value <= b.estimate(key).high
-
-
 def test_rounded_weights_are_counted_and_none_vanishes() -> None:
     """In any split and through bytes; less than 2^-64 counts as 2^-64, and windows have what their samples give."""
     own, scores, w = weighted_stream(600)
