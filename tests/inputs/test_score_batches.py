@@ -107,18 +107,6 @@ def test_columns_may_have_every_sort_of_prediction(configuration: dict[str, Any]
 
 
 @pytest.mark.quick
-def test_batches_may_be_empty() -> None:
-    """No rows change nothing, in any form."""
-    state = sm.MetricSet(scores=True)
-    state.update_many([], [])
-    state.update_many([], np.zeros(0))
-    state.update_many([], scores=np.zeros((0, 3)), classes=list("abc"))
-    state.update_many([], scores=[], classes=list("abc"))
-
-    assert state == sm.MetricSet(scores=True)
-
-
-@pytest.mark.quick
 def test_few_scores_beside_a_truth_of_many_names() -> None:
     """Of a truth with many names, only those of rows with scores reach the sketch, as they do one by one."""
     names = [f"label {i}" for i in range(500)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.command_line import run_command
 from support.input_states import LABELS, SCORED, alone, together
 from support.refusals import refused
 
@@ -115,6 +118,21 @@ def test_tables_and_frames() -> None:
         assert sm.from_bytes(alone(with_classes, y_true=y_true, y_pred=table.tolist())).numbers() == plain
         for scores in (table, table.tolist()):
             assert sm.from_bytes(together(with_classes, 4, y_true=y_true, y_pred=scores)).numbers() == plain
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    """JSON Lines give the bytes of the same records in Python, in any order."""
+    keys = [("0", "1"), ("10", "9"), ("1.0", "2"), ("true", "0"), ("9", "2")]
+    truths = [truth for truth in TRUTHS if isinstance(truth, int | float | str)]
+    samples = [(t, dict(zip(pair, s, strict=True))) for t, pair, s in product(truths, keys, [(0.25, 0.5), (0.5, 0.0)])]
+    for at, order in enumerate((samples, samples[::-1], samples[1::2] + samples[::2])):
+        lines = "".join(json.dumps({"y_true": truth, "scores": scores}) + "\n" for truth, scores in order)
+        (tmp_path / f"{at}.jsonl").write_text(lines)
+        assert (
+            run_command("run", tmp_path / f"{at}.jsonl", "--scores", "scores", "--state", tmp_path / "out").status == 0
+        )
+        expected = alone(lambda: sm.MetricSet(scores=True), **columns_of("set", samples))
+        assert sm.from_bytes((tmp_path / "out").read_bytes()).to_bytes() == expected
 
 
 @pytest.mark.quick
