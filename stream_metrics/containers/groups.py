@@ -17,20 +17,24 @@ from numpy.typing import NDArray
 
 from stream_metrics._core.windows.kernels import GroupUpdateBase, Slot
 from stream_metrics.containers.group_keys import factorize_groups, rank, shown
-from stream_metrics.containers.inner import InRiver, empty_prototype, reconfigured_inner, walk_inner
+from stream_metrics.containers.inner import (
+    InRiver,
+    check_counts_labels,
+    empty_prototype,
+    reconfigured_inner,
+    walk_inner,
+)
 from stream_metrics.containers.keyed import Keyed, StatePacker
-from stream_metrics.errors import OptionError, UnknownKeyError, WeightError, quantity, with_article
+from stream_metrics.errors import UnknownKeyError, WeightError, quantity
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import count_batch
 from stream_metrics.labels import Label, canonical, ordering
-from stream_metrics.metrics.base import MetricBase
 from stream_metrics.metrics.rules import count_unignored
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.states.batches import KeyedBatch, mergeable
 from stream_metrics.states.limits import MOST, Load, grown, load_of
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.states.reconfiguring import not_counted, settled
-from stream_metrics.states.runs import label_counts
 from stream_metrics.wire import Portable, encoded, packed, unpacked
 
 __all__ = ["ByGroup"]
@@ -229,12 +233,41 @@ class ByGroup(Keyed, GroupUpdateBase, InRiver, Portable):
         >>> groups.snapshot().values_of("accuracy")
         {'north': 1.0, 'south': 0.0}
         """
-        by_rule = isinstance(self.inner, MetricBase) and self.inner._reads == "labels"
-        if label_counts(self.inner) is None and not by_rule:
-            expected = "of `update_counts` to read labels only: a ConfusionMatrix, a metric or a MetricSet"
-            raise OptionError(argument="inner", expected=expected, but=f"got {with_article(type(self.inner))}")
+        check_counts_labels(self.inner)
         given = {"y_true": y_true, "y_pred": y_pred, "n": n, "w": w, "group": group}
         count_unignored(self._sample_rule, given, self._count_table)
+
+    @classmethod
+    def from_counts(
+        cls, inner: Accumulator, y_true: object, y_pred: object, n: object, w: object = None, *, group: object,
+        **options: Any,
+    ) -> Self:  # fmt: skip
+        """Return the groups of a table of counts, such as SQL's `GROUP BY` gives.
+
+        Parameters
+        ----------
+        inner : state, Metric or MetricSet
+            The configuration of what counts in each group.
+        y_true, y_pred, n, w, group : array-like of shape (rows,)
+            The table; see `update_counts`.
+        **options : object
+            Options of `ByGroup`, such as `max_groups`.
+
+        Returns
+        -------
+        ByGroup
+            New groups, with the bytes of ones that counted the samples.
+
+        Examples
+        --------
+        >>> from stream_metrics import ByGroup, MetricSet
+        >>> groups = ByGroup.from_counts(MetricSet(), ["a", "a"], ["a", "b"], [9, 1], group=["north", "south"])
+        >>> groups.n
+        10
+        """
+        new = cls(inner, **options)
+        new.update_counts(y_true, y_pred, n, w, group=group)
+        return new
 
     def _count_table(self, given: dict[str, Any]) -> None:
         """Count a table of counts of which no row is left out."""

@@ -7,8 +7,10 @@ from typing import Any, TypeVar
 
 from stream_metrics.errors import OptionError, options_differ, other_kind, with_article
 from stream_metrics.inputs.times import Time, to_epoch_ns
+from stream_metrics.metrics.base import MetricBase
 from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.protocols import Accumulator
+from stream_metrics.states.runs import label_counts
 from stream_metrics.wire import Portable
 
 __all__ = [
@@ -214,3 +216,10 @@ def _metric_inside(container: object) -> Any:
         name = type(inside).__name__
         raise TypeError(f"river cannot read {with_article(name)}; stream_metrics.integrations.river.as_river(...) can")
     return inside
+
+
+def check_counts_labels(inner: Accumulator) -> None:
+    """Raise OptionError unless what counts reads labels only, and so takes tables of counts."""
+    if label_counts(inner) is None and not (isinstance(inner, MetricBase) and inner._reads == "labels"):
+        expected = "of `update_counts` to read labels only: a ConfusionMatrix, a metric or a MetricSet"
+        raise OptionError(argument="inner", expected=expected, but=f"got {with_article(type(inner))}")

@@ -15,13 +15,15 @@ from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_metrics._core.windows.kernels import Packed, PaneUpdateBase
-from stream_metrics.containers.inner import TimeReader, empty_prototype, reconfigured_inner
+from stream_metrics.containers.inner import TimeReader, check_counts_labels, empty_prototype, reconfigured_inner
 from stream_metrics.containers.keyed import Keyed, StatePacker
 from stream_metrics.containers.two_stack import PaneForm, TwoStackAggregator
 from stream_metrics.errors import OptionError, quantity
 from stream_metrics.inputs.arguments import named_arguments
+from stream_metrics.inputs.batch import count_batch
 from stream_metrics.inputs.times import Length, Time, column_to_epoch_ns, format_duration, parse_duration, to_epoch_ns
 from stream_metrics.labels import Label
 from stream_metrics.metrics.rules import count_unignored
@@ -205,25 +207,108 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
         count_unignored(self._sample_rule, given, partial(self._count_columns, classes))
         self._report()
 
+    @named_arguments
+    def update_counts(
+        self, y_true: object, y_pred: object, n: object, w: object = None, *, t: object, group: object = None
+    ) -> None:
+        """Count a table of counts by time, such as SQL's `GROUP BY` gives; for an `inner` that reads labels only.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (rows,)
+            True labels, in the forms that `update_many` takes.
+        y_pred : array-like of shape (rows,)
+            Predictions; a row without one stands for abstentions.
+        n : array-like of shape (rows,)
+            Number of samples that each row stands for: whole numbers >= 0, also as floats or Decimals.
+        w : array-like of shape (rows,), optional
+            Sum of the weights of these samples; `n` by default.
+        t : array-like of shape (rows,), or one time
+            A time in the pane of the samples, such as its start: group by a time truncated to the length of a pane.
+        group : array-like of shape (rows,) or Label, optional
+            The groups of the rows, if `inner` has groups.
+
+        Raises
+        ------
+        LabelError
+            If a label is not valid, or outside the fixed labels; the message names argument and position.
+        OptionError
+            If `inner` reads scores.
+        WeightError
+            If `n` is negative or has a fraction, if a weight is negative, not finite, or not 0 where `n` is 0, or if a
+            sum is too large.
+        ValueError
+            If a time is none, or lies outside the years 1677 to 2262.
+
+        Examples
+        --------
+        >>> from stream_metrics import MetricSet, TimeWindow
+        >>> window = TimeWindow(MetricSet(), "1h")
+        >>> window.update_counts(["cat", "cat"], ["cat", "dog"], [9, 1], t=["2024-05-01T10:01", "2024-05-01T10:02"])
+        >>> window.snapshot(t="2024-05-01T10:30")["accuracy"]
+        0.9
+        """
+        check_counts_labels(getattr(self.inner, "inner", self.inner))
+        given = {"y_true": y_true, "y_pred": y_pred, "n": n, "w": w, "t": t, "group": group}
+        count_unignored(self._sample_rule, given, self._count_table)
+        self._report()
+
+    @classmethod
+    def from_counts(
+        cls, inner: Accumulator, period: Length, y_true: object, y_pred: object, n: object, w: object = None, *,
+        t: object, group: object = None, **options: Any,
+    ) -> Self:  # fmt: skip
+        """Return the window of a table of counts by time, such as SQL's `GROUP BY` gives.
+
+        Parameters
+        ----------
+        inner : state, Metric, MetricSet or ByGroup
+            The configuration of what counts.
+        period : float or str or timedelta
+            Length of the window.
+        y_true, y_pred, n, w, t, group : array-like of shape (rows,)
+            The table; see `update_counts`.
+        **options : object
+            Options of `TimeWindow`, such as `panes`.
+
+        Returns
+        -------
+        TimeWindow
+            A new window, with the bytes of one that counted the samples.
+        """
+        new = cls(inner, period, **options)
+        new.update_counts(y_true, y_pred, n, w, t=t, group=group)
+        return new
+
+    def _count_table(self, given: dict[str, Any]) -> None:
+        """Count a table of counts of which no row is left out."""
+        table = count_batch(given["y_true"], given["y_pred"], given["n"], given["w"])
+        columns = {"y_true": table.truth, "y_pred": table.predicted, "n": table.samples, "w": table.weights}
+        self._count_columns(None, {**columns, "t": given["t"], "group": given["group"]})
+
     def _count_columns(self, classes: Iterable[Label] | None, columns: dict[str, Any]) -> None:
         """Count a batch of samples of which none is left out."""
-        t = columns.pop("t")
+        t, samples = columns.pop("t"), columns.get("n")  # which a row of a table of counts has
         batch = KeyedBatch(columns, classes)
         if not batch.n:
             return
         times = column_to_epoch_ns(self.clock() if t is None else t, batch.n)
+        filled: NDArray[np.bool_] = np.ones(batch.n, bool) if samples is None else samples > 0
+        if not filled.any():
+            return
         panes = times // self._length
         with self._writing():
             self._expire_due()
-            on_time = panes > self._gone() if self._started else np.ones(batch.n, bool)
-            late = np.flatnonzero(~on_time)
+            on_time = filled & (panes > self._gone()) if self._started else filled
+            late = np.flatnonzero(filled & ~on_time)
             if len(late):
                 batch._count_rows(late, self.inner)  # which may refuse them
             dealt = batch.split_by_key(panes, self._state_of, self.inner, on_time)
             added = grown((self._open.get(pane) for pane in dealt), dealt.values())
             if added > self._capacity:
                 self._find_capacity(added)
-            self._commit(dealt, set(), int(times.max()), t is not None, len(late), self._capacity - added)
+            dropped = len(late) if samples is None else int(samples[late].sum())
+            self._commit(dealt, set(), int(times[filled].max()), t is not None, dropped, self._capacity - added)
             self._expire_due(True)
 
     def _state_of(self, pane: int) -> Any:

@@ -179,6 +179,33 @@ class MetricBase(UpdateBase, Portable):
         else:
             count_by_rule(self, {"y_true": y_true, "y_pred": y_pred, "n": n, "w": w}, None)
 
+    @classmethod
+    def from_counts(cls, y_true: object, y_pred: object, n: object, w: object = None, **options: Any) -> Self:
+        """Return what counted a table of counts, such as SQL's `GROUP BY` gives; for what reads labels only.
+
+        Parameters
+        ----------
+        y_true, y_pred, n, w : array-like of shape (rows,)
+            The table; see `update_counts`.
+        **options : object
+            Options of the class, such as `labels` or `pos_label`.
+
+        Returns
+        -------
+        Self
+            A new metric or set, with the bytes of one that counted the samples.
+
+        Examples
+        --------
+        >>> from stream_metrics import MetricSet
+        >>> metrics = MetricSet.from_counts(["cat", "cat", "dog"], ["cat", "dog", "dog"], [90, 10, 50])
+        >>> metrics.get()["accuracy"]
+        0.9333333333333333
+        """
+        new = cls(**options)
+        new.update_counts(y_true, y_pred, n, w)
+        return new
+
     def merge(self, other: Any) -> Self:
         """Add the counts of another shard that counts the same.
 

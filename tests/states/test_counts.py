@@ -57,10 +57,29 @@ def test_the_bytes_are_those_of_the_samples(samples: list[Any], configuration: A
     counts = columns(grouped([(t, p, 1) for t, p, _ in samples]), 3)
     assert from_counts(*counts).to_bytes() == expected.to_bytes()
     for make in (sm.MetricSet, sm.Accuracy, sm.MacroF1):
-        metric, one = make(), make()
-        metric.update_counts(*counts)
-        assert metric.to_bytes() == fed(one, [(t, p) for t, p, _ in samples]).to_bytes()
+        metric = make.from_counts(*counts)
+        assert metric.to_bytes() == fed(make(), [(t, p) for t, p, _ in samples]).to_bytes()
         assert metric.n == expected.n
+
+
+@given(table=st.lists(st.tuples(label, st.one_of(label, st.none()), st.integers(0, 3), st.integers(0, 99)), max_size=30))
+def test_windows_and_groups_of_tables_are_those_of_the_samples(table: list[Any]) -> None:
+    """Late rows are dropped as so many samples; a row that stands for none moves no time."""
+    samples = [(t, p, at) for t, p, n, at in table for _ in range(n)]
+    for make, group in ((sm.MetricSet, False), (lambda: sm.ByGroup(sm.Accuracy()), True)):
+        tables, each = (sm.TimeWindow(make(), 40, 4, 5) for _ in range(2))
+        for t, p, n, at in (columns(table[:10], 4), columns(table[10:], 4)):
+            tables.update_counts(t, p, n, t=at, **({"group": at} if group else {}))
+        for some in (samples[: sum(row[2] for row in table[:10])], samples[sum(row[2] for row in table[:10]) :]):
+            t, p, at = columns(some, 3)
+            each.update_many(t, p, t=at, **({"group": at} if group else {}))
+        assert (tables, tables.dropped) == (each, each.dropped)
+    t, p, n, at = columns(table, 4)
+    window, groups = sm.TimeWindow(sm.MetricSet(), 999), sm.ByGroup(sm.Accuracy())
+    window.update_counts(t, p, n, t=at)
+    groups.update_counts(t, p, n, group=at)
+    assert sm.TimeWindow.from_counts(sm.MetricSet(), 999, t, p, n, t=at) == window
+    assert sm.ByGroup.from_counts(sm.Accuracy(), t, p, n, group=at) == groups
 
 
 FORMS: dict[str, Any] = {
