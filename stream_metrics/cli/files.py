@@ -9,13 +9,13 @@ from pathlib import Path
 import stream_metrics as sm
 from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.cli.ledger import Ledger, check_list
-from stream_metrics.cli.storage import storage_of
+from stream_metrics.cli.storage import resolved
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import MAGIC, write_file
 
 SQLITE = b"SQLite format 3\0"
 
-__all__ = ["check_target", "load", "refuse_input", "refuse_repeated", "save"]
+__all__ = ["check_inputs", "check_target", "load", "save"]
 
 
 def load(path: str) -> Accumulator:
@@ -60,21 +60,17 @@ def check_target(path: str) -> None:
     check_list(path)
 
 
-def refuse_input(output: str | None, inputs: Iterable[str]) -> None:
-    """Refuse an output that is one of the inputs, which it would replace."""
-    for path in inputs:
-        if output is not None and storage_of(path).resolved(path) == os.path.realpath(output):
-            raise UsageError(f"{output} is read and would be overwritten: choose another name for the output")
-
-
-def refuse_repeated(inputs: Iterable[str]) -> None:
-    """Refuse a file that is named twice, which would be counted twice."""
+def check_inputs(inputs: Iterable[str], *outputs: str | None) -> None:
+    """Refuse a file that is named twice, which would be counted twice, and an output that would replace an input."""
     seen: dict[str, str] = {}
     for path in inputs:
-        resolved = storage_of(path).resolved(path)
-        if resolved in seen:
-            raise UsageError(f"{path} is the same file as {seen[resolved]}: it would be counted twice")
-        seen[resolved] = path
+        name = resolved(path)
+        if name in seen:
+            raise UsageError(f"{path} is the same file as {seen[name]}: it would be counted twice")
+        seen[name] = path
+    for output in outputs:
+        if output and os.path.realpath(output) in seen:
+            raise UsageError(f"{output} is read and would be overwritten: choose another name for the output")
 
 
 def save(path: str, state: Accumulator, ledger: Ledger | None = None) -> None:

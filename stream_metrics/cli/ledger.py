@@ -21,7 +21,7 @@ from stream_metrics.cli.counting import CountedPart
 from stream_metrics.cli.errors import CliError
 from stream_metrics.cli.ranges import WHOLE, joined, overlap
 from stream_metrics.cli.sources import STDIN, InputFile, Range
-from stream_metrics.cli.storage import is_url, storage_of
+from stream_metrics.cli.storage import is_url, resolved
 from stream_metrics.wire import write_file
 
 __all__ = ["Ledger", "check_list", "without_lists"]
@@ -164,7 +164,7 @@ def _name(file: InputFile) -> str | None:
     """Return the path that identifies a file; None of a stream, which is read once."""
     if file.path == STDIN or (file.size is None and not is_url(file.path)):
         return None
-    return storage_of(file.path).resolved(file.path)
+    return resolved(file.path)
 
 
 def _changed(file: InputFile, before: _File) -> CliError:

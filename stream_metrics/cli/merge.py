@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import glob
-from pathlib import Path
+import os
 
 import stream_metrics as sm
 from stream_metrics.cli import files, options
 from stream_metrics.cli.errors import CliError
 from stream_metrics.cli.ledger import Ledger, without_lists
+from stream_metrics.cli.storage import is_pattern
 from stream_metrics.containers.inner import walk_inner
 from stream_metrics.errors import quantity
 from stream_metrics.states.batches import mergeable
@@ -48,8 +49,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Read, merge, write."""
     files.check_target(arguments.output)
     paths = without_lists([path for named in arguments.states for path in _matching(named)])
-    files.refuse_repeated(paths)
-    files.refuse_input(arguments.output, paths)
+    files.check_inputs(paths, arguments.output)
     total, ledger = _merged(paths)
     files.save(arguments.output, total, ledger)
     print(f"{arguments.output}: {quantity(len(paths), 'state')}, {quantity(total.n, 'sample', ' ')}")
@@ -58,9 +58,9 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _matching(named: str) -> list[str]:
     """Return the files that a pattern stands for, or the one file that is named so."""
-    if not glob.has_magic(named) or Path(named).exists():
+    if not is_pattern(named):
         return [named]
-    matches = sorted(path for path in glob.glob(named, recursive=True) if Path(path).is_file())
+    matches = sorted(path for path in glob.glob(named, recursive=True) if os.path.isfile(path))
     if not matches:
         raise CliError(f"{named}: no file is named like this")
     return matches

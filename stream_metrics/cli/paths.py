@@ -9,8 +9,8 @@ A partition is a field of all records in the folder, as text.
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from os import sep
 from os.path import normpath
@@ -18,10 +18,11 @@ from urllib.parse import unquote
 
 from stream_metrics.cli.errors import CliError
 from stream_metrics.cli.sources import FORMATS, STDIN, InputFile, declared_format
-from stream_metrics.cli.storage import Storage, is_url, storage_of
+from stream_metrics.cli.storage import entries, is_folder, is_url, matching, resolved, stat
 
 __all__ = ["expand_paths"]
 
+HIDDEN = ("_", ".")
 ICEBERG = "metadata"
 LOGS = {"_delta_log": "Delta", ICEBERG: "Iceberg", ".hoodie": "Hudi", "_spark_metadata": "Spark"}  # folders
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # as Hive and Spark write null in a path
@@ -51,76 +52,55 @@ def _expand(named: str) -> list[InputFile]:
         from urllib.request import url2pathname  # which takes long
 
         named = url2pathname(named.removeprefix("file://"))
-    storage = storage_of(named)
-    matching = storage.matching(named)
-    if matching is None:
-        matching = [named]
-    else:
-        matching = [path for path in matching if not _has_hidden_match(path, named)]
-        if not matching:
+    matches = matching(named)
+    if matches is not None:
+        matches = [path for path in matches if not _is_hidden(path, named)]
+        if not matches:
             raise CliError(f"{named}: no file is named so")
-    files: dict[str, InputFile] = {}  # a pattern with ** matches a folder and its files
-    for path in matching:
-        if storage.is_folder(path):
-            files |= {normpath(file.path): file for file in _walk(storage, path, frozenset())}
-        else:
-            files[normpath(path)] = InputFile(path, _partitions(path))
-    if not files:
+    paths: dict[str, str] = {}  # a pattern with ** matches a folder and its files
+    for path in [named] if matches is None else matches:
+        inside = _walk(path, frozenset()) if is_folder(path) else (path,)
+        paths |= {normpath(each): each for each in inside}
+    if not paths:
         raise CliError(f"{named}: Is a directory, and no file in it ends in {', '.join(FORMATS)}")
-    return [_with_size(storage, file) for file in files.values()]
+    files = []
+    for path in paths.values():
+        file = InputFile(path, _partitions(path))
+        with suppress(OSError):  # reported when it is opened to be counted
+            file = InputFile(path, file.partitions, *stat(path))
+        files.append(file)
+    return files
 
 
-def _with_size(storage: Storage, file: InputFile) -> InputFile:
-    try:
-        size, version = storage.stat(file.path)
-    except OSError:  # reported when it is opened to be counted
-        return file
-    return file._replace(size=size, version=version)
-
-
-def _walk(storage: Storage, folder: str, above: frozenset[str]) -> Iterator[InputFile]:
+def _walk(folder: str, above: frozenset[str]) -> Iterator[str]:
     """Yield the files with data in a folder and in the folders in it, in order."""
-    above |= {storage.resolved(folder)}
-    entries = storage.entries(folder)
-    for entry in entries:
-        if entry.name in LOGS and entry.is_folder and (entry.name != ICEBERG or _has_metadata(storage, entry.path)):
+    above |= {resolved(folder)}
+    inside = [(path, _parts(path)[-1], below) for path, below in entries(folder)]
+    for path, name, below in inside:
+        if below and name in LOGS and (name != ICEBERG or any(".metadata.json" in file for file, _ in entries(path))):
             raise CliError(
-                f"{folder}: is a table of {LOGS[entry.name]}, whose files may have deleted rows; read it with its own "
+                f"{folder}: is a table of {LOGS[name]}, whose files may have deleted rows; read it with its own "
                 "library, and pass the Arrow reader to stream_metrics.count"
             )
-    for entry in entries:
-        if _is_hidden(entry.name) and not (entry.is_folder and "=" in entry.name):
-            continue
-        if not entry.is_folder and declared_format(entry.name):
-            yield InputFile(entry.path, _partitions(entry.path))
-        elif entry.is_folder and storage.resolved(entry.path) not in above:  # a link may lead back
-            yield from _walk(storage, entry.path, above)
+    for path, name, below in inside:
+        if below and (not name.startswith(HIDDEN) or "=" in name) and resolved(path) not in above:  # a link may lead up
+            yield from _walk(path, above)
+        elif not below and not name.startswith(HIDDEN) and declared_format(name):
+            yield path
 
 
-def _has_metadata(storage: Storage, folder: str) -> bool:
-    return any(entry.name.endswith(".metadata.json") for entry in storage.entries(folder))
+def _parts(path: str) -> list[str]:
+    return (path.partition("?")[0] if is_url(path) else path.replace(sep, "/")).split("/")
 
 
 def _partitions(path: str) -> tuple[tuple[str, object], ...]:
     """Return the fields that the folders of a path have."""
-    path = path.partition("?")[0] if is_url(path) else path.replace(sep, "/")
-    pairs = [part.partition("=")[::2] for part in path.split("/")[:-1] if part.find("=") > 0]
+    pairs = [part.partition("=")[::2] for part in _parts(path)[:-1] if part.find("=") > 0]
     return tuple((unquote(key), None if value == NO_VALUE else unquote(value)) for key, value in pairs)
 
 
-def _is_hidden(name: str) -> bool:
-    """Tell whether a part of a path is hidden by its name."""
-    return name.startswith(("_", "."))
-
-
-def _has_hidden_match(path: str, pattern: str) -> bool:
+def _is_hidden(path: str, pattern: str) -> bool:
     """Tell whether a hidden part of a path was matched by a wildcard, and by none that begins like it."""
-    wanted, parts = pattern.replace(sep, "/").split("/"), path.replace(sep, "/").split("/")
-    fixed = next(at for at, part in enumerate(wanted) if glob.has_magic(part))
-    written = [part for part in wanted[fixed:] if _is_hidden(part)]
-    return any(
-        _is_hidden(part)
-        and not any(fnmatchcase(part, name) for name in written)
-        and not ("=" in part and at + 1 < len(parts))
-        for at, part in enumerate(parts[fixed:], fixed)
-    )
+    written = [part for part in _parts(pattern) if part.startswith(HIDDEN)]
+    hidden = [part for part in _parts(path) if part.startswith(HIDDEN) and "=" not in part]
+    return not all(any(fnmatchcase(part, name) for name in written) for part in hidden)

@@ -289,9 +289,7 @@ def _check(arguments: argparse.Namespace) -> None:
         check_keys(arguments.metrics)
     if arguments.state:
         files.check_target(arguments.state)
-    files.refuse_repeated(paths)
-    for output in (arguments.state, arguments.plot):
-        files.refuse_input(output, paths)
+    files.check_inputs(paths, arguments.state, arguments.plot)
 
 
 def _count(

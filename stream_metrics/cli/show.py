@@ -40,7 +40,7 @@ def add(commands: options.Commands) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Read, print, draw."""
     drawing.check(arguments)
-    files.refuse_input(arguments.plot, [arguments.state])
+    files.check_inputs([arguments.state], arguments.plot)
     state = files.load(arguments.state)
     check_intervals(state, arguments)
     snapshot = with_intervals(view(state, arguments.metrics), arguments)

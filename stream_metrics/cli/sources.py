@@ -17,7 +17,7 @@ from typing import IO, NamedTuple, TypeAlias
 
 from stream_metrics.cli.compression import READ_ERRORS, decompressed, foreign_kind, without_suffix
 from stream_metrics.cli.errors import CliError, FileError
-from stream_metrics.cli.storage import is_url, storage_of
+from stream_metrics.cli.storage import is_url, open_file
 
 __all__ = [
     "ARROW",
@@ -130,7 +130,7 @@ def format_of(path: str) -> str | None:
     declared = declared_format(path)
     if declared is None and path != STDIN and (is_url(path) or os.path.isfile(path)):
         try:
-            with storage_of(path).open(path) as file:
+            with open_file(path) as file:
                 first = file.read(max(map(len, MAGIC)))
         except OSError:  # reported when it is opened to be counted
             return None
@@ -148,7 +148,7 @@ def open_input(file: InputFile, declared: str | None) -> Iterator[InputSource]:
         yield InputSource(file, sys.stdin.buffer, declared)
         return
     try:
-        raw = storage_of(file.path).open(file.path)
+        raw = open_file(file.path)
     except FileNotFoundError as error:  # a wrong name, and no damaged file
         raise CliError(f"{file.path}: {error.strerror}") from None
     except OSError as error:

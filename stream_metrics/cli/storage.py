@@ -1,4 +1,4 @@
-"""Where input files are: on this machine, or behind a URL, which fsspec reads if the package for its scheme is there.
+"""Files of this machine, and behind URLs, which fsspec reads if the package for their scheme is installed.
 
 Errors of any package that reads a URL become OSError, so that they end as those of local files do.
 """
@@ -7,41 +7,21 @@ from __future__ import annotations
 
 import errno
 import glob
-import importlib
 import io
 import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from importlib import import_module
 from stat import S_ISREG
-from typing import IO, Any, NamedTuple, TypeAlias
+from typing import IO, Any
 
 from stream_metrics.cli.errors import UsageError
 
-__all__ = ["FolderEntry", "Stat", "Storage", "is_url", "storage_of"]
+__all__ = ["entries", "is_folder", "is_pattern", "is_url", "matching", "open_file", "resolved", "stat"]
 
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-WEB = ("http", "https")  # files without folders, and perhaps without ranges
 VERSIONS = ("ETag", "etag", "Content-MD5", "generation", "mtime", "Last-Modified", "LastModified", "updated", "created")
-
-
-Storage: TypeAlias = "_Local | _Remote"
-
-
-class FolderEntry(NamedTuple):
-    """What is in a folder."""
-
-    name: str
-    path: str
-    is_folder: bool
-
-
-class Stat(NamedTuple):
-    """What tells one content of a file from another; None where the storage does not say."""
-
-    size: int | None
-    version: str | None
 
 
 def is_url(path: str) -> bool:
@@ -49,85 +29,35 @@ def is_url(path: str) -> bool:
     return URL.match(path) is not None or ("::" in path and URL.search(path) is not None)
 
 
-def storage_of(path: str) -> Storage:
-    """Return where a path is; UsageError if a package for its URL is missing."""
-    return _remote(path.split("://", 1)[0]) if is_url(path) else _LOCAL
+def _is_web(url: str) -> bool:
+    """Tell whether a URL is of a web server: it has files without folders, and perhaps without ranges."""
+    return url.lower().startswith(("http://", "https://"))
 
 
-@cache
-def _remote(scheme: str) -> _Remote:
-    return _Remote(scheme)
+def _system(url: str) -> tuple[Any, str]:
+    """Return the file system of fsspec and the path in it; UsageError if a package for the URL is missing."""
+    try:
+        core = import_module("fsspec.core")
+    except ImportError:
+        raise UsageError(f'{url}: needs fsspec: pip install "stream-metrics[remote]"') from None
+    try:
+        system, inside = core.url_to_fs(url)
+    except (ImportError, ValueError) as error:  # a package that is missing, a scheme that there is not
+        raise UsageError(f"{url}: {error}") from None
+    return system, inside
 
 
-class _Local:
-    """The files of this machine; paths are those that the caller wrote."""
-
-    is_local = True
-
-    def open(self, path: str, *, seek: bool = False) -> IO[bytes]:
-        """Open a file, to be read from its beginning on or, with `seek`, anywhere."""
+def open_file(path: str, *, seek: bool = False) -> IO[bytes]:
+    """Open a file, to be read from its beginning on or, with `seek`, anywhere."""
+    if not is_url(path):
         return open(path, "rb")
-
-    def stat(self, path: str) -> Stat:
-        """Return the size and the version of a file."""
-        status = os.stat(path)
-        return Stat(status.st_size, str(status.st_mtime_ns)) if S_ISREG(status.st_mode) else Stat(None, None)
-
-    def exists(self, path: str) -> bool:
-        """Tell whether a file or folder is there."""
-        return os.path.exists(path)
-
-    def is_folder(self, path: str) -> bool:
-        """Tell whether a path is a folder."""
-        return os.path.isdir(path)
-
-    def entries(self, folder: str) -> list[FolderEntry]:
-        """Return the entries of a folder by name."""
-        with os.scandir(folder) as entries:
-            inside = [FolderEntry(entry.name, entry.path, entry.is_dir()) for entry in entries]
-        return sorted(inside)
-
-    def matching(self, pattern: str) -> list[str] | None:
-        """Return the paths that a pattern matches, in order; None if the text is not a pattern."""
-        if not glob.has_magic(pattern) or os.path.exists(pattern):
-            return None
-        return sorted(glob.glob(pattern, recursive=True))
-
-    def resolved(self, path: str) -> str:
-        """Return the one path of a file."""
-        return os.path.realpath(path)
-
-
-_LOCAL = _Local()
-
-
-class _Remote:
-    """What fsspec reads, of one scheme; methods as those of `_Local`."""
-
-    is_local = False
-
-    def __init__(self, scheme: str) -> None:
-        try:
-            self._fsspec: Any = importlib.import_module("fsspec")
-        except ImportError:
-            raise UsageError(f'{scheme}:// needs fsspec: pip install "stream-metrics[remote]"') from None
-        self._web = scheme.lower() in WEB
-
-    def _at(self, path: str) -> tuple[Any, str]:
-        """Return the file system of fsspec and the path in it."""
-        try:
-            system, inside = self._fsspec.core.url_to_fs(path)
-        except (ImportError, ValueError) as error:  # a package that is missing, a scheme that there is not
-            raise UsageError(f"{path}: {error}") from None
-        return system, inside
-
-    def open(self, path: str, *, seek: bool = False) -> IO[bytes]:
-        system, inside = self._at(path)
-        with _os_errors():
-            if not self._web:
-                return io.BufferedReader(_Translated(system.open(inside, "rb"), system))
-            if not seek:
-                return io.BufferedReader(_Translated(system.open(inside, "rb", block_size=0), system))
+    system, inside = _system(path)
+    with _os_errors():
+        if not _is_web(path):
+            file = system.open(inside, "rb")
+        elif not seek:
+            file = system.open(inside, "rb", block_size=0)
+        else:
             file = system.open(inside, "rb")
             try:
                 file.seek(-1, os.SEEK_END)
@@ -135,52 +65,70 @@ class _Remote:
                 file.seek(0)
             except ValueError:  # a server that sends files whole only
                 file = system.open(inside, "rb", block_size=max(file.size or 0, 1), cache_type="all")
-            return io.BufferedReader(_Translated(file, system))
+        return io.BufferedReader(_RemoteFile(file, system))
 
-    def stat(self, path: str) -> Stat:
-        system, inside = self._at(path)
+
+def stat(path: str) -> tuple[int | None, str | None]:
+    """Return the size of a file and what changes with its content; None where it is no file, or is not known."""
+    if is_url(path):
+        system, inside = _system(path)
         with _os_errors():
-            status = system.info(inside)
-        version = next((str(status[name]) for name in VERSIONS if status.get(name) is not None), None)
-        return Stat(status.get("size"), version)
-
-    def exists(self, path: str) -> bool:
-        system, inside = self._at(path)
-        return bool(system.exists(inside))
-
-    def is_folder(self, path: str) -> bool:
-        if self._web or "::" in path:
-            return path.endswith("/")
-        system, inside = self._at(path)
-        with _os_errors():
-            return bool(system.isdir(inside))
-
-    def entries(self, folder: str) -> list[FolderEntry]:
-        system, inside = self._at(folder)
-        with _os_errors():
-            listing = system.ls(inside, detail=True)
-        paths = [(item["name"].rstrip("/"), item["type"] == "directory") for item in listing]
-        return sorted(
-            FolderEntry(path.rsplit("/", 1)[-1], system.unstrip_protocol(path), is_folder)
-            for path, is_folder in paths
-            if path != inside.rstrip("/")  # the object that marks a folder
-        )
-
-    def matching(self, pattern: str) -> list[str] | None:
-        if "::" in pattern or not ("*" in pattern or (not self._web and glob.has_magic(pattern))):
-            return None
-        system, inside = self._at(pattern)
-        with _os_errors():
-            return sorted(system.unstrip_protocol(path) for path in system.glob(inside))
-
-    def resolved(self, path: str) -> str:
-        if self._web or "::" in path:
-            return path
-        system, inside = self._at(path)
-        return str(system.unstrip_protocol(inside))  # as folders list it
+            info = system.info(inside)
+        return info.get("size"), next((str(info[name]) for name in VERSIONS if info.get(name) is not None), None)
+    status = os.stat(path)
+    return (status.st_size, str(status.st_mtime_ns)) if S_ISREG(status.st_mode) else (None, None)
 
 
-class _Translated(io.RawIOBase):
+def is_folder(path: str) -> bool:
+    """Tell whether a path is a folder."""
+    if not is_url(path):
+        return os.path.isdir(path)
+    if _is_web(path) or "::" in path:
+        return path.endswith("/")
+    system, inside = _system(path)
+    with _os_errors():
+        return bool(system.isdir(inside))
+
+
+def entries(folder: str) -> list[tuple[str, bool]]:
+    """Return the paths in a folder, in order, and whether each is a folder."""
+    if not is_url(folder):
+        with os.scandir(folder) as inside_it:
+            return sorted((entry.path, entry.is_dir()) for entry in inside_it)
+    system, inside = _system(folder)
+    with _os_errors():
+        listing = [(item["name"].rstrip("/"), item["type"] == "directory") for item in system.ls(inside, detail=True)]
+    itself = inside.rstrip("/")  # the object that marks a folder
+    return sorted((system.unstrip_protocol(name), below) for name, below in listing if name != itself)
+
+
+def matching(pattern: str) -> list[str] | None:
+    """Return the paths that a pattern matches, in order; None if the text is not a pattern."""
+    if not is_url(pattern):
+        return sorted(glob.glob(pattern, recursive=True)) if is_pattern(pattern) else None
+    if "::" in pattern or not ("*" in pattern or (glob.has_magic(pattern) and not _is_web(pattern))):
+        return None
+    system, inside = _system(pattern)
+    with _os_errors():
+        return sorted(system.unstrip_protocol(path) for path in system.glob(inside))
+
+
+def is_pattern(path: str) -> bool:
+    """Tell whether a local path is a pattern, and not the name of a file."""
+    return glob.has_magic(path) and not os.path.exists(path)
+
+
+def resolved(path: str) -> str:
+    """Return the one path of a file."""
+    if not is_url(path):
+        return os.path.realpath(path)
+    if _is_web(path) or "::" in path:
+        return path
+    system, inside = _system(path)
+    return str(system.unstrip_protocol(inside))  # as folders list it
+
+
+class _RemoteFile(io.RawIOBase):
     """A file of fsspec, whose errors are OSError."""
 
     def __init__(self, file: Any, system: Any) -> None:

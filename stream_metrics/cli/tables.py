@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from stream_metrics.cli.errors import CliError, FileError
 from stream_metrics.cli.reading import RowKeys
 from stream_metrics.cli.sources import ARROW, PARQUET, TABLES, InputFile, format_of
-from stream_metrics.cli.storage import storage_of
+from stream_metrics.cli.storage import is_url, open_file
 
 try:
     import pyarrow as pa
@@ -126,10 +126,11 @@ class _Dataset:
 
 def _source(file: InputFile) -> Any:
     """Return what pyarrow reads a file from."""
-    storage = storage_of(file.path)
-    if file.size is None and storage.exists(file.path) and storage.is_local:
+    if is_url(file.path):
+        return open_file(file.path, seek=True)
+    if file.size is None and os.path.exists(file.path):
         raise OSError("is not a regular file, as a table has to be")
-    return file.path if storage.is_local else storage.open(file.path, seek=True)
+    return file.path
 
 
 def merge_units(units: list[Unit], least: float) -> list[Unit]:

@@ -125,8 +125,7 @@ def hostile_view(texts: list[str]) -> View:
         for row, text in zip(part["groups"]["rows"], texts, strict=False):
             row["group"] = text
     view["undelivered"] = [
-        {"sink": text, "rule": text, "state": "firing", "at": NOW, "problem": text}
-        for text in texts
+        {"sink": text, "rule": text, "state": "firing", "at": NOW, "problem": text} for text in texts
     ]
     view["alerts"] += [{"rule": text * 5, "state": "firing", "since": None, "value": None} for text in texts]
     view["records"]["rejected"] = view["flows"]["rejected"] = dict.fromkeys(texts, 3)
