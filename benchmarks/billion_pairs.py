@@ -38,7 +38,7 @@ import stream_metrics as sm
 from stream_metrics.cli.reading import RowKeys
 from stream_metrics.cli.scores import Classes
 from stream_metrics.cli.sources import InputFile
-from stream_metrics.cli.tables import TableReader, merge_units
+from stream_metrics.cli.tables import TableReader
 
 PAIRS = int(float(os.environ.get("PAIRS", "1e8")))
 FEWER = 20_000_000
@@ -194,13 +194,13 @@ def alone(folder: Path) -> Iterator[Line]:
     """Yield the cost of reading alone and of reading and counting, in one process without its start."""
     reader = TableReader(FIELDS)
     files = [InputFile(str(path), size=path.stat().st_size) for path in folder.iterdir()]
-    merged = merge_units([unit for file in files for unit in reader.units(file)], float("inf"))
-    rows = sum(unit.rows for unit in merged)
+    pieces = [piece for file in files for piece in reader.pieces(file)]
+    rows = sum(piece.size or 0 for piece in pieces)
 
     def read(state: sm.MetricSet | None) -> float:
         begun = time.process_time()
-        for unit in merged:
-            for batch in reader.batches(unit):
+        for piece in pieces:
+            for batch in reader.batches(piece):
                 if state is not None:
                     assert batch.counted_by(state)
         return (time.process_time() - begun) / rows * 1e9

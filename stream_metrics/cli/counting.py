@@ -10,35 +10,26 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from math import isfinite
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 import stream_metrics as sm
 from stream_metrics.cli.errors import CliError, FileError
 from stream_metrics.cli.interrupts import defer_interrupts
-from stream_metrics.cli.ranges import is_within, without_ranges
 from stream_metrics.cli.reading import Row, RowKeys
 from stream_metrics.cli.scores import sample, table
-from stream_metrics.cli.sources import BadRecord, InputFile, Range
+from stream_metrics.cli.sources import BadRecord, InputFile, Piece
 from stream_metrics.errors import quantity
 from stream_metrics.report.layout import number
 from stream_metrics.states.protocols import Accumulator
 
-__all__ = ["CountableRows", "CountedPart", "Counter", "SHOWN", "Skipped", "StopCounting", "Tick"]
+__all__ = ["CountableRows", "Counter", "SHOWN", "Skipped", "StopCounting", "Tick"]
 
 CHUNK = 8192
 SHOWN = 5
 
 Tick: TypeAlias = "Callable[[], None] | None"
-
-
-class CountedPart(NamedTuple):
-    """The records of a file that were counted: those after a number, up to another or the end."""
-
-    file: InputFile
-    after: int
-    until: int | None
 
 
 class StopCounting(Exception):
@@ -137,11 +128,10 @@ class Counter:
     ) -> None:
         self.state = state
         self.counted = 0
-        self.passed = 0  # rows of tables that were counted or refused
         self.waiting: list[Row] = []
-        self.log: list[CountedPart] = []
-        self._position = 0  # of the last record that was counted or refused, in its file
-        self._done: tuple[Range, ...] = ()  # of the file, before this run
+        self.log: dict[InputFile, int | None] = {}  # the last record counted of each file, None for the last one
+        self.position = 0  # of the last record that was counted or refused, in its file
+        self._done = 0  # records of the file that were counted before
         self._source = ""
         self._fields = fields
         self.skipped = skipped
@@ -156,31 +146,27 @@ class Counter:
 
     def refuse(self, source: str, line: int, reason: str) -> None:
         """Note a record that cannot be read, after the rows before it, so that the first bad record is reported."""
-        if self._is_done(line):
+        if line <= self._done:
             return
         if len(self.skipped.first) < SHOWN:
             self.flush()
         self.skipped.add(source, line, reason)
 
-    def _is_done(self, line: int) -> bool:
-        return any(is_within(line, some) for some in self._done)
-
     @contextmanager
-    def part(self, file: InputFile, after: int = 0, until: int | None = None) -> Iterator[None]:
-        """Count the records of a file after one number up to another, or its end; log those that were counted.
+    def part(self, piece: Piece) -> Iterator[None]:
+        """Count the records of a piece, and log how far its file was counted, also if the run is interrupted.
 
-        Nothing of a file that cannot be read is counted, if such files may be skipped. If the run is interrupted, the
-        log says how far it came.
+        Nothing of a file that cannot be read is counted, if such files may be skipped.
         """
         skipped = self.skipped
         before = (self.state.copy(), self.counted, skipped.count, skipped.first[:]) if skipped.files_allowed else None
-        self._position, self._done = after, file.done
+        self.position, self._done = piece.first, piece.file.done
         try:
             yield
             with defer_interrupts():
-                self.log.append(CountedPart(file, after, until))
+                self.log[piece.file] = piece.until
         except FileError as error:
-            skipped.add_file(file, error)
+            skipped.add_file(piece.file, error)
             if before is not None:
                 self.waiting.clear()
                 self.state, self.counted, skipped.count, skipped.first = before
@@ -188,14 +174,14 @@ class Counter:
             try:
                 self.flush()
             finally:
-                self.log.append(CountedPart(file, after, self._position))
+                self.log[piece.file] = self.position
             raise
 
     def feed(self, source: str, rows: Iterable[Row], tick: Tick = None) -> None:
         """Count all rows of one source but for those counted before; ``tick`` is called after each."""
         self._source = source
         for row in rows:
-            if self._done and self._is_done(row[4]):
+            if row[4] <= self._done:
                 continue
             self.waiting.append(row)
             if len(self.waiting) >= self._chunk:
@@ -208,13 +194,11 @@ class Counter:
         """Count all batches of one source but for rows counted before; ``tick`` is called after each."""
         self._source = source
         for batch in batches:
-            for first, last in without_ranges(batch.first, batch.first + batch.n, self._done):
-                at = first - batch.first
-                while at < last - batch.first:
-                    part = batch.part(at, min(last - batch.first - at, self._left() or batch.n))
-                    self._count_batch(part)
-                    at += part.n
-            self.passed += batch.n
+            at = max(self._done - batch.first, 0)
+            while at < batch.n:
+                part = batch.part(at, min(batch.n - at, self._left() or batch.n))
+                self._count_batch(part)
+                at += part.n
             if tick is not None:
                 tick()
 
@@ -223,7 +207,7 @@ class Counter:
             whole = batch.counted_by(self.state)
             if whole:
                 self.counted += batch.n
-                self._position = batch.first + batch.n
+                self.position = batch.first + batch.n
         self._chunk = self._next_chunk()
         if not whole:
             self.feed(self._source, batch.rows(self._source, self.refuse))
@@ -236,7 +220,7 @@ class Counter:
         with defer_interrupts():
             if self.waiting:
                 self._count(self.waiting)
-                self._position = self.waiting[-1][4]
+                self.position = self.waiting[-1][4]
                 self.waiting.clear()
         self._chunk = self._next_chunk()
         if self._every and self.counted > before and self.counted % self._every == 0:

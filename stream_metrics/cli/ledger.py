@@ -2,8 +2,9 @@
 
 They are listed in a file beside the state, OUT.files, and not in it: the bytes of a state depend on the records only.
 It is JSON Lines. The first line names the state by its SHA-256, and each other line a file by its path, its size and
-what its storage says of its version (the time of the last change, or an ETag), with the ranges of records that were
-counted.
+what its storage says of its version (the time of the last change, or an ETag), with the range of records that was
+counted: the first ones, up to a number or, if that is null, to the end of the file. Earlier versions wrote several
+ranges when a run with --jobs was interrupted; such a list is refused.
 
 The list is written before the state. If the run ends between the two, the list has the digests of both states, and how
 many of its lines each had, so it fits the state that is there.
@@ -12,15 +13,13 @@ many of its lines each had, so it fits the state that is there.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
-from stream_metrics.cli.counting import CountedPart
 from stream_metrics.cli.errors import CliError
-from stream_metrics.cli.ranges import WHOLE, joined, overlap
-from stream_metrics.cli.sources import STDIN, InputFile, Range
+from stream_metrics.cli.sources import STDIN, InputFile
 from stream_metrics.cli.storage import is_url, resolved
 from stream_metrics.wire import write_file
 
@@ -43,7 +42,12 @@ class _File(msgspec.Struct, frozen=True):
     path: str
     size: int | None
     version: str | None
-    ranges: tuple[Range, ...]
+    ranges: tuple[tuple[int, int | None], ...]
+
+    @property
+    def until(self) -> int | None:
+        """The last record that was counted; None if that is the last of the file."""
+        return self.ranges[0][1]
 
 
 class Ledger:
@@ -74,51 +78,46 @@ class Ledger:
                 f"{beside}: lists the files of another state than {path}; without this list, files that were counted "
                 "before are not recognised"
             )
+        if any(len(file.ranges) != 1 or file.ranges[0][0] for file in files):
+            raise CliError(
+                f"{beside}: an earlier version wrote it when a run with --jobs was interrupted: end that run with the "
+                "earlier version, or count into a new state"
+            )
         return cls(files[:n], state)
 
     def remaining(self, files: Sequence[InputFile]) -> list[InputFile]:
-        """Return the files that are still to be counted, with the ranges of those counted in part.
+        """Return the files that are still to be counted, with how many records of them were.
 
         CliError if a file has changed since it was counted.
         """
-        counted: dict[str, dict[tuple[int | None, str | None], _File]] = {}
-        for line in self._lines:
-            counted.setdefault(line.path, {})[line.size, line.version] = line
+        by_version = {(line.path, line.size, line.version): line for line in self._lines}
+        by_path = {line.path: line for line in self._lines}
         remaining: list[InputFile] = []
         for file in files:
             path = _name(file)
-            if path is None:
+            same = None if path is None else by_version.get((path, file.size, file.version))
+            if same is None and path in by_path:
+                raise _changed(file, by_path[path])
+            if same is None:
                 remaining.append(file)
-                continue
-            earlier = counted.get(path, {})
-            same = earlier.get((file.size, file.version))
-            if earlier and same is None:
-                raise _changed(file, list(earlier.values())[-1])
-            if same is None or same.ranges != WHOLE:
-                remaining.append(file if same is None else file._replace(done=same.ranges))
+            elif same.until is not None:
+                remaining.append(file._replace(done=same.until))
         return remaining
 
-    def add(self, parts: Iterable[CountedPart]) -> None:
-        """Add counted ranges."""
-        by_file: dict[InputFile, list[Range]] = {}
-        for file, after, until in parts:
-            by_file.setdefault(file, list(file.done)).append((after, until))
-        for file, ranges in by_file.items():
+    def add(self, log: Mapping[InputFile, int | None]) -> None:
+        """Add what was counted: the last record of each file, None for the end."""
+        for file, until in log.items():
             path = _name(file)
-            whole = [(after, until) for after, until in ranges if until is None or after < until]
-            if path is not None and whole:
-                self._lines.append(_File(path, file.size, file.version, joined(whole)))
+            until = None if until is None else max(until, file.done)
+            if path is not None and until != 0:
+                self._lines.append(_File(path, file.size, file.version, ((0, until),)))
 
     def merge(self, other: Ledger) -> str | None:
-        """Add the ranges counted into another state; return a file that has records in both, or None."""
-        ours = {(line.path, line.size, line.version): line.ranges for line in self._lines}
-        theirs = {(line.path, line.size, line.version): line.ranges for line in other._lines}
-        for identity, ranges in theirs.items():
-            before = ours.get(identity, ())
-            if overlap(before, ranges):
-                return identity[0]
-            self._lines.append(_File(*identity, joined((*before, *ranges))))
-        return None
+        """Add the files of another state; return a file that has records in both, or None."""
+        ours = {(line.path, line.size, line.version) for line in self._lines}
+        theirs = {(line.path, line.size, line.version): line for line in other._lines}
+        self._lines += theirs.values()
+        return next((path for path, size, version in theirs if (path, size, version) in ours), None)
 
     def save(self, path: str, state: bytes) -> None:
         """Write the list beside a state that is about to be written."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from stream_metrics.cli import configuration, files, options, plans
+from stream_metrics.cli import configuration, files, options, pieces
 from stream_metrics.cli.containers import is_timed
-from stream_metrics.cli.counting import CountedPart, Counter, Skipped
+from stream_metrics.cli.counting import Counter, Skipped
 from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.cli.interrupts import interruptible
 from stream_metrics.cli.ledger import Ledger
@@ -177,15 +177,6 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
     )
 
 
-class _End(NamedTuple):
-    """How counting ended: whether by Ctrl-C, how many records were counted, into which state, and which ones."""
-
-    interrupted: bool
-    counted: int
-    state: Accumulator
-    log: list[CountedPart]
-
-
 def execute(arguments: argparse.Namespace) -> int:
     """Count, save, print."""
     arguments.files = expand_paths(arguments.files)
@@ -197,11 +188,10 @@ def execute(arguments: argparse.Namespace) -> int:
     check_intervals(state, arguments)
     view(state, arguments.metrics)  # refuses metrics that the state cannot compute
     running = _running_values(arguments) if arguments.every else None
-    arguments.jobs = arguments.jobs or _default_jobs(arguments, state)
-    count = _count if arguments.jobs == 1 else _count_in_parallel
-    interrupted, counted, state, log = count(arguments, _fields(arguments, state), state, skipped, running)
-    ledger.add(log)
-    if (skipped.count or skipped.files) and not counted and not interrupted:
+    counter, interrupted = _count(arguments, state, skipped, running)
+    state = counter.state
+    ledger.add(counter.log)
+    if (skipped.count or skipped.files) and not counter.counted and not interrupted:
         skipped.report()
         raise CliError("no record could be counted")
     if arguments.state:
@@ -265,7 +255,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if tables and formats - tables:
         raise UsageError("Parquet and other formats together: count them in two runs, by --state and --resume")
     if len(formats - tables) > 1:
-        raise UsageError(f"CSV and JSON Lines together: {plans.MIXED}")
+        raise UsageError(f"CSV and JSON Lines together: {pieces.MIXED}")
     if paths.count(STDIN) > 1:
         raise UsageError("stdin can be read once only")
     if arguments.every and arguments.jobs and arguments.jobs > 1:
@@ -293,63 +283,53 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _count(
-    arguments: argparse.Namespace, fields: RowKeys, state: Accumulator, skipped: Skipped, running: RunningValues | None
-) -> _End:
-    """Count all files."""
+    arguments: argparse.Namespace, state: Accumulator, skipped: Skipped, running: RunningValues | None
+) -> tuple[Counter, bool]:
+    """Count all files into a state, with one worker or several; return the counts, and whether Ctrl-C ended it."""
 
     def report() -> None:
         progress.clear()
         if running is not None:
             running.print(counter.state, counter.counted)
 
+    jobs, fields = _jobs(arguments, state), _fields(arguments, state)
+    form, parts = pieces.plan(arguments.files, arguments.input, fields, jobs, skipped)
     counter = Counter(state, fields, skipped, arguments.every, report)
-    feed, progress = plans.count_here(arguments.files, arguments.input, fields, counter)
-    with interruptible():
-        try:
-            feed(progress.tick)
-        except KeyboardInterrupt:
-            counter.flush()
-            return _End(True, counter.counted, counter.state, counter.log)
-        finally:
-            progress.clear()
-    return _End(False, counter.counted, counter.state, counter.log)
+    if jobs > 1 and len(parts) > 1:
+        from stream_metrics.cli.jobs import Task, count_in_parallel
+
+        task = Task(form, fields, emptied(state), skipped.empty())
+        with interruptible():
+            interrupted = count_in_parallel(task, parts, min(jobs, len(parts)), counter)
+    else:
+        reader, interrupted = pieces.PieceReader(fields, arguments.input), False
+        progress = Progress(lambda: (counter.seen, reader.position()), pieces.total_size(parts))
+        with interruptible():
+            try:
+                for part in parts:
+                    reader.count(part, counter, progress.tick)
+            except KeyboardInterrupt:
+                counter.flush()
+                interrupted = True
+            finally:
+                progress.clear()
+    order = [file.path for file in arguments.files]
+    skipped.files.sort(key=lambda item: order.index(item["file"]))
+    return counter, interrupted
 
 
-def _default_jobs(arguments: argparse.Namespace, state: Accumulator) -> int:
-    """Return how many workers count fastest; 1 where the order of records matters."""
-    ordered = arguments.every or is_timed(state) or any(file.path == STDIN for file in arguments.files)
-    jobs = 1 if ordered else plans.fastest_jobs(arguments.files, arguments.input)
-    return 1 if jobs > 1 and mergeable(state) else jobs
-
-
-def _count_in_parallel(
-    arguments: argparse.Namespace, fields: RowKeys, state: Accumulator, skipped: Skipped, running: RunningValues | None
-) -> _End:
-    """Count all files with several workers."""
-    from stream_metrics.cli.jobs import WorkerPool
-    from stream_metrics.cli.worker import Task
-
-    reason = mergeable(state)
-    if reason is not None:
+def _jobs(arguments: argparse.Namespace, state: Accumulator) -> int:
+    """Return how many workers count: as many as --jobs says, or count fastest; 1 where the order of records matters."""
+    stdin = any(file.path == STDIN for file in arguments.files)
+    if arguments.jobs is None:
+        ordered = arguments.every or is_timed(state) or stdin
+        jobs = 1 if ordered else pieces.fastest_jobs(arguments.files, arguments.input)
+        return 1 if jobs > 1 and mergeable(state) else jobs
+    if arguments.jobs > 1 and (reason := mergeable(state)) is not None:
         raise UsageError(f"--jobs does not go with these counts: {reason}")
-    if any(file.path == STDIN for file in arguments.files):
+    if arguments.jobs > 1 and stdin:
         raise UsageError("--jobs shares files between workers, and stdin is none")
-    unreadable = skipped.empty()
-    form, pieces = plans.plan_jobs(arguments.files, arguments.input, fields, arguments.jobs, unreadable)
-    number = min(arguments.jobs, len(pieces))
-    if number < 2:
-        return _count(arguments, fields, state, skipped, running)
-    skipped.extend(unreadable)
-    pool = WorkerPool(Task(form, fields, emptied(state).to_bytes(), skipped.empty(), pieces), number)
-    progress = Progress(pool.progress, sum(piece.size for piece in pieces))
-    with interruptible():
-        try:
-            interrupted = pool.count(state, skipped, progress)
-            order = [file.path for file in arguments.files]
-            skipped.files.sort(key=lambda item: order.index(item["file"]))
-            return _End(interrupted, pool.progress()[0], state, pool.log)
-        finally:
-            progress.clear()
+    return int(arguments.jobs)
 
 
 def _fields(arguments: argparse.Namespace, state: Accumulator) -> RowKeys:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, NamedTuple, TypeAlias
+from typing import IO, NamedTuple
 
 from stream_metrics.cli.compression import READ_ERRORS, decompressed, foreign_kind, without_suffix
 from stream_metrics.cli.errors import CliError, FileError
@@ -27,14 +27,12 @@ __all__ = [
     "InputSource",
     "ORC",
     "PARQUET",
-    "Range",
-    "Reached",
+    "Piece",
     "STDIN",
     "TABLES",
     "declared_format",
     "format_of",
     "open_input",
-    "total_size",
 ]
 
 STDIN = "-"
@@ -54,17 +52,31 @@ FORMATS = {
 }
 
 BadRecord = Callable[[str, int, str], None]  # (source, line, reason)
-Range: TypeAlias = "tuple[int, int | None]"  # of records: those after the first number, up to the second or the end
 
 
 class InputFile(NamedTuple):
-    """A file to count: ``partitions`` are the fields that its path has, ``done`` the records counted before."""
+    """A file to count; ``partitions`` are the fields that its path has."""
 
     path: str
     partitions: tuple[tuple[str, object], ...] = ()
     size: int | None = None
     version: str | None = None
-    done: tuple[Range, ...] = ()
+    done: int = 0  # the first records, which were counted before
+
+
+class Piece(NamedTuple):
+    """A file of lines, or consecutive row groups of a table: of ``size`` bytes or rows, those after the ``first``."""
+
+    file: InputFile
+    size: int | None
+    groups: tuple[int, ...] = ()
+    first: int = 0
+    ends: bool = True  # its last record is that of the file
+
+    @property
+    def until(self) -> int | None:
+        """The number of its last record; None if that is the last of the file."""
+        return None if self.ends else self.first + (self.size or 0)
 
 
 class InputSource:
@@ -155,29 +167,3 @@ def open_input(file: InputFile, declared: str | None) -> Iterator[InputSource]:
         raise FileError(f"{file.path}: {error.strerror or error}") from None
     with raw:
         yield InputSource(file, raw, declared)
-
-
-class Reached:
-    """How many bytes of several sources were read."""
-
-    def __init__(self) -> None:
-        self._done = 0
-        self._source: InputSource | None = None
-
-    def enter(self, source: InputSource) -> None:
-        """Read ``source`` from now on."""
-        self._source = source
-
-    def leave(self) -> None:
-        """Add the bytes of the current source, before it is closed."""
-        self._done, self._source = self.position(), None
-
-    def position(self) -> int:
-        """Return the bytes read of all sources so far."""
-        return self._done + (self._source.position() if self._source else 0)
-
-
-def total_size(files: Iterable[InputFile]) -> int | None:
-    """Return the size of all files in bytes, None where one is not known."""
-    sizes = [file.size for file in files]
-    return None if None in sizes else sum(size or 0 for size in sizes)

@@ -11,11 +11,12 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from itertools import accumulate
+from typing import Any
 
 from stream_metrics.cli.errors import CliError, FileError
 from stream_metrics.cli.reading import RowKeys
-from stream_metrics.cli.sources import ARROW, PARQUET, TABLES, InputFile, format_of
+from stream_metrics.cli.sources import ARROW, PARQUET, TABLES, InputFile, Piece, format_of
 from stream_metrics.cli.storage import is_url, open_file
 
 try:
@@ -27,51 +28,42 @@ except ImportError as missing:
 from stream_metrics.cli.table_columns import Layout
 from stream_metrics.cli.table_rows import RowBatch
 
-__all__ = ["TableReader", "Unit", "merge_units"]
+__all__ = ["TableReader"]
 
 BUFFER = 1 << 20  # bytes of a column that are read at once
 BATCH = 1 << 19  # values that are counted at once: more leave the cache, of fewer the fixed cost of a call shows
 LEAST = 1 << 10  # rows of a batch, however many columns
 
 
-class Unit(NamedTuple):
-    """Consecutive row groups of one file, in which ``rows`` rows follow the ``first`` of the file."""
-
-    file: InputFile
-    groups: tuple[int, ...]
-    first: int
-    rows: int
-
-
 class TableReader:
-    """Reads units one after another; a file stays open for the next unit of it."""
+    """Reads pieces one after another; a file stays open for the next piece of it."""
 
     def __init__(self, fields: RowKeys, form: str | None = None) -> None:
         self._fields, self._form = fields, form
         self._path = ""
         self._table: _Parquet | _Dataset
 
-    def units(self, file: InputFile) -> list[Unit]:
+    def pieces(self, file: InputFile) -> list[Piece]:
         """Return the row groups of a file, one by one; FileError if it does not have the fields."""
         self._open(file)
-        units: list[Unit] = []
-        first = 0
-        for group, rows in enumerate(self._table.group_rows):
-            units.append(Unit(file, (group,), first, rows))
-            first += rows
-        return units
+        rows = self._table.group_rows
+        firsts = accumulate(rows, initial=0)
+        last = len(rows) - 1
+        return [
+            Piece(file, n, (at,), first, at == last) for at, (n, first) in enumerate(zip(rows, firsts, strict=False))
+        ]
 
-    def batches(self, unit: Unit) -> Iterator[RowBatch]:
-        """Yield the rows of a unit."""
-        self._open(unit.file)
+    def batches(self, piece: Piece) -> Iterator[RowBatch]:
+        """Yield the rows of a piece."""
+        self._open(piece.file)
         layout = self._table.layout
-        first = unit.first
+        first = piece.first
         try:
-            for batch in self._table.batches(unit.groups, max(BATCH // layout.width, LEAST)):
+            for batch in self._table.batches(piece.groups, max(BATCH // layout.width, LEAST)):
                 yield RowBatch(layout, batch, first)
                 first += batch.num_rows
         except (pa.ArrowException, OSError) as error:
-            raise FileError(f"{unit.file.path}, after row {first}: {_reason(error)}") from None
+            raise FileError(f"{piece.file.path}, after row {first}: {_reason(error)}") from None
 
     def _open(self, file: InputFile) -> None:
         if file.path == self._path:
@@ -131,18 +123,6 @@ def _source(file: InputFile) -> Any:
     if file.size is None and os.path.exists(file.path):
         raise OSError("is not a regular file, as a table has to be")
     return file.path
-
-
-def merge_units(units: list[Unit], least: float) -> list[Unit]:
-    """Return the same row groups in units of at least `least` rows, if files have as many."""
-    joint: list[Unit] = []
-    for unit in units:
-        last = joint[-1] if joint else None
-        if last is not None and last.rows < least and unit.first:
-            joint[-1] = Unit(last.file, last.groups + unit.groups, last.first, last.rows + unit.rows)
-        else:
-            joint.append(unit)
-    return joint
 
 
 def _reason(error: Exception) -> str:

@@ -18,13 +18,13 @@ from typing import Any, NamedTuple, TypeVar
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.cli import counting, plans
+from stream_metrics.cli import counting, pieces
 from stream_metrics.cli.main import main
 
 COMMAND = [sys.executable, "-m", "stream_metrics"]
 SMALL = [
     (counting, "CHUNK", 7),
-    (plans, "SMALLEST", 1),
+    (pieces, "SMALLEST", 1),
 ]  # limits of pieces of input
 try:
     from stream_metrics.cli import tables
