@@ -1,16 +1,14 @@
-"""Count rows in chunks, and tables in batches.
-
-A chunk goes to ``update_many``, many times faster than one call per row. It rejects the whole chunk if one row is
-bad; then the chunk is counted row by row, which names the bad row. A batch that is rejected is counted in such chunks.
-"""
+"""Count records of lines in chunks, and tables in batches, and note the bad ones."""
 
 from __future__ import annotations
 
+import operator
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from math import isfinite
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -18,13 +16,17 @@ import stream_metrics as sm
 from stream_metrics.cli.errors import CliError, FileError
 from stream_metrics.cli.interrupts import defer_interrupts
 from stream_metrics.cli.reading import Row, RowKeys
-from stream_metrics.cli.scores import sample, table
-from stream_metrics.cli.sources import BadRecord, InputFile, Piece
+from stream_metrics.cli.scores import table
+from stream_metrics.cli.sources import InputFile, Piece
 from stream_metrics.errors import quantity
 from stream_metrics.report.layout import number
 from stream_metrics.states.protocols import Accumulator
+from stream_metrics.tables.counting import START, Place, count_columns
 
-__all__ = ["CountableRows", "Counter", "SHOWN", "Skipped", "StopCounting", "Tick"]
+if TYPE_CHECKING:
+    from stream_metrics.cli.table_rows import RowBatch
+
+__all__ = ["Counter", "SHOWN", "Skipped", "StopCounting", "Tick"]
 
 CHUNK = 8192
 SHOWN = 5
@@ -99,27 +101,6 @@ class Skipped:
             print(f"  and {number(self.count - len(self.first))} more", file=sys.stderr)
 
 
-class CountableRows(Protocol):
-    """Rows of a table, to be counted together or one by one."""
-
-    @property
-    def n(self) -> int:
-        """The number of rows."""
-
-    @property
-    def first(self) -> int:
-        """The number of rows before them in the file."""
-
-    def part(self, at: int, n: int) -> CountableRows:
-        """Return `n` rows from row `at` on."""
-
-    def counted_by(self, state: Accumulator) -> bool:
-        """Count all rows together; False, and no change, if one of them is bad."""
-
-    def rows(self, source: str, bad: BadRecord) -> Iterator[Row]:
-        """Yield the rows one by one; call `bad` for those that cannot be read."""
-
-
 class Counter:
     """Counts rows into ``state`` and calls ``report`` after every ``every`` records counted."""
 
@@ -181,7 +162,7 @@ class Counter:
         """Count all rows of one source but for those counted before; ``tick`` is called after each."""
         self._source = source
         for row in rows:
-            if row[4] <= self._done:
+            if self._done and row[4] <= self._done:
                 continue
             self.waiting.append(row)
             if len(self.waiting) >= self._chunk:
@@ -190,41 +171,23 @@ class Counter:
                 tick()
         self.flush()
 
-    def feed_batches(self, source: str, batches: Iterable[CountableRows], tick: Tick = None) -> None:
+    def feed_batches(self, source: str, batches: Iterable[RowBatch], tick: Tick = None) -> None:
         """Count all batches of one source but for rows counted before; ``tick`` is called after each."""
         self._source = source
         for batch in batches:
             at = max(self._done - batch.first, 0)
             while at < batch.n:
                 part = batch.part(at, min(batch.n - at, self._left() or batch.n))
-                self._count_batch(part)
+                self._count(part.columns(), part.n, partial(operator.add, part.first + 1))
                 at += part.n
             if tick is not None:
                 tick()
 
-    def _count_batch(self, batch: CountableRows) -> None:
-        with defer_interrupts():
-            whole = batch.counted_by(self.state)
-            if whole:
-                self.counted += batch.n
-                self.position = batch.first + batch.n
-        self._chunk = self._next_chunk()
-        if not whole:
-            self.feed(self._source, batch.rows(self._source, self.refuse))
-        elif self._every and self.counted % self._every == 0:
-            self._report()
-
     def flush(self) -> None:
         """Count the rows that wait."""
-        before = self.counted
-        with defer_interrupts():
-            if self.waiting:
-                self._count(self.waiting)
-                self.position = self.waiting[-1][4]
-                self.waiting.clear()
-        self._chunk = self._next_chunk()
-        if self._every and self.counted > before and self.counted % self._every == 0:
-            self._report()
+        if self.waiting:
+            rows = self.waiting
+            self._count(self._columns(rows), len(rows), lambda at: rows[at][4])
 
     def _next_chunk(self) -> int:
         return min(CHUNK, self._left() or CHUNK)
@@ -233,37 +196,54 @@ class Counter:
         """Return how many records may be counted before the next report; 0 if there is none."""
         return self._every - self.counted % self._every if self._every else 0
 
-    def _count(self, rows: list[Row]) -> None:
-        if not rows:
-            return
+    def _columns(self, rows: list[Row]) -> dict[str, Any]:
+        """Return rows as arguments of `update_many`."""
         fields = self._fields
-        truths, weights = [row[0] for row in rows], [row[2] for row in rows] if fields.weight is not None else None
-        predictions = [row[1] for row in rows] if fields.prediction is not None else None
-        named: dict[str, Any] = {}
+        columns: dict[str, Any] = {"y_true": [row[0] for row in rows]}
+        if fields.prediction is not None:
+            columns["y_pred"] = [row[1] for row in rows]
+        if fields.weight is not None:
+            columns["w"] = [row[2] for row in rows]
         if fields.scores is not None:
-            named["scores"], named["classes"] = table([row[3] for row in rows])
+            columns["scores"], columns["classes"] = table([row[3] for row in rows])
         if fields.time is not None:
-            named["t"] = np.array([row[5] for row in rows], "datetime64[ns]")
+            columns["t"] = np.array([row[5] for row in rows], "datetime64[ns]")
         if fields.group is not None:
-            named["group"] = [row[6] for row in rows]
-        try:
-            self.state.update_many(truths, predictions, weights, **named)
-            self.counted += len(rows)
-        except sm.StreamMetricsError:
-            for row in rows:
-                self._count_one(row)
+            columns["group"] = [row[6] for row in rows]
+        return columns
 
-    def _count_one(self, row: Row) -> None:
-        truth, prediction, weight, scores, line, at, group = row
-        named: dict[str, Any] = {} if self._fields.scores is None else {"scores": sample(scores)}
-        if self._fields.time is not None:
-            named["t"] = np.datetime64(at, "ns")
-        if self._fields.group is not None:
-            named["group"] = group
-        try:
-            self.state.update(truth, prediction, weight, **named)
-            self.counted += 1
-        except sm.StreamMetricsError as error:
-            margin = isinstance(error, sm.ScoreError) and isinstance(error.got, float) and isfinite(error.got)
-            hint = "; --margins keeps scores that are no probabilities" if margin else ""
-            self.skipped.add(self._source, line, f"{error}{hint}")
+    def _count(self, columns: dict[str, Any], n: int, number_of: Callable[[int], int]) -> None:
+        """Count n records but for those that the state refuses, and report; `number_of` is that in the file."""
+        refused: list[tuple[int, Exception]] = []
+
+        def refuse(error: Exception, place: Place, rows: Sequence[int]) -> None:
+            refused.extend((number_of(row), error) for row in rows)
+
+        with defer_interrupts():
+            try:
+                count_columns(self.state, columns, START, refuse)
+            except ValueError as error:
+                raise CliError(f"{self._source}, {self.skipped.place} {number_of(0)} and later: {error}") from None
+            for line, problem in sorted(refused, key=operator.itemgetter(0)):
+                self.skipped.add(self._source, line, _reason(problem, self._fields))
+            self.counted += n - len(refused)
+            self.position = number_of(n - 1)
+            self.waiting.clear()
+        self._chunk = self._next_chunk()
+        if self._every and len(refused) < n and self.counted % self._every == 0:
+            self._report()
+
+
+def _reason(error: Exception, fields: RowKeys) -> str:
+    """Return why a state refuses a record, with the names of its fields."""
+    if not isinstance(error, sm.StreamMetricsError):
+        return str(error)
+    names = zip(
+        ("y_true", "y_pred", "w", "scores", "t", "group"), (*fields[:4], fields.time, fields.group), strict=True
+    )
+    name = dict(names).get(error.argument or "")
+    if name is not None and error._subject == f"`{error.argument}`":
+        error = error.with_subject(f"field {name!r}")
+    margin = isinstance(error, sm.ScoreError) and isinstance(error.got, float) and isfinite(error.got)
+    text = str(error.with_position(None)).replace("pos_label=", "--pos-label")
+    return f"{text}{'; --margins keeps scores that are no probabilities' if margin else ''}"

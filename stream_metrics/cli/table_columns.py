@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from stream_metrics.cli.errors import CliError, FileError, UsageError, listed
 from stream_metrics.cli.reading import RowKeys, hint
-from stream_metrics.cli.scores import JsonScores, csv_columns
+from stream_metrics.cli.scores import BOTH, JsonScores, csv_columns
 from stream_metrics.cli.sources import InputFile
 from stream_metrics.inputs.field_names import field_in
 from stream_metrics.labels import Label
@@ -133,6 +133,8 @@ class Layout:
         """Return the keys of a struct or list; no keys for a map, whose rows differ, and for a number."""
         value_type = column.type
         if any(is_kind(value_type) for is_kind in NUMBER):
+            if self.fields.classes.both is None:
+                raise UsageError(f"one column of scores needs {BOTH}")
             return ()
         in_lists = is_list(value_type)
         if in_lists and self.fields.listed is None:
