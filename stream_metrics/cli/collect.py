@@ -60,7 +60,9 @@ def add(commands: options.Commands) -> None:
         "--health", metavar="HOST:PORT", default="", help="where /healthz and /readyz are answered to everybody"
     )
     parser.add_argument("--title", default="workers", help="title of the page (default: %(default)s)")
-    options.add_keys(parser, "the metrics of the headline")
+    parser.add_argument(
+        "--metrics", type=options.keys, metavar="K1,K2", help=f"the metrics of the headline; {options.LISTING}"
+    )
     parser.add_argument(
         "--expect", metavar="W1,W2", type=_names, default=[], help="workers that are missing unless they report"
     )

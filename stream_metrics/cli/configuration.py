@@ -17,7 +17,9 @@ from stream_metrics.states.protocols import Accumulator
 __all__ = ["add", "check", "classes", "make"]
 
 ALWAYS = ("labels", "other", "zero_division")
-SCORED = ("pos_label", "threshold", "margins", "buckets", "sample", "no_pairs")
+SCORED = ("pos_label", "threshold", "margins", "classes", "buckets", "sample", "no_pairs")
+WINDOWS = ("window", "time_field", "panes", "lateness", "by", "max_groups")
+FIELDS = ("time_field", "by", "classes")  # options that a resumed state needs, too
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -27,62 +29,24 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=options.labels,
         help="fixed class set: text parts a,b,c or, for numbers and true/false in JSON Lines, a JSON list '[0, 1]'",
     )
-    parser.add_argument("--other", metavar="NAME", help="class for labels outside --labels (default: they are errors)")
-    parser.add_argument(
-        "--zero-division",
-        type=options.zero_division,
-        metavar="0|1|nan",
-        help="what to print for a metric that is 0/0 (default: what the metric has for it, mostly 0; of scores, nan)",
-    )
-    group = parser.add_argument_group("options of --scores")
-    group.add_argument(
-        "--pos-label",
-        metavar="NAME",
-        help="class whose score one number is, and whose value --every prints of metrics that have one for each class "
-        "(default: true, or 1)",
-    )
-    group.add_argument(
-        "--threshold",
-        type=options.number,
-        metavar="X",
-        help="one number of at least X predicts --pos-label (default: 0.5; with --margins 0)",
-    )
-    group.add_argument(
-        "--margins",
-        action="store_true",
-        default=None,
-        help="scores are any numbers, not probabilities from 0 to 1: areas and curves are kept, losses are not",
-    )
-    group.add_argument(
-        "--classes",
-        type=options.classes,
-        metavar="A,B",
-        help="classes of scores that are lists, in the order of the lists",
-    )
-    group.add_argument("--buckets", type=options.positive, metavar="N", help="cells of a column (default: 1024)")
-    group.add_argument("--sample", type=options.positive, metavar="N", help="scores kept per class (default: 512)")
-    group.add_argument(
-        "--no-pairs",
-        action="store_true",
-        default=None,
-        help="do not compare classes in pairs, which allows more than 64 of them",
-    )
-    containers.add(parser)
+    options.add(parser, *map(_option, ALWAYS[1:]))
+    options.add(parser.add_argument_group("options of --scores"), *map(_option, SCORED))
+    options.add(parser.add_argument_group("windows and groups"), *map(_option, WINDOWS))
 
 
 def check(arguments: argparse.Namespace) -> None:
     """Refuse options that do not go together."""
-    given = [name for name in (*ALWAYS, *SCORED) if getattr(arguments, name) is not None]
-    if arguments.resume and given:
-        raise UsageError(f"{_option(given[0])} does not go with --resume: the state brings its configuration")
+    values = {name: getattr(arguments, name) for name in (*ALWAYS, *SCORED, *WINDOWS)}
+    given = [name for name, value in values.items() if value is not None and value is not False]
+    if arguments.resume and (fixed := [name for name in given if name not in FIELDS]):
+        raise UsageError(f"{_option(fixed[0])} does not go with --resume: the state brings its configuration")
     for name in SCORED:
         if name in given and arguments.scores is None and not (name == "pos_label" and arguments.every):
             raise UsageError(f"{_option(name)} needs --scores{' or --every' if name == 'pos_label' else ''}")
-    if arguments.classes is not None and arguments.scores is None:
-        raise UsageError("--classes needs --scores, which it names the classes of")
     if arguments.scores is not None and arguments.other is not None:
         raise UsageError("--other is for labels only and does not go with --scores")
-    containers.check(arguments)
+    if not arguments.resume:
+        containers.check(arguments)
 
 
 def _option(name: str) -> str:

@@ -9,64 +9,18 @@ from __future__ import annotations
 import argparse
 
 import stream_metrics as sm
-from stream_metrics.cli import options
 from stream_metrics.cli.errors import UsageError
 from stream_metrics.containers.inner import walk_inner
 from stream_metrics.errors import OptionError
-from stream_metrics.inputs.field_names import GROUP, TIME
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.states.protocols import Accumulator
 
-__all__ = ["add", "check", "check_fields", "is_timed", "innermost", "wrap_state"]
-
-CONFIGURED = ("window", "panes", "lateness", "max_groups")
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options to the parser."""
-    group = parser.add_argument_group("windows and groups")
-    group.add_argument(
-        "--window",
-        metavar="N|5m",
-        help="metrics of the last N records or, by --time-field, of the last 30s, 5m, 1h, 2d",
-    )
-    group.add_argument(
-        "--time-field",
-        nargs="?",
-        const=TIME,
-        type=options.field,
-        metavar="FIELD",
-        help="windows of time, by this field (default: time): seconds since 1970, or ISO 8601 text",
-    )
-    group.add_argument(
-        "--panes",
-        type=options.positive,
-        metavar="N",
-        help="steps in which time moves on (default: at most 60)",
-    )
-    group.add_argument("--lateness", metavar="5m", help="how long after its window a record may come (default: 0s)")
-    group.add_argument(
-        "--by",
-        nargs="?",
-        const=GROUP,
-        type=options.field,
-        metavar="FIELD",
-        help="metrics of each group, such as a country, and how they differ; by this field (default: group)",
-    )
-    group.add_argument(
-        "--max-groups", type=options.positive, metavar="N", help="groups kept apart; others are counted as one"
-    )
+__all__ = ["check", "check_fields", "is_timed", "innermost", "wrap_state"]
 
 
 def check(arguments: argparse.Namespace) -> None:
     """Refuse options that do not go together."""
     window, timed = arguments.window, arguments.time_field is not None
-    if arguments.resume:
-        given = [name for name in CONFIGURED if getattr(arguments, name) is not None]
-        if given:
-            name = given[0].replace("_", "-")
-            raise UsageError(f"--{name} does not go with --resume: the state brings its configuration")
-        return
     if timed and window is None:
         raise UsageError("--time-field needs --window, a length of time such as 5m: nothing else depends on time")
     if not timed and (arguments.panes is not None or arguments.lateness is not None):

@@ -1,45 +1,36 @@
-"""Arguments that several commands share, and how their texts are read."""
+"""The options of all commands in one table, and how their texts are read."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import math
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 from stream_metrics.catalog.table import UnknownMetricError, find
 from stream_metrics.cli.sources import STDIN, declared_format
+from stream_metrics.inputs.field_names import GROUP, SCORES, TIME, WEIGHT, Y_TRUE
 from stream_metrics.labels import Label
 
 __all__ = [
     "Commands",
     "LISTING",
+    "add",
     "add_command",
     "add_format",
-    "add_keys",
-    "add_output",
-    "classes",
-    "delimiter",
-    "field",
+    "keys",
     "labels",
-    "level",
     "number",
     "positive",
     "seconds",
-    "zero_division",
 ]
 
 
 LISTING = "'stream-metrics metrics' lists them"
 
 
-class Commands(Protocol):
-    """What `ArgumentParser.add_subparsers` returns; its class is private."""
-
-    def add_parser(
-        self, name: str, *, help: str, description: str, epilog: str, formatter_class: type[argparse.HelpFormatter]
-    ) -> argparse.ArgumentParser:
-        """Add a command."""
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def add_command(commands: Commands, name: str, summary: str, epilog: str) -> argparse.ArgumentParser:
@@ -54,23 +45,7 @@ def add_command(commands: Commands, name: str, summary: str, epilog: str) -> arg
     return parser
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add --format and --metrics."""
-    add_format(parser, "table", "json", "csv")
-    add_keys(parser, "print these metrics only, such as accuracy,macro_f1,recall (default: all)")
-
-
-def add_keys(parser: argparse.ArgumentParser, meaning: str) -> None:
-    """Add --metrics."""
-    parser.add_argument("--metrics", type=_keys, metavar="K1,K2", help=f"{meaning}; {LISTING}")
-
-
-def add_format(parser: argparse.ArgumentParser, *choices: str) -> None:
-    """Add --format; the first of its choices is the default."""
-    parser.add_argument("--format", choices=choices, default=choices[0], help=f"how to print (default: {choices[0]})")
-
-
-def _keys(text: str) -> tuple[str, ...]:
+def keys(text: str) -> tuple[str, ...]:
     """Read metric keys; an unknown one is refused with the nearest names."""
     keys = tuple(part.strip() for part in text.split(",") if part.strip())
     if not keys:
@@ -169,3 +144,108 @@ def zero_division(text: str) -> float:
     if value is None:
         raise argparse.ArgumentTypeError(f"expected 0, 1 or nan, but got {text!r}")
     return value
+
+
+class Option(NamedTuple):
+    """An option with a value, or without a ``metavar`` a flag; ``alone`` is the value that may be left out."""
+
+    metavar: str
+    help: str
+    type: Callable[[str], Any] = str
+    alone: object = None
+    default: object = None
+
+
+OPTIONS = {
+    "--metrics": Option(
+        "K1,K2", f"print these metrics only, such as accuracy,macro_f1,recall (default: all); {LISTING}", keys
+    ),
+    "--intervals": Option(
+        "LEVEL", "print intervals beside the values, of this level (default: 0.95)", level, alone=0.95
+    ),
+    "--anytime": Option("", "intervals that stay valid however often one looks"),
+    "--true": Option("FIELD", "field of the truth (default: y_true, or truth)", default=Y_TRUE),
+    "--pred": Option(
+        "FIELD", "field of the prediction (default: y_pred, or prediction; with --scores, the largest score)"
+    ),
+    "--scores": Option(
+        "FIELD",
+        "keep scores too, of this field (default: scores) or, in CSV, of these columns: 'p_*' or a=p_a,b=p_b",
+        field,
+        alone=SCORES,
+    ),
+    "--weight": Option(
+        "FIELD",
+        "count sample weights, of this field (default: weight); without, every record weighs 1",
+        field,
+        alone=WEIGHT,
+    ),
+    "--delimiter": Option(
+        "CHAR", "what separates the columns of CSV (default: a comma, semicolon or tab, by the header)", delimiter
+    ),
+    "--skip-bad": Option("", "skip and report bad records instead of ending, unless all are bad"),
+    "--skip-bad-files": Option(
+        "", "skip and report files that are damaged or lack a field instead of ending; no record of them is counted"
+    ),
+    "--every": Option("N", "print values every N records", positive, default=0),
+    "--jobs": Option(
+        "N", "workers that count at once (default: one for each processor, where that is faster)", positive
+    ),
+    "--state": Option("OUT", "save the counts to this file"),
+    "--resume": Option("STATE", "start from the counts, and the configuration, of this file"),
+    "--other": Option("NAME", "class for labels outside --labels (default: they are errors)"),
+    "--zero-division": Option(
+        "0|1|nan",
+        "what to print for a metric that is 0/0 (default: what the metric has for it, mostly 0; of scores, nan)",
+        zero_division,
+    ),
+    "--pos-label": Option(
+        "NAME",
+        "class whose score one number is, and whose value --every prints of metrics that have one for each class "
+        "(default: true, or 1)",
+    ),
+    "--threshold": Option(
+        "X", "one number of at least X predicts --pos-label (default: 0.5; with --margins 0)", number
+    ),
+    "--margins": Option(
+        "", "scores are any numbers, not probabilities from 0 to 1: areas and curves are kept, losses are not"
+    ),
+    "--classes": Option("A,B", "classes of scores that are lists, in the order of the lists", classes),
+    "--buckets": Option("N", "cells of a column (default: 1024)", positive),
+    "--sample": Option("N", "scores kept per class (default: 512)", positive),
+    "--no-pairs": Option("", "do not compare classes in pairs, which allows more than 64 of them"),
+    "--window": Option("N|5m", "metrics of the last N records or, by --time-field, of the last 30s, 5m, 1h, 2d"),
+    "--time-field": Option(
+        "FIELD",
+        "windows of time, by this field (default: time): seconds since 1970, or ISO 8601 text",
+        field,
+        alone=TIME,
+    ),
+    "--panes": Option("N", "steps in which time moves on (default: at most 60)", positive),
+    "--lateness": Option("5m", "how long after its window a record may come (default: 0s)"),
+    "--by": Option(
+        "FIELD",
+        "metrics of each group, such as a country, and how they differ; by this field (default: group)",
+        field,
+        alone=GROUP,
+    ),
+    "--max-groups": Option("N", "groups kept apart; others are counted as one", positive),
+}
+
+
+def add(parser: argparse._ActionsContainer, *names: str) -> None:
+    """Add options of the table."""
+    for name in names:
+        option = OPTIONS[name]
+        if not option.metavar:
+            parser.add_argument(name, action="store_true", help=option.help)
+            continue
+        more: dict[str, Any] = {} if option.alone is None else {"nargs": "?", "const": option.alone}
+        parser.add_argument(
+            name, metavar=option.metavar, help=option.help, type=option.type, default=option.default, **more
+        )
+
+
+def add_format(parser: argparse.ArgumentParser, *choices: str) -> None:
+    """Add --format; the first of its choices is the default."""
+    parser.add_argument("--format", choices=choices, default=choices[0], help=f"how to print (default: {choices[0]})")

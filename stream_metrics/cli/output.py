@@ -7,7 +7,6 @@ import json
 from collections.abc import Mapping, Sequence
 
 from stream_metrics.catalog.table import CATALOG
-from stream_metrics.cli import options
 from stream_metrics.cli.containers import innermost
 from stream_metrics.cli.csv_output import csv_text, snapshot_rows
 from stream_metrics.cli.errors import UsageError
@@ -19,7 +18,6 @@ from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.protocols import Accumulator
 
 __all__ = [
-    "add_intervals",
     "check_intervals",
     "print_snapshot",
     "slides",
@@ -34,19 +32,6 @@ NEEDED = {
     "confidence": "probabilities of all classes, but the state keeps none: run --scores without --margins",
     "losses": "probabilities, but the state keeps none: run --scores without --margins",
 }  # by the kind of state that is missing
-
-
-def add_intervals(parser: argparse.ArgumentParser) -> None:
-    """Add --intervals and --anytime."""
-    parser.add_argument(
-        "--intervals",
-        nargs="?",
-        const=0.95,
-        type=options.level,
-        metavar="LEVEL",
-        help="print intervals beside the values, of this level (default: 0.95)",
-    )
-    parser.add_argument("--anytime", action="store_true", help="intervals that stay valid however often one looks")
 
 
 def check_intervals(state: Accumulator, arguments: argparse.Namespace) -> None:

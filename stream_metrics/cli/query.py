@@ -12,7 +12,7 @@ from typing import Any
 from stream_metrics.cli import options
 from stream_metrics.cli.csv_output import csv_text
 from stream_metrics.cli.errors import CliError, UsageError
-from stream_metrics.cli.output import add_intervals, check_intervals, print_snapshot, view, with_intervals
+from stream_metrics.cli.output import check_intervals, print_snapshot, view, with_intervals
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.report.layout import number
@@ -46,8 +46,8 @@ def add(commands: options.Commands) -> None:
     parser.add_argument("--to", dest="end", metavar="TIME", help="end of the range (default: what is stored)")
     parser.add_argument("--by", metavar="FIELD", help="by group: the name of the field, or 'group'")
     parser.add_argument("--every", metavar="LENGTH", help="a row for each piece of this length, such as 1h")
-    options.add_output(parser)
-    add_intervals(parser)
+    options.add_format(parser, "table", "json", "csv")
+    options.add(parser, "--metrics", "--intervals", "--anytime")
     parser.set_defaults(execute=execute)
 
 

@@ -13,7 +13,6 @@ from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.cli.interrupts import interruptible
 from stream_metrics.cli.ledger import Ledger
 from stream_metrics.cli.output import (
-    add_intervals,
     check_intervals,
     print_snapshot,
     view,
@@ -25,7 +24,7 @@ from stream_metrics.cli.reading import RowKeys
 from stream_metrics.cli.sources import STDIN, TABLES, format_of
 from stream_metrics.containers.inner import emptied
 from stream_metrics.errors import quantity
-from stream_metrics.inputs.field_names import SCORES, WEIGHT, Y_PRED, Y_TRUE
+from stream_metrics.inputs.field_names import Y_PRED
 from stream_metrics.report.layout import number
 from stream_metrics.states.batches import mergeable
 from stream_metrics.states.protocols import Accumulator
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add"]
 
+FIELDS = "--true", "--pred", "--scores", "--weight", "--delimiter", "--skip-bad", "--skip-bad-files"
 HELP = """\
 Records are JSON Lines, CSV with a header, or rows of tables: Parquet, Arrow IPC
 (Feather) or ORC. A prediction that is null, or an empty CSV field, is an
@@ -113,68 +113,19 @@ def add(commands: options.Commands) -> None:
         metavar="FILE",
         help="file, folder, 'pattern-*', or URL; - is stdin; gzip, bzip2, xz and zstd are decompressed",
     )
-    _add_input(parser)
-    options.add_output(parser)
-    add_intervals(parser)
-    parser.add_argument("--every", type=options.positive, default=0, metavar="N", help="print values every N records")
+    parser.add_argument("--input", choices=("jsonl", "csv", *TABLES), help="format (default: by name, or first line)")
+    options.add(parser, *FIELDS)
+    options.add_format(parser, "table", "json", "csv")
+    options.add(parser, "--metrics", "--intervals", "--anytime", "--every")
     parser.add_argument(
         "--plot",
         metavar="IMAGE",
         help="draw the confusion matrix, curves of scores, or groups; with --every, the values that it prints over "
         "records or time (.png, .svg, .pdf)",
     )
-    parser.add_argument(
-        "--jobs",
-        type=options.positive,
-        metavar="N",
-        help="workers that count at once (default: one for each processor, where that is faster)",
-    )
-    parser.add_argument("--state", metavar="OUT", help="save the counts to this file")
-    parser.add_argument("--resume", metavar="STATE", help="start from the counts, and the configuration, of this file")
+    options.add(parser, "--jobs", "--state", "--resume")
     configuration.add(parser)
     parser.set_defaults(execute=execute)
-
-
-def _add_input(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--input", choices=("jsonl", "csv", *TABLES), help="format (default: by name, or first line)")
-    parser.add_argument(
-        "--true", default=Y_TRUE, metavar="FIELD", help="field of the truth (default: y_true, or truth)"
-    )
-    parser.add_argument(
-        "--pred",
-        metavar="FIELD",
-        help="field of the prediction (default: y_pred, or prediction; with --scores, the largest score)",
-    )
-    parser.add_argument(
-        "--scores",
-        nargs="?",
-        const=SCORES,
-        type=options.field,
-        metavar="FIELD",
-        help="keep scores too, of this field (default: scores) or, in CSV, of these columns: 'p_*' or a=p_a,b=p_b",
-    )
-    parser.add_argument(
-        "--weight",
-        nargs="?",
-        const=WEIGHT,
-        type=options.field,
-        metavar="FIELD",
-        help="count sample weights, of this field (default: weight); without, every record weighs 1",
-    )
-    parser.add_argument(
-        "--delimiter",
-        type=options.delimiter,
-        metavar="CHAR",
-        help="what separates the columns of CSV (default: a comma, semicolon or tab, by the header)",
-    )
-    parser.add_argument(
-        "--skip-bad", action="store_true", help="skip and report bad records instead of ending, unless all are bad"
-    )
-    parser.add_argument(
-        "--skip-bad-files",
-        action="store_true",
-        help="skip and report files that are damaged or lack a field instead of ending; no record of them is counted",
-    )
 
 
 def execute(arguments: argparse.Namespace) -> int:

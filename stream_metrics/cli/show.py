@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from stream_metrics.cli import drawing, files, options
-from stream_metrics.cli.output import add_intervals, check_intervals, print_snapshot, view, with_intervals
+from stream_metrics.cli.output import check_intervals, print_snapshot, view, with_intervals
 from stream_metrics.metrics.metric import Metric
 
 __all__ = ["add"]
@@ -26,8 +26,8 @@ def add(commands: options.Commands) -> None:
     """Add the command to the parser."""
     parser = options.add_command(commands, "show", "print the metrics of a saved state", HELP)
     parser.add_argument("state", metavar="STATE", help="state file: of run --state, merge, to_bytes() or a monitor")
-    options.add_output(parser)
-    add_intervals(parser)
+    options.add_format(parser, "table", "json", "csv")
+    options.add(parser, "--metrics", "--intervals", "--anytime")
     parser.add_argument(
         "--plot",
         metavar="IMAGE",
