@@ -14,8 +14,6 @@ from stream_metrics.cli.monitor import failures, usage
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor.serve.signals import handled_signals
 
-__all__ = ["add"]
-
 LOG = logging.getLogger("stream_metrics.collector")
 HELP = """\
 Workers report with sm.Reporter("http://HOST:PORT", state). A report is answered

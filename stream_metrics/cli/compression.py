@@ -13,16 +13,14 @@ import importlib
 import io
 import lzma
 import zlib
-from typing import IO, Any, Protocol, cast
+from contextlib import suppress
+from typing import IO, Any, cast
 
 from stream_metrics.cli.errors import UsageError
-
-__all__ = ["READ_ERRORS", "decompressed", "foreign_kind", "without_suffix"]
 
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 GZIP, BZIP2, XZ, ZSTD = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
 READ_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError)
-CHUNK = 1 << 14  # compressed bytes of zstd that are read at once
 STATE = "a saved state: 'stream-metrics show' prints it, and 'run --resume' goes on counting into it"
 FOREIGN = (
     (b"PAR1", "Parquet: --input parquet reads it, from a file that is not compressed"),
@@ -42,21 +40,6 @@ FOREIGN = (
     (b"\x80\x04\x95", "a Python pickle"),
     (b"\x80\x05\x95", "a Python pickle"),
 )  # kinds that are neither JSON Lines nor CSV, by their first bytes
-
-
-class _Decompressor(Protocol):
-    """A decompressor of one frame, as the standard library and `zstandard` have them."""
-
-    @property
-    def eof(self) -> bool:
-        """Whether the end of the frame was reached."""
-
-    @property
-    def unused_data(self) -> bytes:
-        """What follows the frame."""
-
-    def decompress(self, data: bytes) -> bytes:
-        """Return what the data hold."""
 
 
 def without_suffix(path: str) -> str:
@@ -89,61 +72,24 @@ def decompressed(raw: IO[bytes]) -> IO[bytes]:
     if first.startswith(XZ):
         return lzma.LZMAFile(stream)
     if first.startswith(ZSTD):
-        return io.BufferedReader(_ZstdStream(stream), 1 << 17)
+        return _zstd_file(stream)
     return cast("IO[bytes]", stream)
 
 
-class _ZstdStream(io.RawIOBase):
-    """The content of all frames of a zstd stream; EOFError if the last one is incomplete."""
+def _zstd_file(stream: Any) -> IO[bytes]:
+    """Return the content of all frames of a zstd stream; EOFError if the last one is incomplete."""
+    for name in ("compression.zstd", "backports.zstd"):
+        with suppress(ImportError):
+            module: Any = importlib.import_module(name)
+            break
+    else:
+        raise UsageError('zstd needs the package backports.zstd, or Python 3.14: pip install "stream-metrics[zstd]"')
 
-    def __init__(self, source: IO[bytes]) -> None:
-        self._source = source
-        self._module, self._error = _zstd()
-        self._frame: _Decompressor | None = None
-        self._compressed, self._content = b"", memoryview(b"")
+    class File(module.ZstdFile):  # type: ignore[misc]
+        def readinto(self, buffer: Any) -> int:
+            try:
+                return int(super().readinto(buffer))
+            except module.ZstdError as error:
+                raise OSError(f"not zstd: {error}") from None
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._content:
-            if not self._compressed:
-                self._compressed = self._source.read1(CHUNK)  # type: ignore[attr-defined]
-            if not self._compressed:
-                if self._frame is not None:
-                    raise EOFError("Compressed file ended before the end-of-stream marker was reached")
-                return 0
-            self._content = memoryview(self._decompress())
-        n = min(len(buffer), len(self._content))
-        buffer[:n], self._content = self._content[:n], self._content[n:]
-        return n
-
-    def _decompress(self) -> bytes:
-        if self._frame is None:
-            self._frame = _frame(self._module)
-        try:
-            content = self._frame.decompress(self._compressed)
-        except self._error as error:
-            raise OSError(f"not zstd: {error}") from None
-        self._compressed = b""
-        if self._frame.eof:
-            self._compressed, self._frame = self._frame.unused_data, None
-        return content
-
-
-def _zstd() -> tuple[Any, type[Exception]]:
-    """Return the module of zstd, and the type of its errors."""
-    for name in ("compression.zstd", "zstandard"):
-        try:
-            module = importlib.import_module(name)
-        except ImportError:
-            continue
-        return module, module.ZstdError
-    raise UsageError('zstd needs the package zstandard, or Python 3.14: pip install "stream-metrics[zstd]"')
-
-
-def _frame(module: Any) -> _Decompressor:
-    decompressor = module.ZstdDecompressor()
-    return cast(
-        "_Decompressor", decompressor.decompressobj() if hasattr(decompressor, "decompressobj") else decompressor
-    )
+    return io.BufferedReader(File(stream), 1 << 17)

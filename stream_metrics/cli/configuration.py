@@ -14,8 +14,6 @@ from stream_metrics.labels import Label
 from stream_metrics.labels.class_names import ClassNames, number_named
 from stream_metrics.states.protocols import Accumulator
 
-__all__ = ["add", "check", "classes", "make"]
-
 ALWAYS = ("labels", "other", "zero_division")
 SCORED = ("pos_label", "threshold", "margins", "classes", "buckets", "sample", "no_pairs")
 WINDOWS = ("window", "time_field", "panes", "lateness", "by", "max_groups")

@@ -15,8 +15,6 @@ from stream_metrics.errors import OptionError
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.states.protocols import Accumulator
 
-__all__ = ["check", "check_fields", "is_timed", "innermost", "wrap_state"]
-
 
 def check(arguments: argparse.Namespace) -> None:
     """Refuse options that do not go together."""

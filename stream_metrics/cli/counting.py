@@ -26,7 +26,6 @@ from stream_metrics.tables.counting import START, Place, count_columns
 if TYPE_CHECKING:
     from stream_metrics.cli.table_rows import RowBatch
 
-__all__ = ["Counter", "SHOWN", "Skipped", "StopCounting", "Tick"]
 
 CHUNK = 8192
 SHOWN = 5

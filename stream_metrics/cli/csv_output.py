@@ -16,8 +16,6 @@ from stream_metrics.labels.json_names import label_names
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["csv_text", "snapshot_rows"]
-
 HEADER = ("metric", "class", "value")
 ENDS = ("low", "high")
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from river.base import Classifier
     from river.datasets.base import Dataset
 
-__all__ = ["add"]
 
 SHARDS = 4
 HELP = """\

@@ -31,7 +31,6 @@ from stream_metrics.monitor.monitor import Monitor
 if TYPE_CHECKING:
     from river.base import Classifier
 
-__all__ = ["CYCLE", "Replay", "live", "predictions"]
 
 CYCLE = 120.0  # seconds
 DRIFT = 0.25, 0.58  # when in a cycle colours are swapped

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from stream_metrics.snapshots.groups import GroupSnapshot
 
-__all__ = ["check", "draw", "draw_running"]
-
 
 def check(arguments: argparse.Namespace) -> None:
     """Refuse an image that cannot be drawn or written, before anything is counted for it."""

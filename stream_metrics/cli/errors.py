@@ -6,8 +6,6 @@ import importlib
 from collections.abc import Iterable
 from types import ModuleType
 
-__all__ = ["CliError", "FileError", "UsageError", "listed", "reason", "river"]
-
 
 class CliError(Exception):
     """The data or a file is at fault."""

@@ -15,8 +15,6 @@ from stream_metrics.wire import MAGIC, write_file
 
 SQLITE = b"SQLite format 3\0"
 
-__all__ = ["check_inputs", "check_target", "load", "save"]
-
 
 def load(path: str) -> Accumulator:
     """Return the state that the file ``path`` holds."""

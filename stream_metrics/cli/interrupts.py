@@ -14,8 +14,6 @@ from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 from typing import Any
 
-__all__ = ["defer_interrupts", "end_at_interrupt", "interruptible"]
-
 
 class _Interrupts:
     """Whether Ctrl-C is deferred, and whether it was pressed meanwhile."""

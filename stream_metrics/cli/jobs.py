@@ -33,8 +33,6 @@ from stream_metrics.cli.reading import RowKeys
 from stream_metrics.cli.sources import TABLES, InputFile, Piece
 from stream_metrics.states.protocols import Accumulator
 
-__all__ = ["Task", "count_in_parallel"]
-
 LINES = 4096  # of text between two looks at whether to stop
 
 

@@ -23,8 +23,6 @@ from stream_metrics.cli.sources import STDIN, InputFile
 from stream_metrics.cli.storage import is_url, resolved
 from stream_metrics.wire import write_file
 
-__all__ = ["Ledger", "check_list", "without_lists"]
-
 FORMAT = 1
 SUFFIX = ".files"
 

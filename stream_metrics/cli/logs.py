@@ -18,8 +18,6 @@ from datetime import UTC, datetime
 
 from stream_metrics.cli.errors import CliError
 
-__all__ = ["LineHandler", "add", "run"]
-
 ALL = logging.getLogger("stream_metrics")
 LEVELS = ("debug", "info", "warning", "error")
 

@@ -19,8 +19,6 @@ from stream_metrics.cli.errors import CliError, reason
 from stream_metrics.cli.interrupts import end_at_interrupt
 from stream_metrics.process_memory import collecting_rarely
 
-__all__ = ["main"]
-
 PROGRAM = "stream-metrics"
 DESCRIPTION = """\
 Streaming, mergeable classification metrics: count (truth, prediction) records,

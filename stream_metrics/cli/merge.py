@@ -16,8 +16,6 @@ from stream_metrics.errors import quantity
 from stream_metrics.states.batches import mergeable
 from stream_metrics.states.protocols import Accumulator
 
-__all__ = ["add"]
-
 HELP = """\
 The result is the same, byte for byte, as if one process had counted everything,
 whatever the order of the files. All files must count the same; if they show

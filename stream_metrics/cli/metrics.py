@@ -14,8 +14,6 @@ from stream_metrics.cli import options
 from stream_metrics.cli.errors import CliError
 from stream_metrics.labels.json_names import json_data
 
-__all__ = ["add"]
-
 HELP = """\
 A key is what --metrics takes; so are the other names, such as mcc. Lists every
 metric that has TEXT in its key, title, other names, source or description; JSON

@@ -22,8 +22,6 @@ from stream_metrics.monitor.config import Config, ConfigError
 from stream_metrics.monitor.config.reading import configured, example, layered, tables_of
 from stream_metrics.monitor.config.secrets import resolved
 
-__all__ = ["add", "failures", "usage"]
-
 HELP = """\
 Records are JSON: {"id": 1, "time": 1700000000, "y_pred": "cat", "y_true": "cat"}, or
 a prediction now and {"id": 1, "time": ..., "y_true": "cat"} hours later. Files that

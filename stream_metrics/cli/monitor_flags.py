@@ -11,8 +11,6 @@ from stream_metrics.cli import options
 from stream_metrics.monitor.config import ConfigKey, keys
 from stream_metrics.monitor.config.secrets import is_secret_option, written_out
 
-__all__ = ["add", "given"]
-
 TEXTS = tuple[str, ...]
 
 

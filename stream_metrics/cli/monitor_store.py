@@ -13,8 +13,6 @@ from stream_metrics.cli.errors import CliError
 from stream_metrics.errors import StreamMetricsError, quantity
 from stream_metrics.report.layout import number
 
-__all__ = ["add"]
-
 BACKUP = """\
 STATE is a state file, or the postgresql:// address of the database that workers
 share. The copy is a state file in both cases. It is of one moment and loses

@@ -24,8 +24,6 @@ from stream_metrics.monitor.view.summary import summary
 from stream_metrics.monitor.view.types import View
 from stream_metrics.report.layout import number
 
-__all__ = ["Watch"]
-
 LOG = logging.getLogger("stream_metrics.monitor")
 NO_PAGE = 'the page needs Starlette and uvicorn: pip install "stream-metrics[monitor]"'
 

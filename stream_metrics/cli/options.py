@@ -13,20 +13,6 @@ from stream_metrics.cli.sources import STDIN, declared_format
 from stream_metrics.inputs.field_names import GROUP, SCORES, TIME, WEIGHT, Y_TRUE
 from stream_metrics.labels import Label
 
-__all__ = [
-    "Commands",
-    "LISTING",
-    "add",
-    "add_command",
-    "add_format",
-    "keys",
-    "labels",
-    "number",
-    "positive",
-    "seconds",
-]
-
-
 LISTING = "'stream-metrics metrics' lists them"
 
 

@@ -17,15 +17,6 @@ from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.protocols import Accumulator
 
-__all__ = [
-    "check_intervals",
-    "print_snapshot",
-    "slides",
-    "states_of",
-    "view",
-    "with_intervals",
-]
-
 NEEDED = {
     "counts": "labels, but the state keeps scores only",
     "ranks": "scores, but the state keeps none: run --scores",

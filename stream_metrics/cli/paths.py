@@ -20,8 +20,6 @@ from stream_metrics.cli.errors import CliError
 from stream_metrics.cli.sources import FORMATS, STDIN, InputFile, declared_format
 from stream_metrics.cli.storage import entries, is_folder, is_url, matching, resolved, stat
 
-__all__ = ["expand_paths"]
-
 HIDDEN = ("_", ".")
 ICEBERG = "metadata"
 LOGS = {"_delta_log": "Delta", ICEBERG: "Iceberg", ".hoodie": "Hudi", "_spark_metadata": "Spark"}  # folders

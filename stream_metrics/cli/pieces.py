@@ -13,8 +13,6 @@ from stream_metrics.cli.errors import FileError, UsageError
 from stream_metrics.cli.reading import RowKeys, rows
 from stream_metrics.cli.sources import TABLES, InputFile, InputSource, Piece, open_input
 
-__all__ = ["MIXED", "PieceReader", "fastest_jobs", "plan", "total_size"]
-
 PIECES = 64  # of each worker, so that the last one to end does it at most that much later
 SMALLEST = 1 << 18  # rows of a piece: dealing one out takes as long as counting some thousands
 WORTH_A_PROCESS = 1 << 25  # bytes of lines: fewer are counted while a process starts

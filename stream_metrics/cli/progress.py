@@ -10,8 +10,6 @@ from typing import TextIO
 
 from stream_metrics.report.layout import number
 
-__all__ = ["INTERVAL", "Progress"]
-
 INTERVAL = 0.25  # seconds
 BAR = 24  # characters
 

@@ -18,8 +18,6 @@ from stream_metrics.inputs.times import parse_duration
 from stream_metrics.report.layout import number
 from stream_metrics.report.table import ReportColumn, Table
 
-__all__ = ["add", "iso"]
-
 HELP = """\
 STATE is the state file of a monitor, which may be running, or the address of its
 PostgreSQL database. Times are ISO 8601 (UTC without an offset), seconds since

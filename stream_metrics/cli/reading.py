@@ -20,8 +20,6 @@ from stream_metrics.cli.sources import BadRecord, InputSource
 from stream_metrics.containers.moments import nanoseconds
 from stream_metrics.inputs.field_names import Y_PRED, Y_TRUE, field_in, spellings
 
-__all__ = ["Row", "RowKeys", "hint", "row_scores_reader", "rows", "weight_of"]
-
 DELIMITERS = (",", ";", "\t")  # that the header of a CSV may tell
 HINTS = {
     Y_TRUE: "; --true FIELD names the truth",

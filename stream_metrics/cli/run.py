@@ -32,7 +32,6 @@ from stream_metrics.states.protocols import Accumulator
 if TYPE_CHECKING:
     from stream_metrics.cli.running import RunningValues
 
-__all__ = ["add"]
 
 FIELDS = "--true", "--pred", "--scores", "--weight", "--delimiter", "--skip-bad", "--skip-bad-files"
 HELP = """\

@@ -22,8 +22,6 @@ from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.protocols import Accumulator
 
-__all__ = ["Ends", "Point", "RunningValues", "check_keys"]
-
 Where: TypeAlias = int | str  # in a stream: a number of records, or a time
 Values: TypeAlias = dict[str, object]  # a number or a label, by key
 Ends: TypeAlias = dict[str, tuple[float, float]]  # low and high, by key

@@ -23,17 +23,6 @@ from stream_metrics.cli.errors import CliError, UsageError, listed
 from stream_metrics.labels import Label
 from stream_metrics.labels.class_names import ClassNames
 
-__all__ = [
-    "BOTH",
-    "Classes",
-    "JsonScores",
-    "Scores",
-    "csv_columns",
-    "csv_reader",
-    "sample",
-    "table",
-]
-
 BOTH = "both classes named: --labels A,B --pos-label B"
 BOTH_NUMBERS = "both classes named: --labels '[1, 2]' --pos-label 2"
 NUMBERS = {int, float, bool}

@@ -8,8 +8,6 @@ from stream_metrics.cli import drawing, files, options
 from stream_metrics.cli.output import check_intervals, print_snapshot, view, with_intervals
 from stream_metrics.metrics.metric import Metric
 
-__all__ = ["add"]
-
 HELP = """\
 The file has the kind and configuration of the state. --metrics also computes
 metrics that the report does not show, such as fbeta. Values of scores that the

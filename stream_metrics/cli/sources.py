@@ -19,22 +19,6 @@ from stream_metrics.cli.compression import READ_ERRORS, decompressed, foreign_ki
 from stream_metrics.cli.errors import CliError, FileError
 from stream_metrics.cli.storage import is_url, open_file
 
-__all__ = [
-    "ARROW",
-    "BadRecord",
-    "FORMATS",
-    "InputFile",
-    "InputSource",
-    "ORC",
-    "PARQUET",
-    "Piece",
-    "STDIN",
-    "TABLES",
-    "declared_format",
-    "format_of",
-    "open_input",
-]
-
 STDIN = "-"
 PARQUET, ARROW, ORC = TABLES = ("parquet", "arrow", "orc")
 MAGIC = {b"PAR1": PARQUET, b"ARROW1": ARROW, b"ORC": ORC}

@@ -18,8 +18,6 @@ from typing import IO, Any
 
 from stream_metrics.cli.errors import UsageError
 
-__all__ = ["entries", "is_folder", "is_pattern", "is_url", "matching", "open_file", "resolved", "stat"]
-
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 VERSIONS = ("ETag", "etag", "Content-MD5", "generation", "mtime", "Last-Modified", "LastModified", "updated", "created")
 

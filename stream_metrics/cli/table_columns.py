@@ -20,8 +20,6 @@ from stream_metrics.cli.sources import InputFile
 from stream_metrics.inputs.field_names import field_in
 from stream_metrics.labels import Label
 
-__all__ = ["Layout", "NUMBER", "SourceColumn", "is_list"]
-
 is_ = pa.types
 Kinds: TypeAlias = tuple[Callable[[pa.DataType], bool], ...]
 BYTES = (is_.is_binary, is_.is_large_binary, is_.is_fixed_size_binary)

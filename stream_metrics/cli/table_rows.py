@@ -15,8 +15,6 @@ from stream_metrics.cli.table_columns import NUMBER, Layout
 from stream_metrics.containers.moments import nanoseconds
 from stream_metrics.inputs.score_tables import score_table
 
-__all__ = ["RowBatch"]
-
 
 class RowBatch(NamedTuple):
     """Some rows of a file; ``first`` is the number of rows before them."""

@@ -28,8 +28,6 @@ except ImportError as missing:
 from stream_metrics.cli.table_columns import Layout
 from stream_metrics.cli.table_rows import RowBatch
 
-__all__ = ["TableReader"]
-
 BUFFER = 1 << 20  # bytes of a column that are read at once
 BATCH = 1 << 19  # values that are counted at once: more leave the cache, of fewer the fixed cost of a call shows
 LEAST = 1 << 10  # rows of a batch, however many columns

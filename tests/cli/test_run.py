@@ -31,12 +31,12 @@ JSONL = pairs_as_jsonl(zip(*LABELS, strict=True))
 
 def zstd(data: bytes) -> bytes:
     """Compress with the module of zstd of this Python, or skip."""
-    for name in ("compression.zstd", "zstandard"):
+    for name in ("compression.zstd", "backports.zstd"):
         try:
             return bytes(importlib.import_module(name).compress(data))
         except ImportError:
             continue
-    return pytest.skip("neither compression.zstd nor zstandard is installed")
+    return pytest.skip("neither compression.zstd nor backports.zstd is installed")
 
 
 SPELLINGS = [
@@ -98,7 +98,7 @@ def test_compressed_input_is_recognised(tmp_path, suffix):
 def test_missing_packages(tmp_path, monkeypatch):
     """The error says what to install."""
     (tmp_path / "a.parquet").write_bytes(b"PAR1")
-    for name in ("compression.zstd", "zstandard", "pyarrow"):
+    for name in ("compression.zstd", "backports.zstd", "pyarrow"):
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.delitem(sys.modules, "stream_metrics.cli.tables", raising=False)
 
