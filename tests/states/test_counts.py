@@ -62,7 +62,7 @@ def test_the_bytes_are_those_of_the_samples(samples: list[Any], configuration: A
         assert metric.n == expected.n
 
 
-@given(table=st.lists(st.tuples(label, st.one_of(label, st.none()), st.integers(0, 3), st.integers(0, 99)), max_size=30))
+@given(st.lists(st.tuples(label, st.one_of(label, st.none()), st.integers(0, 3), st.integers(0, 99)), max_size=30))
 def test_windows_and_groups_of_tables_are_those_of_the_samples(table: list[Any]) -> None:
     """Late rows are dropped as so many samples; a row that stands for none moves no time."""
     samples = [(t, p, at) for t, p, n, at in table for _ in range(n)]
