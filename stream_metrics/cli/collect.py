@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import logging
 import threading
 from pathlib import Path
 
 from stream_metrics.cli import logs, options
-from stream_metrics.cli.errors import CliError, UsageError, reason
-from stream_metrics.cli.monitor import failures, usage
+from stream_metrics.cli.errors import CliError, UsageError, taken_addresses
+from stream_metrics.cli.monitor import usage
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor.serve.signals import handled_signals
 
@@ -108,14 +107,9 @@ def _execute(arguments: argparse.Namespace, lines: logs.LineHandler) -> int:
             **more,
         )
     stop = threading.Event()
-    with failures(), lines.logged(), handled_signals(stop.set):
-        try:
+    with lines.logged(), handled_signals(stop.set):
+        with taken_addresses(arguments.listen):
             address = service.start()
-        except OSError as error:
-            if error.errno == errno.EADDRINUSE:
-                message = f"{arguments.listen} is taken by another process; port 0 finds one that is free"
-                raise CliError(message) from None
-            raise
         try:
             LOG.info("workers report to %s, where the page is, too", address)
             stop.wait()
@@ -136,8 +130,6 @@ def _lines(path: str | None) -> list[str]:
         return [line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines() if line.strip()]
     except UnicodeDecodeError:
         raise CliError(f"{path}: expected names in UTF-8") from None
-    except OSError as error:
-        raise CliError(reason(error)) from None
 
 
 def _duration(text: str) -> float:

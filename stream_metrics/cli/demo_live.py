@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stream_metrics.cli.errors import river
-from stream_metrics.cli.monitor import failures, usage
+from stream_metrics.cli.monitor import usage
 from stream_metrics.cli.monitor_watch import Watch
 from stream_metrics.inputs.field_names import Y_PRED, Y_TRUE
 from stream_metrics.monitor.config import AlertsTable, Config, CountingTable, JoinTable, ServeTable, StoreTable
@@ -52,8 +52,7 @@ def live(port: int, seconds: float | None, limit: int | None) -> int:
             watch = Watch(config, Replay(answers, CYCLE, seconds=seconds), report=True)
         start, end = (round(CYCLE * share) for share in DRIFT)
         print(f"Colours are swapped from second {start} to {end} of every {CYCLE:.0f}. Ctrl-C ends.", flush=True)
-        with failures():
-            watch.run()
+        watch.run()
         print(watch.report())
     return 0
 

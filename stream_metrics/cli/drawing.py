@@ -69,10 +69,7 @@ def draw_running(points: list[Point], path: str, bounds: list[Ends] | None = Non
 
 def _write(figure: Figure, path: str) -> None:
     """Write a figure, and say so."""
-    try:
-        figure.savefig(path, dpi=150)
-    except OSError as error:
-        raise CliError(f"{path}: {error.strerror or error}") from None
+    figure.savefig(path, dpi=150)
     print(f"stream-metrics: {path} is drawn", file=sys.stderr)
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from types import ModuleType
+
+from stream_metrics.errors import StreamMetricsError
 
 
 class CliError(Exception):
@@ -29,10 +33,26 @@ def listed(names: Iterable[object]) -> str:
     return (", ".join(map(repr, names[:8])) or "none") + (", ..." if len(names) > 8 else "")
 
 
-def reason(error: OSError) -> str:
-    """Return what is wrong with which file, without the number of the error."""
+EXPECTED = (CliError, StreamMetricsError, OSError)  # errors that are a line and no traceback
+
+
+def explained(error: Exception) -> str:
+    """Return an error in one line; of a file its name, without the number of the error."""
+    if not isinstance(error, OSError):
+        return str(error)
     text = error.strerror or str(error)
     return text if error.filename is None else f"{error.filename}: {text}"
+
+
+@contextmanager
+def taken_addresses(where: str) -> Iterator[None]:
+    """Say what to do if an address is taken."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise CliError(f"{where} is taken by another process; port 0 finds one that is free") from None
+        raise
 
 
 def river(module: str) -> ModuleType:

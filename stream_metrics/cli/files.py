@@ -18,10 +18,7 @@ SQLITE = b"SQLite format 3\0"
 
 def load(path: str) -> Accumulator:
     """Return the state that the file ``path`` holds."""
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise CliError(f"{path}: {error.strerror or error}") from None
+    data = Path(path).read_bytes()
     if data.startswith(SQLITE):
         return _total(path)
     if not data.startswith(MAGIC):
@@ -37,10 +34,7 @@ def _total(path: str) -> Accumulator:
     """Return what a monitor has counted since the start, of all partitions together."""
     from stream_metrics.monitor.store.inspecting import stored_total
 
-    try:
-        total = stored_total(path)
-    except sm.StreamMetricsError as error:
-        raise CliError(str(error)) from None
+    total = stored_total(path)
     if total is None:
         raise CliError(f"{path}: the state of a monitor that has counted nothing yet")
     return total

@@ -65,8 +65,6 @@ class Ledger:
             files = [msgspec.json.decode(line, type=_File) for line in lines]
         except FileNotFoundError:
             return None
-        except OSError as error:
-            raise CliError(f"{beside}: {error.strerror or error}") from None
         except (ValueError, msgspec.DecodeError) as error:
             raise CliError(f"{beside}: is not a list of counted files: {error}") from None
         state = _digest(Path(path).read_bytes())

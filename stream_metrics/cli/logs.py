@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 
-from stream_metrics.cli.errors import CliError
+from stream_metrics.cli.errors import EXPECTED, CliError, explained
 
 ALL = logging.getLogger("stream_metrics")
 LEVELS = ("debug", "info", "warning", "error")
@@ -33,12 +33,12 @@ def run(execute: Callable[[argparse.Namespace, LineHandler], int], arguments: ar
     lines = LineHandler(arguments.log_format, arguments.log_level)
     try:
         return execute(arguments, lines)
-    except CliError as problem:
-        if arguments.log_format != "json":
+    except EXPECTED as error:
+        if arguments.log_format != "json" or isinstance(error, BrokenPipeError):
             raise
         with lines.logged():
-            ALL.error("%s", problem)
-        return problem.status
+            ALL.error("%s", explained(error))
+        return getattr(error, "status", CliError.status)
 
 
 class Formatter(logging.Formatter):

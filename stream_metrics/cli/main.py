@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from importlib import import_module
 from typing import NoReturn
 
-from stream_metrics.cli.errors import CliError, reason
+from stream_metrics.cli.errors import EXPECTED, CliError, explained
 from stream_metrics.cli.interrupts import end_at_interrupt
 from stream_metrics.process_memory import collecting_rarely
 
@@ -97,12 +97,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
     except KeyboardInterrupt:
         return 130
-    except CliError as problem:
-        print(f"{PROGRAM}: {problem}", file=sys.stderr)
-        return problem.status
-    except OSError as error:
-        print(f"{PROGRAM}: {reason(error)}", file=sys.stderr)
-        return 1
+    except EXPECTED as error:
+        print(f"{PROGRAM}: {explained(error)}", file=sys.stderr)
+        return getattr(error, "status", CliError.status)
 
 
 def _set_up_process() -> None:

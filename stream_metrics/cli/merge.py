@@ -8,7 +8,7 @@ import os
 
 import stream_metrics as sm
 from stream_metrics.cli import files, options
-from stream_metrics.cli.errors import CliError
+from stream_metrics.cli.errors import EXPECTED, CliError, explained
 from stream_metrics.cli.ledger import Ledger, without_lists
 from stream_metrics.cli.storage import is_pattern
 from stream_metrics.containers.inner import walk_inner
@@ -83,8 +83,8 @@ def _merged(paths: list[str]) -> tuple[Accumulator, Ledger]:
                 problems.append(f"{path}: {twice} was counted into one of the states before it, too")
         except sm.MergeError as error:
             problems.append(f"{path}: {error}")
-        except CliError as problem:
-            problems.append(str(problem))
+        except EXPECTED as error:
+            problems.append(explained(error))
     if problems or total is None:
         raise CliError("\nstream-metrics: ".join(problems))
     return total, ledger

@@ -15,9 +15,8 @@ from typing import Any
 from stream_metrics.catalog.table import UnknownMetricError
 from stream_metrics.cli import logs, monitor_flags, options
 from stream_metrics.cli.compression import without_suffix
-from stream_metrics.cli.errors import CliError, UsageError, reason
+from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.cli.sources import STDIN, declared_format
-from stream_metrics.errors import StreamMetricsError
 from stream_metrics.monitor.config import Config, ConfigError
 from stream_metrics.monitor.config.reading import configured, example, layered, tables_of
 from stream_metrics.monitor.config.secrets import resolved
@@ -105,8 +104,7 @@ def _execute(arguments: argparse.Namespace, lines: logs.LineHandler) -> int:
             whole=arguments.format == "json",
             lines=lines,
         )
-    with failures():
-        view = watch.run()
+    view = watch.run()
     if arguments.format == "json":
         print(json.dumps(json.loads(to_json(view)), indent=2))
     elif arguments.format or not watch.endless:
@@ -178,22 +176,5 @@ def usage() -> Iterator[None]:
         yield
     except UnknownMetricError as error:
         raise UsageError(str(UnknownMetricError(error.key, options.LISTING))) from None
-    except StreamMetricsError as error:
-        raise (UsageError if isinstance(error, ValueError) else CliError)(str(error)) from None
     except ValueError as error:
         raise UsageError(str(error)) from None
-    except OSError as error:
-        raise CliError(reason(error)) from None
-
-
-@contextmanager
-def failures() -> Iterator[None]:
-    """Turn what a run can meet into one line."""
-    try:
-        yield
-    except StreamMetricsError as error:
-        raise CliError(str(error)) from None
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise CliError(reason(error)) from None

@@ -5,12 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from stream_metrics.cli import options
-from stream_metrics.cli.errors import CliError
-from stream_metrics.errors import StreamMetricsError, quantity
+from stream_metrics.errors import quantity
 from stream_metrics.report.layout import number
 
 BACKUP = """\
@@ -54,20 +51,11 @@ def add(commands: options.Commands) -> None:
     parser.set_defaults(execute=execute_inspect)
 
 
-@contextmanager
-def _failures() -> Iterator[None]:
-    try:
-        yield
-    except StreamMetricsError as error:
-        raise CliError(str(error)) from None
-
-
 def execute_backup(arguments: argparse.Namespace) -> int:
     """Copy."""
     from stream_metrics.monitor.store.backups import back_up
 
-    with _failures():
-        back_up(arguments.state, arguments.target)
+    back_up(arguments.state, arguments.target)
     print(f"{arguments.target}: {number(os.path.getsize(arguments.target))} bytes")
     return 0
 
@@ -77,9 +65,8 @@ def execute_restore(arguments: argparse.Namespace) -> int:
     from stream_metrics.monitor.store.backups import restore
     from stream_metrics.monitor.store.opening import shown_name
 
-    with _failures():
-        aside = restore(arguments.state, arguments.source)
-        print(f"{shown_name(arguments.state)}: restored from {arguments.source}")
+    aside = restore(arguments.state, arguments.source)
+    print(f"{shown_name(arguments.state)}: restored from {arguments.source}")
     if aside is not None:
         print(f"{aside}: the file that was there")
     return 0
@@ -90,8 +77,7 @@ def execute_inspect(arguments: argparse.Namespace) -> int:
     from stream_metrics.cli.query import iso
     from stream_metrics.monitor.store.inspecting import inspected
 
-    with _failures():
-        contents = inspected(arguments.state)
+    contents = inspected(arguments.state)
     name = contents.pop("name")
     for row in contents["panes"]:
         row["from"], row["to"] = iso(row["from"]), iso(row["to"])

@@ -6,12 +6,11 @@ is the normal end of a monitor that follows its source; a file that is read once
 
 from __future__ import annotations
 
-import errno
 import logging
 from contextlib import ExitStack
 from typing import Any
 
-from stream_metrics.cli.errors import CliError, UsageError
+from stream_metrics.cli.errors import CliError, UsageError, taken_addresses
 from stream_metrics.cli.logs import LineHandler
 from stream_metrics.monitor.alerts.alerting import Alerts
 from stream_metrics.monitor.config import Config
@@ -83,14 +82,9 @@ class Watch:
 
     def run(self) -> View:
         """Run until the end or a signal, and return the last view."""
-        with self._lines.logged(), stopped_by_signals(self.runner):
-            try:
-                self.runner.run()
-            except OSError as error:
-                if error.errno == errno.EADDRINUSE:
-                    where = self._config.serve.socket or f"port {self._config.serve.port}"
-                    raise CliError(f"{where} is taken by another process; port 0 finds one that is free") from None
-                raise
+        where = self._config.serve.socket or f"port {self._config.serve.port}"
+        with self._lines.logged(), stopped_by_signals(self.runner), taken_addresses(where):
+            self.runner.run()
         return self.runner.latest
 
     def _started(self, address: str | None) -> None:

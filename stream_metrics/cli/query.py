@@ -13,7 +13,6 @@ from stream_metrics.cli import options
 from stream_metrics.cli.csv_output import csv_text
 from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.cli.output import check_intervals, print_snapshot, view, with_intervals
-from stream_metrics.errors import StreamMetricsError
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.report.layout import number
 from stream_metrics.report.table import ReportColumn, Table
@@ -74,8 +73,6 @@ def execute(arguments: argparse.Namespace) -> int:
                 print(f"stream-metrics: {_sentence(facts)}", file=sys.stderr)
     except ValueError as error:  # a time or a length of time that is none
         raise UsageError(str(error)) from None
-    except StreamMetricsError as error:
-        raise CliError(str(error)) from None
     return 0
 
 
