@@ -336,7 +336,13 @@ def _sized(inner: Any, window: int) -> Any:
     if window > LONGEST:
         expected = f"to be at most {LONGEST} samples where scores are ranked"
         raise OptionError(argument="window", expected=expected, got=window)
-    return inner.reconfigured(buckets=window)
+    try:
+        return inner.reconfigured(buckets=window)
+    except TypeError:  # of a subclass that does not take this option
+        twin = inner.copy()
+        twin.buckets = window
+        twin._attach(inner.state.reconfigured(buckets=window))
+        return twin
 
 
 def _kept(values: Any, argument: str) -> Any:

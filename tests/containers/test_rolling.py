@@ -132,6 +132,14 @@ def test_a_sketch_inside_has_room_for_the_whole_window() -> None:
         assert snapshot[key] == expected
         assert snapshot.estimate(key, *label)[1:4] == (expected, expected, 0.0)
 
+    class OfSpam(sm.ROCAUC):
+        """A metric that takes no options."""
+
+        def __init__(self) -> None:
+            super().__init__(pos_label="spam")
+
+    assert sm.Rolling(OfSpam(), 5000).inner.state.buckets >= 5000
+
 
 REFUSED: list[tuple[Callable[[], Any], list[tuple[Any, ...]], list[tuple[Any, ...]]]] = [  # with good and bad samples
     (sm.MCC, [("a", "b"), ("c", "c", 0.5)], [("a", float("inf")), (None, "a"), ("a", "a", -1), ("a", [1])]),
