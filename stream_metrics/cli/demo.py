@@ -10,8 +10,8 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -85,24 +85,16 @@ def execute(arguments: argparse.Namespace) -> int:
 
         return live(arguments.port, arguments.seconds, arguments.limit)
     tasks = _tasks()
-    with _folder(arguments.out) as folder:
+    if arguments.out is not None:
+        Path(arguments.out).mkdir(parents=True, exist_ok=True)
+    with nullcontext(arguments.out) if arguments.out else tempfile.TemporaryDirectory() as folder:
         print(INTRODUCTION.format(tasks=len(tasks), shards=SHARDS), flush=True)
-        wrong = [task.title for task in tasks if not _validate(task, arguments.limit, folder)]
+        wrong = [task.title for task in tasks if not _validate(task, arguments.limit, Path(folder))]
     if wrong:
         print(f"FAIL: {SHARDS} shards merged differ from one process: {', '.join(wrong)}")
         return CliError.status
     print(f"PASS: {SHARDS} shards merged = one process, byte for byte")
     return 0
-
-
-@contextmanager
-def _folder(folder: str | None) -> Iterator[Path]:
-    if folder is None:
-        with tempfile.TemporaryDirectory() as temporary:
-            yield Path(temporary)
-    else:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        yield Path(folder)
 
 
 def _tasks() -> list[DemoTask]:

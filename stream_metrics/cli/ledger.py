@@ -56,15 +56,15 @@ class Ledger:
         self._before = (state, len(self._lines))
 
     @classmethod
-    def load(cls, path: str) -> Ledger | None:
-        """Return the ledger beside a state, or None. CliError if it belongs to another state."""
+    def load(cls, path: str) -> Ledger:
+        """Return the ledger beside a state, empty if there is none. CliError if it belongs to another state."""
         beside = _beside(path)
         try:
             head, *lines = beside.read_bytes().splitlines()
             states = msgspec.json.decode(head, type=_Head)
             files = [msgspec.json.decode(line, type=_File) for line in lines]
         except FileNotFoundError:
-            return None
+            return cls()
         except (ValueError, msgspec.DecodeError) as error:
             raise CliError(f"{beside}: is not a list of counted files: {error}") from None
         state = _digest(Path(path).read_bytes())

@@ -78,7 +78,7 @@ def _merged(paths: list[str]) -> tuple[Accumulator, Ledger]:
                 total = state
             else:
                 total.merge(state)
-            twice = ledger.merge(Ledger.load(path) or Ledger())
+            twice = ledger.merge(Ledger.load(path))
             if twice is not None:
                 problems.append(f"{path}: {twice} was counted into one of the states before it, too")
         except sm.MergeError as error:

@@ -59,7 +59,7 @@ def _json_rows(source: InputSource, fields: RowKeys, bad: BadRecord) -> Iterator
     prediction, weight, scores = (None if name is None else _getter(name) for name in fields[1:4])
     time = None if fields.time is None else _getter(fields.time)
     group = None if fields.group is None else _group_getter(fields.group)
-    read = row_scores_reader(fields)
+    read = JsonScores(fields.classes, fields.listed).read
     partitions = {name: value for name, value in source.partitions.items() if name in fields.names}
     for line in source.text(bad):
         text = line.strip(" \t\r\n")
@@ -86,25 +86,6 @@ def _json_rows(source: InputSource, fields: RowKeys, bad: BadRecord) -> Iterator
             bad(source.name, source.line, str(error))
         else:
             yield row
-
-
-def row_scores_reader(fields: RowKeys) -> Callable[[object, object], Scores]:
-    """Return a function that reads the scores of a record, beside its truth; it raises ValueError."""
-    read, listed_classes = JsonScores(fields.classes).read, fields.listed
-
-    def read_list(value: object, truth: object) -> Scores:
-        if type(value) is not list:
-            return read(value, truth)
-        if listed_classes is None:
-            raise ValueError(
-                f"expected the scores to be an object or a number, but got {json.dumps(value)[:40]}; --classes A,B "
-                "names the classes of a list"
-            )
-        if len(value) != len(listed_classes):
-            raise ValueError(f"expected {len(listed_classes)} scores, as --classes has, but got {len(value)}")
-        return read(dict(zip(listed_classes, value, strict=True)), truth)
-
-    return read_list
 
 
 def _lines_of_json(text: str) -> str:

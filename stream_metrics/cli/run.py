@@ -181,8 +181,6 @@ def _without_counted(arguments: argparse.Namespace) -> Ledger:
     if not arguments.resume:
         return Ledger()
     ledger = Ledger.load(arguments.resume)
-    if ledger is None:
-        return Ledger()
     given = len(arguments.files)
     arguments.files = ledger.remaining(arguments.files)
     if left_out := given - len(arguments.files):
@@ -259,7 +257,6 @@ def _count(
                 for part in parts:
                     reader.count(part, counter, progress.tick)
             except KeyboardInterrupt:
-                counter.flush()
                 interrupted = True
             finally:
                 progress.clear()

@@ -43,8 +43,8 @@ class Classes(NamedTuple):
 class JsonScores:
     """Reads the scores of one record after another; the classes of a row of equal keys are looked up once."""
 
-    def __init__(self, classes: Classes) -> None:
-        self._classes = classes
+    def __init__(self, classes: Classes, listed_classes: tuple[str, ...] | None = None) -> None:
+        self._classes, self._listed = classes, listed_classes
         self._keys = ClassNames(classes.labels)
         self._text = True
         self._names: tuple[Label, ...] = ()
@@ -53,6 +53,8 @@ class JsonScores:
 
     def read(self, value: object, truth: object) -> Scores:
         """Return the scores that ``value`` holds; ValueError says why it holds none."""
+        if type(value) is list:
+            value = self._named_list(value)
         if type(value) is not dict:
             return self._single(value, truth)
         if not value:
@@ -70,6 +72,16 @@ class JsonScores:
             return self._names, self._pack(*value.values())
         except (struct.error, OverflowError):  # the state names the error
             return self._names, tuple(value.values())
+
+    def _named_list(self, scores: list[object]) -> dict[str, object]:
+        if self._listed is None:
+            raise ValueError(
+                f"expected the scores to be an object or a number, but got {json.dumps(scores)[:40]}; --classes A,B "
+                "names the classes of a list"
+            )
+        if len(scores) != len(self._listed):
+            raise ValueError(f"expected {len(self._listed)} scores, as --classes has, but got {len(scores)}")
+        return dict(zip(self._listed, scores, strict=True))
 
     def _named(self, keys: tuple[str, ...], truth: object, text: bool) -> tuple[Label, ...]:
         names = tuple(self._keys.of(key, not text) for key in keys)
