@@ -84,20 +84,21 @@ def execute(arguments: argparse.Namespace) -> int:
 def _execute(arguments: argparse.Namespace, lines: logs.LineHandler) -> int:
     from stream_metrics.collector.client import read_token
     from stream_metrics.collector.collector import Options
+    from stream_metrics.monitor.serve.sockets import split_address
 
     try:
         from stream_metrics.collector.service import Service
     except ModuleNotFoundError:
         raise UsageError('collect needs Starlette and uvicorn: pip install "stream-metrics[monitor]"') from None
 
-    host, port = _address(arguments.listen)
     expected = [*arguments.expect, *_lines(arguments.expect_file)]
     with usage():
         times = Options(arguments.silent, arguments.retire, arguments.forget)
         more = {} if arguments.metrics is None else {"metrics": arguments.metrics}
         token = read_token(None, arguments.token_file)
         service = Service(
-            *(arguments.store, host, port),
+            arguments.store,
+            *split_address(arguments.listen),
             token=token,
             title=arguments.title,
             expected=expected,
@@ -138,11 +139,3 @@ def _duration(text: str) -> float:
     except ValueError:
         message = f"expected a length of time such as 30s, 5m, 1h or 2d, but got {text!r}"
         raise argparse.ArgumentTypeError(message) from None
-
-
-def _address(text: str) -> tuple[str, int]:
-    """Return host and port; no host is all addresses."""
-    host, separator, port = text.rpartition(":")
-    if not separator or not port.isascii() or not port.isdecimal() or int(port) > 65535:
-        raise UsageError(f"expected --listen HOST:PORT, such as 127.0.0.1:9900, but got {text!r}")
-    return host.removeprefix("[").removesuffix("]") or "0.0.0.0", int(port)

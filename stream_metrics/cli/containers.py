@@ -60,17 +60,13 @@ def wrap_state(state: Accumulator, arguments: argparse.Namespace) -> Accumulator
         if arguments.by is not None:
             state = sm.ByGroup(state, arguments.max_groups)
         if arguments.time_field is not None:
-            panes = arguments.panes or _panes(parse_duration(arguments.window, "period"))
+            period = parse_duration(arguments.window, "period")
+            panes = arguments.panes or next(n for n in range(60, 0, -1) if period % n == 0)
             return sm.TimeWindow(state, arguments.window, panes, arguments.lateness or "0s")
         return state if arguments.window is None else sm.Rolling(state, int(arguments.window))
     except OptionError as error:
         option = "window" if error.argument == "period" else error.argument
         raise UsageError(str(error.with_subject(f"--{option}"))) from None
-
-
-def _panes(period: int) -> int:
-    """Return 60, or the next number below it that divides the nanoseconds of a period."""
-    return next(number for number in range(60, 0, -1) if period % number == 0)
 
 
 def innermost(state: Accumulator) -> Accumulator:

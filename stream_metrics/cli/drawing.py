@@ -60,7 +60,10 @@ def draw_running(points: list[Point], path: str, bounds: list[Ends] | None = Non
     at = [where for where, _ in points]
     times = [where.removesuffix("Z") for where in at if isinstance(where, str)]
     places = np.array(times, "datetime64[us]") if times else np.array(at)
-    columns = {key: [_value(values[key]) for _, values in points] for key in points[0][1]}
+    columns = {
+        key: [float(x) if isinstance(x := values[key], int | float) else math.nan for _, values in points]
+        for key in points[0][1]
+    }
     keyed = {key: [point[key] for point in bounds] for key in bounds[0]} if bounds else None
     figure = new_figure(INCHES)
     plots.running(places, columns, bounds=keyed, ax=figure.add_subplot())
@@ -71,7 +74,3 @@ def _write(figure: Figure, path: str) -> None:
     """Write a figure, and say so."""
     figure.savefig(path, dpi=150)
     print(f"stream-metrics: {path} is drawn", file=sys.stderr)
-
-
-def _value(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else math.nan

@@ -20,7 +20,12 @@ def load(path: str) -> Accumulator:
     """Return the state that the file ``path`` holds."""
     data = Path(path).read_bytes()
     if data.startswith(SQLITE):
-        return _total(path)
+        from stream_metrics.monitor.store.inspecting import stored_total
+
+        total = stored_total(path)
+        if total is None:
+            raise CliError(f"{path}: the state of a monitor that has counted nothing yet")
+        return total
     if not data.startswith(MAGIC):
         raise CliError(f"{path}: is no saved state; 'stream-metrics run --state' writes one")
     try:
@@ -28,16 +33,6 @@ def load(path: str) -> Accumulator:
     except sm.StreamMetricsError as error:
         raise CliError(f"{path}: {error}") from None
     return state
-
-
-def _total(path: str) -> Accumulator:
-    """Return what a monitor has counted since the start, of all partitions together."""
-    from stream_metrics.monitor.store.inspecting import stored_total
-
-    total = stored_total(path)
-    if total is None:
-        raise CliError(f"{path}: the state of a monitor that has counted nothing yet")
-    return total
 
 
 def check_target(path: str) -> None:

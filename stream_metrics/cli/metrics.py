@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import shutil
 import sys
-from collections.abc import Sequence
 
 from stream_metrics.catalog.listing import MetricInfo, MetricTable, format_range
 from stream_metrics.cli import options
+from stream_metrics.cli.csv_output import csv_text
 from stream_metrics.cli.errors import CliError
 from stream_metrics.labels.json_names import json_data
 
@@ -37,38 +36,24 @@ def add(commands: options.Commands) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Select, print."""
-    infos = [info for info in MetricTable().values() if _has(info, arguments.text.lower())]
+    """Select, print; on a terminal, no line is longer than it is wide."""
+    text, infos = arguments.text.lower(), []
+    for info in MetricTable().values():
+        names = (info.key, info.title, info.class_name or "", *info.aliases, info.source, info.summary)
+        if any(text in name.lower() for name in names):
+            infos.append(info)
     if not infos:
         raise CliError(f"no metric has {arguments.text!r}; 'stream-metrics metrics' lists all")
     if arguments.format == "json":
         print(json.dumps([json_data(info) for info in infos], indent=2))
     elif arguments.format == "csv":
-        _print_csv(infos)
+        rows = [info._replace(aliases=" ".join(info.aliases), range=format_range(info.range)) for info in infos]  # type: ignore[arg-type]
+        print(csv_text([MetricInfo._fields, *rows]))
     else:
-        _print_table(infos)
+        columns = shutil.get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else sys.maxsize
+        print(f"{'key':<{KEY}}  {'range':<{RANGE}}  title (other names of the key)")
+        for info in infos:
+            others = f" ({', '.join(info.aliases)})" if info.aliases else ""
+            line = f"{info.key:<{KEY}}  {format_range(info.range):<{RANGE}}  {info.title}{others}"
+            print(line if len(line) <= columns else f"{line[: columns - 3]}...")
     return 0
-
-
-def _has(info: MetricInfo, text: str) -> bool:
-    """Tell whether a metric has a text in a name or a description."""
-    names = (info.key, info.title, info.class_name or "", *info.aliases, info.source, info.summary)
-    return any(text in name.lower() for name in names)
-
-
-def _print_csv(infos: Sequence[MetricInfo]) -> None:
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(MetricInfo._fields)
-    for info in infos:
-        cells = info._replace(aliases=" ".join(info.aliases), range=format_range(info.range))  # type: ignore[arg-type]
-        writer.writerow(cells)
-
-
-def _print_table(infos: Sequence[MetricInfo]) -> None:
-    """Print a line for each metric; on a terminal, no line is longer than it is wide."""
-    columns = shutil.get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else sys.maxsize
-    print(f"{'key':<{KEY}}  {'range':<{RANGE}}  title (other names of the key)")
-    for info in infos:
-        others = f" ({', '.join(info.aliases)})" if info.aliases else ""
-        line = f"{info.key:<{KEY}}  {format_range(info.range):<{RANGE}}  {info.title}{others}"
-        print(line if len(line) <= columns else f"{line[: columns - 3]}...")

@@ -90,14 +90,17 @@ def _execute(arguments: argparse.Namespace, lines: logs.LineHandler) -> int:
     if arguments.stay and arguments.once:
         raise UsageError("--stay keeps the page and --once has none: use one of them")
     from stream_metrics.cli.monitor_watch import Watch
+    from stream_metrics.monitor.sources.make import make_source
     from stream_metrics.monitor.view.types import to_json
 
+    endless = config.source.kind != "file" or config.source.follow  # else a page would end at once
+    page = endless or arguments.stay or bool(monitor_flags.given(arguments).get("serve"))
     with usage():
         watch = Watch(
             config,
-            _opened(config),
+            make_source(config.source),
             keeps=keeps,
-            page=_has_page(config, arguments),
+            page=page and not (arguments.once or arguments.no_page),
             stay=arguments.stay,
             once=arguments.once,
             report=arguments.format is not None,
@@ -128,13 +131,6 @@ def _check_file(path: str | None) -> None:
         raise UsageError(f"{path} is compressed by its name: decompress it to 'stream-metrics monitor -'")
 
 
-def _has_page(config: Config, arguments: argparse.Namespace) -> bool:
-    """Tell whether a page is served; of a file that is read once only on request, since it would end at once."""
-    endless = config.source.kind != "file" or config.source.follow
-    asked = arguments.stay or bool(monitor_flags.given(arguments).get("serve"))
-    return (endless or asked) and not (arguments.once or arguments.no_page)
-
-
 def _configured(arguments: argparse.Namespace) -> tuple[Config, bool]:
     """Return the configuration, checked for a run, and whether there is a state file."""
     tables, flags = _layered(arguments)
@@ -160,15 +156,6 @@ def _layered(arguments: argparse.Namespace) -> tuple[dict[str, dict[str, Any]], 
     return layered(tables_of(arguments.config) if arguments.config else {}, flags), flags
 
 
-def _opened(config: Config) -> Any:
-    from stream_metrics.monitor.sources.make import make_source
-
-    try:
-        return make_source(config.source)
-    except ImportError as error:
-        raise UsageError(str(error)) from None
-
-
 @contextmanager
 def usage() -> Iterator[None]:
     """Turn what is wrong with the configuration into a usage problem."""
@@ -176,5 +163,5 @@ def usage() -> Iterator[None]:
         yield
     except UnknownMetricError as error:
         raise UsageError(str(UnknownMetricError(error.key, options.LISTING))) from None
-    except ValueError as error:
+    except (ImportError, ValueError) as error:
         raise UsageError(str(error)) from None

@@ -76,7 +76,12 @@ class PieceReader:
     def __init__(self, fields: RowKeys, form: str | None) -> None:
         self._fields, self._form = fields, form
         self.format = form
-        self._tables = _table_reader(fields, form) if form in TABLES else None
+        self._tables: Any = None
+        if form in TABLES:
+            try:
+                self._tables = import_module("stream_metrics.cli.tables").TableReader(fields, form)
+            except ImportError as error:
+                raise UsageError(str(error)) from None
         self._finished = 0  # of the size of all pieces
         self._position: Callable[[], int] | None = None  # in the piece that is counted
 
@@ -114,11 +119,3 @@ class PieceReader:
         if self.format not in (None, source.format):
             raise UsageError(f"{source.name} is {source.format}, but what came before it is {self.format}: {MIXED}")
         self.format = source.format
-
-
-def _table_reader(fields: RowKeys, form: str | None) -> Any:
-    """Return a reader of tables; UsageError if the package for it is missing."""
-    try:
-        return import_module("stream_metrics.cli.tables").TableReader(fields, form)
-    except ImportError as error:
-        raise UsageError(str(error)) from None

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stream_metrics.cli import options
@@ -64,7 +64,9 @@ def execute(arguments: argparse.Namespace) -> int:
                 raise UsageError("--every is too short for this range: expected at most 100,000 rows")
             cut = pieces(panes, name, [start, end] if every is None else cut_every(start, end, every))
             since = complete(panes, name)
-            facts = _facts(cut[0].start, cut[-1].end, since)
+            facts = {"from": iso(cut[0].start), "to": iso(cut[-1].end)}
+            if since is not None and since > cut[0].start:
+                facts["complete_from"] = iso(min(since, cut[-1].end))
             if every is None:
                 _print_one(panes, name, cut[0], arguments, facts)
             else:
@@ -106,11 +108,6 @@ def _range(panes: Any, name: str, arguments: argparse.Namespace) -> tuple[int, i
     if end <= bounds[0] or start >= bounds[1]:
         raise CliError(f"nothing was counted then: panes are stored from {iso(bounds[0])} to {iso(bounds[1])}")
     return start, end
-
-
-def _facts(start: int, end: int, since: int | None) -> dict[str, str]:
-    facts = {"from": iso(start), "to": iso(end)}
-    return facts if since is None or since <= start else {**facts, "complete_from": iso(min(since, end))}
 
 
 def iso(t: int) -> str:
@@ -170,17 +167,16 @@ def _print_rows(panes: Any, name: str, cut: Any, arguments: argparse.Namespace, 
     if arguments.format == "json":
         print(json.dumps({**facts, "points": rows}, indent=2))
     elif arguments.format == "csv":
-        print(csv_text(_csv(rows, keys)))
+        header = ["from", "to", "n", *(name for key in keys for name in (key, f"{key}_low", f"{key}_high"))]
+        lines = [
+            [row["from"], row["to"], row["n"]]
+            + [row[part].get(key) for key in keys for part in ("values", "low", "high")]
+            for row in rows
+        ]
+        print(csv_text([header, *lines]))
     else:
         columns = [ReportColumn("samples", "n", [number(row["n"]) for row in rows])]
         for at, key in enumerate(keys):
             cells = ["\u2013" if row["values"][key] is None else f"{row['values'][key]:.4f}" for row in rows]
             columns.append(ReportColumn(key, key, cells, at))
         print(_sentence(facts), *Table("from", [row["from"] for row in rows], columns).fit(200).lines(), sep="\n")
-
-
-def _csv(rows: list[dict[str, Any]], keys: tuple[str, ...]) -> Iterator[list[object]]:
-    yield ["from", "to", "n", *(name for key in keys for name in (key, f"{key}_low", f"{key}_high"))]
-    for row in rows:
-        ends = ((row["values"][key], row["low"].get(key), row["high"].get(key)) for key in keys)
-        yield [row["from"], row["to"], row["n"], *("" if value is None else value for three in ends for value in three)]

@@ -137,7 +137,12 @@ def execute(arguments: argparse.Namespace) -> int:
     ledger = _without_counted(arguments)
     check_intervals(state, arguments)
     view(state, arguments.metrics)  # refuses metrics that the state cannot compute
-    running = _running_values(arguments) if arguments.every else None
+    running = None
+    if arguments.every:
+        from stream_metrics.cli.running import RunningValues
+
+        label = configuration.label_of_running_values(arguments)
+        running = RunningValues(arguments.metrics, arguments.format, bool(arguments.plot), arguments.intervals, label)
     counter, interrupted = _count(arguments, state, skipped, running)
     state = counter.state
     ledger.add(counter.log)
@@ -151,29 +156,18 @@ def execute(arguments: argparse.Namespace) -> int:
     if not (arguments.every and arguments.format == "csv"):  # a file has one table
         print_snapshot(snapshot, arguments.format, extra, indent=None if arguments.every else 2)
     skipped.report()
-    _report_late(state)
+    if late := getattr(state, "dropped", 0):
+        print(f"stream-metrics: {number(late)} too late for the window and not counted (--lateness)", file=sys.stderr)
     if arguments.plot:
-        _draw(arguments, state, running)
+        from stream_metrics.cli import drawing
+
+        if running is None or running.points is None:
+            drawing.draw(with_intervals(state.snapshot(), arguments), arguments.plot)
+        else:
+            drawing.draw_running(running.points, arguments.plot, running.bounds)
     if interrupted:
         print("stream-metrics: interrupted; what was read until then is counted", file=sys.stderr)
     return 130 if interrupted else 0
-
-
-def _running_values(arguments: argparse.Namespace) -> RunningValues:
-    from stream_metrics.cli.running import RunningValues
-
-    label = configuration.label_of_running_values(arguments)
-    return RunningValues(arguments.metrics, arguments.format, bool(arguments.plot), arguments.intervals, label)
-
-
-def _draw(arguments: argparse.Namespace, state: Accumulator, running: RunningValues | None) -> None:
-    """Write the image of --plot."""
-    from stream_metrics.cli import drawing
-
-    if running is None or running.points is None:
-        drawing.draw(with_intervals(state.snapshot(), arguments), arguments.plot)
-    else:
-        drawing.draw_running(running.points, arguments.plot, running.bounds)
 
 
 def _without_counted(arguments: argparse.Namespace) -> Ledger:
@@ -187,13 +181,6 @@ def _without_counted(arguments: argparse.Namespace) -> Ledger:
         what = quantity(left_out, "file", " ")
         print(f"stream-metrics: {what} counted before, and not counted again", file=sys.stderr)
     return ledger
-
-
-def _report_late(state: Accumulator) -> None:
-    """Report on stderr how many records came after their time had left the window."""
-    late = getattr(state, "dropped", 0)
-    if late:
-        print(f"stream-metrics: {number(late)} too late for the window and not counted (--lateness)", file=sys.stderr)
 
 
 def _check(arguments: argparse.Namespace) -> None:

@@ -174,8 +174,8 @@ def test_collect_until_it_is_stopped(tmp_path):
 
 COLLECT_FLAGS = [
     ([], 2, "--store"),
-    (["--listen", "9900"], 2, "expected --listen HOST:PORT"),
-    (["--listen", "127.0.0.1:99999"], 2, "expected --listen HOST:PORT"),
+    (["--listen", "9900"], 2, "Expected HOST:PORT"),
+    (["--listen", "127.0.0.1:99999"], 2, "Expected HOST:PORT"),
     (["--listen", ":0"], 2, "Expected a `token` for the `host` '0.0.0.0'"),
     (["--silent", "soon"], 2, "such as 30s"),
     (["--metrics", "acuracy"], 2, "accuracy"),
