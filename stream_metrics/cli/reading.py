@@ -57,8 +57,7 @@ def _json_rows(source: InputSource, fields: RowKeys, bad: BadRecord) -> Iterator
     decoder = json.JSONDecoder()
     truth = _getter(fields.true)
     prediction, weight, scores = (None if name is None else _getter(name) for name in fields[1:4])
-    time = None if fields.time is None else _getter(fields.time)
-    group = None if fields.group is None else _group_getter(fields.group)
+    time, group = (None if name is None else _getter(name) for name in (fields.time, fields.group))
     read = JsonScores(fields.classes, fields.listed).read
     partitions = {name: value for name, value in source.partitions.items() if name in fields.names}
     for line in source.text(bad):
@@ -82,7 +81,7 @@ def _json_rows(source: InputSource, fields: RowKeys, bad: BadRecord) -> Iterator
         except json.JSONDecodeError as error:
             advice = _lines_of_json(text) if error.pos >= len(text) else ""
             bad(source.name, source.line, f"not JSON: {error.msg} at column {error.colno}{advice}")
-        except (ValueError, RecursionError) as error:
+        except (ValueError, OverflowError, RecursionError) as error:
             bad(source.name, source.line, str(error))
         else:
             yield row
@@ -119,22 +118,15 @@ def hint(name: str) -> str:
     return HINTS.get(name, "")
 
 
-def _group_getter(name: str) -> Callable[[dict[str, object]], object]:
-    """Return a reader of the field of the group, which must be one."""
-    get = _getter(name)
-
-    def get_group(record: dict[str, object]) -> object:
-        value = get(record)
-        if value is None:
-            raise ValueError(f"field {name!r} is null, which is no group")
-        return value
-
-    return get_group
-
-
 def _csv_rows(source: InputSource, fields: RowKeys, bad: BadRecord) -> Iterator[Row]:
-    delimiter, reader = _csv_reader(source, fields, bad)
-    header = _header(reader, source)
+    lines = source.text(bad)
+    first = next((line for line in lines if line.strip("\r\n")), "")
+    delimiter = fields.delimiter or _sniff_delimiter(first, fields)
+    reader = csv.reader(itertools.chain((first,), lines), strict=True, delimiter=delimiter)
+    try:
+        header = next((values for values in reader if values), None)
+    except csv.Error as error:
+        raise FileError(f"{source.name}, line {source.line}: not CSV: {error}") from None
     if header is None and source.declared:
         raise FileError(f"{source.name}: expected a header, but the CSV is empty")
     if header is None:
@@ -190,14 +182,6 @@ def _scores(header: list[str], fields: RowKeys, source: InputSource) -> Callable
     return csv_reader(names, header, places)
 
 
-def _csv_reader(source: InputSource, fields: RowKeys, bad: BadRecord) -> tuple[str, Iterator[list[str]]]:
-    """Return the delimiter, and a reader of the header and all records after it."""
-    lines = source.text(bad)
-    first = next((line for line in lines if line.strip("\r\n")), "")
-    delimiter = fields.delimiter or _sniff_delimiter(first, fields)
-    return delimiter, csv.reader(itertools.chain((first,), lines), strict=True, delimiter=delimiter)
-
-
 def _sniff_delimiter(header: str, fields: RowKeys) -> str:
     """Return the delimiter by which most of the fields are columns, of several the one of most columns."""
 
@@ -209,13 +193,6 @@ def _sniff_delimiter(header: str, fields: RowKeys) -> str:
         return max(DELIMITERS, key=columns)
     except csv.Error:  # it comes again when the header is read
         return DELIMITERS[0]
-
-
-def _header(reader: Iterator[list[str]], source: InputSource) -> list[str] | None:
-    try:
-        return next((values for values in reader if values), None)
-    except csv.Error as error:
-        raise FileError(f"{source.name}, line {source.line}: not CSV: {error}") from None
 
 
 def _column(header: list[str], name: str, source: InputSource) -> int:

@@ -109,14 +109,7 @@ class JsonScores:
                 f"one number as the scores tells {_shown(both[1])} from {_shown(both[0])}, but the truth is "
                 f"{_shown(truth)}: it needs {BOTH if isinstance(truth, str) else BOTH_NUMBERS}"
             )
-        return _float(value)
-
-
-def _float(value: int | float) -> float:
-    try:
         return float(value)
-    except OverflowError as problem:
-        raise ValueError(str(problem)) from None
 
 
 def _shown(label: object) -> str:

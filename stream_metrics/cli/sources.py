@@ -76,8 +76,8 @@ class InputSource:
         self.separator = ","
         self._raw = raw
         try:
-            self._content = content = decompressed(raw)
-            self.first = first = content.readline()
+            content = decompressed(raw)
+            first = content.readline()
         except READ_ERRORS as error:
             raise self._unreadable(error) from None
         kind = foreign_kind(first)
