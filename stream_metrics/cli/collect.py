@@ -10,7 +10,6 @@ from pathlib import Path
 from stream_metrics.cli import logs, options
 from stream_metrics.cli.errors import CliError, UsageError, taken_addresses
 from stream_metrics.cli.monitor import usage
-from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor.serve.signals import handled_signals
 
 LOG = logging.getLogger("stream_metrics.collector")
@@ -70,7 +69,7 @@ def add(commands: options.Commands) -> None:
         ("forget", "7d", "time without a report after which a retired worker cannot come back"),
     ):
         parser.add_argument(
-            f"--{name}", metavar="TIME", type=_duration, default=default, help=f"{meaning} (default: {default})"
+            f"--{name}", metavar="TIME", type=options.length, default=default, help=f"{meaning} (default: {default})"
         )
     logs.add(parser)
     parser.set_defaults(execute=execute)
@@ -131,11 +130,3 @@ def _lines(path: str | None) -> list[str]:
         return [line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines() if line.strip()]
     except UnicodeDecodeError:
         raise CliError(f"{path}: expected names in UTF-8") from None
-
-
-def _duration(text: str) -> float:
-    try:
-        return parse_duration(text, "TIME") / 1e9
-    except ValueError:
-        message = f"expected a length of time such as 30s, 5m, 1h or 2d, but got {text!r}"
-        raise argparse.ArgumentTypeError(message) from None

@@ -32,22 +32,17 @@ def check(arguments: argparse.Namespace) -> None:
     if window is not None and timed and _is_count(window):
         raise UsageError(f"--window {window} is a number of records, but with --time-field it has a unit: {window}s")
     if timed:
-        _check_length("--window", window)
-        _check_length("--lateness", arguments.lateness or "0s", zero=True)
+        try:
+            parse_duration(window, "--window")
+        except ValueError:
+            reason = f"expected --window to be a length of time such as 30s, 5m, 1h, 2d, but got {window!r}"
+            raise UsageError(reason) from None
     if arguments.max_groups is not None and arguments.by is None:
         raise UsageError("--max-groups needs --by")
     if arguments.max_groups is not None and window is not None and not timed:
         raise UsageError(
             "--max-groups does not go with --window N: what is folded into one group cannot leave the window again"
         )
-
-
-def _check_length(option: str, text: str, zero: bool = False) -> None:
-    try:
-        parse_duration(text, option, zero=zero)
-    except ValueError:
-        reason = f"expected {option} to be a length of time such as 30s, 5m, 1h, 2d, but got {text!r}"
-        raise UsageError(reason) from None
 
 
 def _is_count(text: str) -> bool:
@@ -62,7 +57,7 @@ def wrap_state(state: Accumulator, arguments: argparse.Namespace) -> Accumulator
         if arguments.time_field is not None:
             period = parse_duration(arguments.window, "period")
             panes = arguments.panes or next(n for n in range(60, 0, -1) if period % n == 0)
-            return sm.TimeWindow(state, arguments.window, panes, arguments.lateness or "0s")
+            return sm.TimeWindow(state, arguments.window, panes, arguments.lateness or 0)
         return state if arguments.window is None else sm.Rolling(state, int(arguments.window))
     except OptionError as error:
         option = "window" if error.argument == "period" else error.argument

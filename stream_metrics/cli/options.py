@@ -6,11 +6,13 @@ import argparse
 import json
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from stream_metrics.catalog.table import UnknownMetricError, find
 from stream_metrics.cli.sources import STDIN, declared_format
 from stream_metrics.inputs.field_names import GROUP, SCORES, TIME, WEIGHT, Y_TRUE
+from stream_metrics.inputs.times import parse_duration
 from stream_metrics.labels import Label
 
 LISTING = "'stream-metrics metrics' lists them"
@@ -90,6 +92,15 @@ def seconds(text: str) -> float:
     if value <= 0:
         raise argparse.ArgumentTypeError(f"expected seconds above 0, but got {text!r}")
     return value
+
+
+def length(text: str, zero: bool = False) -> float:
+    """Read a length of time in seconds."""
+    try:
+        return parse_duration(text, "", zero=zero) / 1e9
+    except ValueError:
+        message = f"expected a length of time such as 30s, 5m, 1h or 2d, but got {text!r}"
+        raise argparse.ArgumentTypeError(message) from None
 
 
 def field(text: str) -> str:
@@ -208,7 +219,7 @@ OPTIONS = {
         alone=TIME,
     ),
     "--panes": Option("N", "steps in which time moves on (default: at most 60)", positive),
-    "--lateness": Option("5m", "how long after its window a record may come (default: 0s)"),
+    "--lateness": Option("5m", "how long after its window a record may come (default: 0s)", partial(length, zero=True)),
     "--by": Option(
         "FIELD",
         "metrics of each group, such as a country, and how they differ; by this field (default: group)",

@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from stream_metrics.cli.errors import CliError, FileError, UsageError, listed
+from stream_metrics.cli.errors import FileError, UsageError, listed
 from stream_metrics.cli.scores import BOTH, Classes, JsonScores, Scores, csv_columns, csv_reader
 from stream_metrics.cli.sources import BadRecord, InputSource
 from stream_metrics.containers.moments import nanoseconds
@@ -170,12 +170,8 @@ def _csv_rows(source: InputSource, fields: RowKeys, bad: BadRecord) -> Iterator[
 
 def _scores(header: list[str], fields: RowKeys, source: InputSource) -> Callable[[list[str]], Scores]:
     """Return a function that reads the scores of a record."""
-    try:
-        names, columns = csv_columns(fields.scores or "", header, fields.names, fields.classes.labels)
-    except UsageError:
-        raise
-    except CliError as problem:
-        raise FileError(f"{source.name}: {problem}") from None
+    labels = fields.classes.labels
+    names, columns = csv_columns(fields.scores or "", header, fields.names, labels, source.name)
     places = [_column(header, column, source) for column in columns]
     if names is None and not (fields.classes.both and isinstance(fields.classes.both[1], str)):
         raise UsageError(f"one column of scores needs {BOTH}")

@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics.cli.errors import CliError, UsageError, listed
+from stream_metrics.cli.errors import FileError, UsageError, listed
 from stream_metrics.labels import Label
 from stream_metrics.labels.class_names import ClassNames
 
@@ -118,7 +118,7 @@ def _shown(label: object) -> str:
 
 
 def csv_columns(
-    spec: str, header: list[str], other: list[str], labels: tuple[Label, ...] | None
+    spec: str, header: list[str], other: list[str], labels: tuple[Label, ...] | None, source: str
 ) -> tuple[tuple[str, ...] | None, list[str]]:
     """Return the classes and their columns that ``spec`` stands for; classes are None for a single column.
 
@@ -129,7 +129,7 @@ def csv_columns(
         return None, [spec]
     pairs = _listed_columns(spec) if "=" in spec else _matching_columns(spec, [c for c in header if c not in other])
     if not pairs:
-        raise CliError(f"no column is like {spec!r} of --scores; the header has {listed(header)}")
+        raise FileError(f"{source}: no column is like {spec!r} of --scores; the header has {listed(header)}")
     names = tuple(name for name, _ in pairs)
     unknown = [] if labels is None else [name for name in names if name not in labels]
     if unknown:

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 import pyarrow as pa
 
-from stream_metrics.cli.errors import CliError, FileError, UsageError, listed
+from stream_metrics.cli.errors import FileError, UsageError, listed
 from stream_metrics.cli.reading import RowKeys, hint
 from stream_metrics.cli.scores import BOTH, JsonScores, csv_columns
 from stream_metrics.cli.sources import InputFile
@@ -113,12 +113,7 @@ class Layout:
 
     def _find_scores(self, spec: str) -> None:
         used = [column.name for column in (self.truth, self.prediction, self.weight, self.time, self.group) if column]
-        try:
-            keys, columns = csv_columns(spec, self._schema.names, used, None)
-        except UsageError:
-            raise
-        except CliError as problem:
-            raise FileError(f"{self._source}: {problem}") from None
+        keys, columns = csv_columns(spec, self._schema.names, used, None, self._source)
         if keys is None:
             kinds = (*NUMBER, *LIST, is_.is_struct, is_.is_map)
             self.single = self._column(columns[0], kinds, "scores (numbers, or structs, maps or lists of numbers)")

@@ -238,7 +238,7 @@ WRONG = [
     (["--time-field", "ts"], "--time-field needs --window"),
     (["--window", "9", "--panes", "3"], "--panes is of windows of time"),
     (["--lateness", "3s"], "--lateness is of windows of time"),
-    ([*WINDOW, "--lateness", "3"], "--lateness to be a length of time"),
+    ([*WINDOW, "--lateness", "3"], "--lateness: expected a length of time"),
     ([*WINDOW, "--panes", "7"], "6 would do"),
     (["--max-groups", "3"], "--max-groups needs --by"),
     (["--by", "land", "--max-groups", "3", "--window", "9"], "cannot leave the window again"),
