@@ -202,7 +202,7 @@ def alone(folder: Path) -> Iterator[Line]:
         for piece in pieces:
             for batch in reader.batches(piece):
                 if state is not None:
-                    assert batch.counted_by(state)
+                    state.update_many(**batch.columns())
         return (time.process_time() - begun) / rows * 1e9
 
     both = [(read(None), read(sm.MetricSet())) for _ in range(ROUNDS)]
