@@ -217,7 +217,7 @@ def _encoded(column: Any, name: str) -> Any:
         return column
     if arrow.is_number(column.type) and not column.null_count:
         return arrow.as_array(column)
-    if arrow.is_text(column.type) or name in ("y_true", "group", "unit"):
+    if name in ("y_true", "group", "unit") or (name == "y_pred" and arrow.is_text(column.type)):
         try:
             coded = arrow.labels(column, name)
         except ValueError:  # of a value that no row may have

@@ -161,6 +161,7 @@ def test_defects_are_found_in_columns_of_any_form(library: str, row: int | None)
         pa: Any = pytest.importorskip("pyarrow")
         truths = [pa.array(texts), pa.array(texts).dictionary_encode(), pa.array(labels, mask=gaps[0]), pa.array(some)]
         weights = pa.array(weights, mask=gaps[3])
+        some = pa.array([None if gap else f"2024-05-0{1 + at % 9}" for at, gap in enumerate(gaps[0])])
     for truth in truths:
         for make, more in (
             (sm.MetricSet, {"y_pred": truth}), (lambda: sm.MetricSet(labels=["a", 0.0]), {"y_pred": truth}),
