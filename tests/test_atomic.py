@@ -187,14 +187,14 @@ def _before_and_after(kind: str, name: str) -> tuple[Callable[[Any], object], An
 
 @pytest.mark.parametrize(("kind", "name"), CASES)
 def test_an_exception_at_any_line_leaves_an_operation_whole(kind: str, name: str) -> None:
-    """The k-th line that runs inside the package raises, for every k up to a hundred and some beyond."""
+    """The k-th line that runs inside the package raises, for every k up to forty and some beyond."""
     operation, state, before, after = _before_and_after(kind, name)
     line, stopped = 1, True
     while stopped:
         twin = state.copy() if line % 2 else _new(kind, 0)  # which shares no states
         stopped = stopped_at(line, lambda twin=twin: operation(twin))
         _check(twin, before, operation, after)
-        line += 1 + line // 100  # most lines of long operations read the columns
+        line += 1 + line // 40  # most lines of long operations read the columns
 
 
 @pytest.mark.parametrize(("kind", "name"), CASES)

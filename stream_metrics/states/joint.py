@@ -13,6 +13,7 @@ formulas of independent samples are sharper; for its scores the fold is the hash
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -485,6 +486,10 @@ class Comparison(PairedCounts, Portable):
     def _restore(cls, content: Any) -> Self:
         (a, b, fixed, scores, pos_label, folds), counters, labels, appearances, cells, scored = content
         comparison = cls(a, b, labels=fixed, scores=scores, pos_label=pos_label, folds=folds)
+        if {*map(type, chain(counters, appearances, *cells))} - {int} or len({*map(len, cells)}) != 1:
+            raise ValueError("whole numbers, as many in every column of cells")
+        if len(counters) != 7 or len(cells) not in (5, 6):
+            raise ValueError("seven counters, and cells in five or six columns")
         parts = cells[5] if len(cells) == 6 else (0,) * len(cells[0])
         comparison._refill(list(labels), appearances, counters, (*cells[:5], parts))
         for fold, contents in scored:

@@ -77,6 +77,12 @@ CHANGES: dict[str, tuple[Callable[[], Any], list[Callable[[list[Any]], Any]]]] =
         *(put(5, 0, 1, at, content_of(compared(w))[5][0][1][at]) for at in range(4) for w in (0.5, 2)),
         *(put(5, 0, 1, at, 3, 1) for at in (0, 2)),  # an abstention of the losses of one model
     ]),
+    "comparison of labels": (
+        lambda: with_batch(sm.Comparison(), [0, 1, 2] * 9, [1, 2, 0] * 9, [2, 0, 1] * 9, [0.5] * 27), [
+        *(lambda c, at=at, n=n: c[4][at].__delitem__(slice(n, None)) for at in range(6) for n in (0, 1, 2)),
+        *(lambda c, at=at: c[4][at].extend([0] * 99) for at in range(6)), put(4, 0, 0, 0.5),
+        *(put(at, []) for at in (1, 2, 3)), lambda c: c[1].pop(), lambda c: c[3].pop(),
+    ]),
     "rolling": (rolling, [
         *(put(0, x) for x in (1, 0, "5")), put(1, ["nothing", []]), put(1, listed(content_of(rolling()))),
         lambda c: c[1][1].__setitem__(1, content_of(rolling().state)[1]),  # a configuration that has counted
