@@ -147,7 +147,7 @@ def test_columns_of_any_form(library: str) -> None:
 @pytest.mark.parametrize(("library", "row"), [("pandas", 0), ("pandas", None), ("pyarrow", 7)])
 def test_defects_are_found_in_columns_of_any_form(library: str, row: int | None) -> None:
     """Many rows with several defects at once give the state and the record that they give one by one."""
-    n, rng = 300, np.random.default_rng(5)
+    n, rng = 120, np.random.default_rng(5)
     gaps = [rng.random(n) < 0.3 for _ in range(4)]
     labels, numbers = rng.integers(0, 3, n), rng.integers(0, 3, n).astype(float)
     texts, some = np.array(["a", "b", "c"])[labels].astype(object), np.where(gaps[0], np.nan, numbers)
