@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support import frozen
+from support import frozen, vectors
 
 HERE_EXACT = sys.platform == "linux" and platform.machine() == "x86_64"  # elsewhere log and pow round otherwise
 # BLAS and NumPy choose kernels by the processor, and these sum in another order: the last bits of what uses them differ
@@ -30,6 +30,12 @@ def changes(name: str, text: str) -> str:
 def test_the_public_interface() -> None:
     """Every public name with its signature, every documented member of a class, every key of the catalog."""
     assert not changes("api.txt", frozen.api())
+
+
+@pytest.mark.parametrize("name", vectors.NAMES)
+def test_vectors_for_readers(name: str) -> None:
+    """What golden files hold, as JSON for readers in other languages."""
+    assert not changes(f"vectors/{name}.json", vectors.vector(name))
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 13), reason="argparse prints help in another form since Python 3.13")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
+import shutil
+import subprocess
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,10 +14,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import wire_reader
+from support import vectors, wire_reader
 from support.wire_reader import Column, confusion_cells, fold_of_int, loss_sums, rank_columns
 
 import stream_metrics as sm
+from stream_metrics.catalog.table import CATALOG
 
 GOLDEN = {path.stem: path for path in (Path(__file__).parents[1] / "golden").glob("*_v1_*.bin")}
 PAGE = Path(__file__).parents[2] / "docs" / "wire-format.md"
@@ -237,3 +241,35 @@ def test_example_of_the_page() -> None:
     state.update_many(["cat", "cat", "dog"], ["dog", "cat", None])
 
     assert data == state.to_bytes()
+
+
+def untagged(item: dict[str, Any]) -> Any:
+    """Return the value of an object of JSON that stands for one."""
+    kinds: dict[str, Any] = {"int": int, "float": float, "bytes": bytes.fromhex, "tuple": tuple}
+    return kinds[min(item)](*item.values()) if min(item, default="") in kinds and len(item) == 1 else item
+
+
+def test_states_of_tables_have_their_bytes() -> None:
+    """Python writes the bytes that writers in other languages are checked against."""
+    for table in json.loads((vectors.FOLDER / "tables.json").read_text(), object_hook=untagged):
+        state = {"confusion": sm.ConfusionMatrix, "set": sm.MetricSet}[table["kind"]](**table["options"])
+        for sample in table["samples"]:
+            state.update(*sample)
+        assert state.to_bytes().hex() == table["bytes"]
+
+
+def test_javascript_reads_and_writes() -> None:
+    """The reader in JavaScript gets what golden files hold, refuses newer ones, and writes the bytes of the tables."""
+    node = shutil.which("node") or pytest.skip("needs node, which runs the reader")
+    subprocess.run([node, Path(__file__).parent / "check_reader.mjs", vectors.GOLDEN], check=True, timeout=120)
+
+
+def test_javascript_and_page_know_all_keys() -> None:
+    """The reader lists the keys of the catalog by the state that they read, the page those that do not read labels."""
+    text = (PAGE.parent / "readers" / "javascript" / "keys.mjs").read_text()
+    keys = json.loads(text[text.index("{") : text.rindex(";")])
+    reads = {key: (row.state, "pairs" * row.quadratic) for key, row in CATALOG.items()}
+
+    assert keys == {name: [key for key, states in reads.items() if name in states] for name in keys}
+    for name in keys.keys() - {"counts"}:
+        assert ", ".join(f"`{key}`" for key in keys[name]) in " ".join(PAGE.read_text().split())

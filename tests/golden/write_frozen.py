@@ -1,6 +1,6 @@
 """Write what users see into the files that `tests/test_frozen.py` compares: the interface, values, reports, commands.
 
-    python tests/golden/write_frozen.py [api help schemas values reports]
+    python tests/golden/write_frozen.py [api help schemas values reports vectors]
 """
 
 import gzip
@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from support import frozen
+from support import frozen, vectors
 
 
 def write(name: str, text: str) -> None:
@@ -37,7 +37,10 @@ def main(parts: list[str]) -> None:
             write(f"reports/{name}.txt", f"{snapshot}\n")
             write(f"reports/{name}.html", f"{snapshot._repr_html_()}\n")
             write(f"reports/{name}.json", f"{snapshot.to_json()}\n")
+    if "vectors" in parts:
+        for name in vectors.NAMES:
+            write(f"vectors/{name}.json", vectors.vector(name))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or ["api", "help", "schemas", "values", "reports"])
+    main(sys.argv[1:] or ["api", "help", "schemas", "values", "reports", "vectors"])
