@@ -24,8 +24,15 @@ function state([kind, content]) {
   return KINDS[kind](content);
 }
 
-function confusion([fixed, other, n, abstained, labels, appearances, bin, weighted = 0n]) {
-  const classes = [...(fixed ?? []), ...labels];
+/** Returns the items of an array by name. */
+function named(names, items) {
+  return Object.fromEntries(names.split(" ").map((name, at) => [name, items[at]]));
+}
+
+function confusion(content) {
+  const fields = named("fixed other n abstained labels appearances", content);
+  const [bin, weighted = 0n] = content.slice(6);
+  const classes = [...(fields.fixed ?? []), ...fields.labels];
   const k = BigInt(classes.length);
   const numbers = new Varints(bin.subarray(1));
   const cells = [];
@@ -35,16 +42,16 @@ function confusion([fixed, other, n, abstained, labels, appearances, bin, weight
     if (number >= k * k) throw new DecodeError("Expected cells of the classes");
     if (units) cells.push({ truth: Number(number / k), predicted: Number(number % k), units });
   }
-  return { kind: "confusion", fixed, other, n, abstained, labels, appearances, cells, weighted, classes };
+  return { kind: "confusion", ...fields, cells, weighted, classes };
 }
 
 function ranks([configuration, n, abstained, labels, appearances, weights, columns, fine = [20n, 0n]]) {
-  const [buckets, sample, posLabel, pairs] = configuration;
+  const options = named("buckets sample posLabel pairs", configuration);
   const [places, rounded] = fine;
-  const paired = pairs && labels.length <= MOST_PAIRED;
+  const paired = options.pairs && labels.length <= MOST_PAIRED;
   const numbers = new Varints(weights, places);
   return {
-    kind: "ranks", buckets, sample, posLabel, pairs, n, abstained, labels, appearances,
+    kind: "ranks", ...options, n, abstained, labels, appearances,
     weights: numbers.end(labels.map(() => numbers.weight(true))),
     columns: columns.map((bin) => (bin.length ? column(new Varints(bin, places), paired ? labels.length : 2) : null)),
     places, rounded, paired,
@@ -93,20 +100,17 @@ function codeOf(x) {
   return x ^ (x >> 30n) ^ (x >> 60n);
 }
 
-const SUMS = ["two", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11"];
-const LOSSES = ["log_loss", "brier", "spherical"];
-const SQUARES = ["weighted", "beyond", "log_loss_2", "brier_2", "spherical_2"];
+const SUMS =
+  "posLabel classes n abstained weight two r1 r2 r3 r4 r5 r6 r7 r8 r9 r10 r11 log_loss brier spherical";
+const SQUARES = "weighted beyond log_loss_2 brier_2 spherical_2";
 
-function losses([posLabel, classes, n, abstained, weight, ...numbers]) {
-  const hasSquares = numbers.length >= SUMS.length + LOSSES.length + SQUARES.length;
-  const names = [...SUMS, ...LOSSES, ...(hasSquares ? SQUARES : [])];
-  const sums = Object.fromEntries(names.map((name, at) => [name, numbers[at]]));
-  const all = sums.two === weight; // what follows where the last fields are not written
-  const ours = { binary: all ? weight : 0n, binary_brier: all ? sums.brier : 0n };
-  if (hasSquares) ours.binary_brier_2 = all ? sums.brier_2 : 0n;
-  const last = numbers.slice(names.length);
-  if (last.length) Object.keys(ours).forEach((name, at) => (ours[name] = last[at]));
-  return { kind: "losses", posLabel, classes, n, abstained, weight, ...sums, ...ours };
+function losses(content) {
+  const hasSquares = content.length >= 25;
+  const sums = named(hasSquares ? `${SUMS} ${SQUARES}` : SUMS, content);
+  const last = content.slice(hasSquares ? 25 : 20);
+  if (!last.length && sums.two === sums.weight) last.push(sums.weight, sums.brier, sums.brier_2);
+  const [binary = 0n, binary_brier = 0n, binary_brier_2 = 0n] = last;
+  return { kind: "losses", ...sums, binary, binary_brier, ...(hasSquares && { binary_brier_2 }) };
 }
 
 const READERS = { counts: confusion, ranks, losses, confidence: ranks };
@@ -159,17 +163,17 @@ function namesOf(metrics, scores, pairs, everything) {
   return names;
 }
 
-function comparison([[a, b, fixed, scores, posLabel, folds], counters, labels, appearances, columns, scored]) {
-  const [mass, n, keyed, weighted, abstainedA, abstainedB, abstainedBoth] = counters;
+function comparison([configuration, counters, labels, appearances, columns, scored]) {
+  const options = named("a b fixed scores posLabel folds", configuration);
   const [fold, truth, first, second, whole, fraction] = columns;
   const cells = fold.map((each, at) => ({
     fold: each, truth: Number(truth[at]), a: Number(first[at]), b: Number(second[at]),
     units: (whole[at] << 64n) + (fraction ? fraction[at] : 0n),
   }));
   return {
-    kind: "comparison", a, b, fixed, scores, posLabel, folds,
-    mass, n, keyed, weighted, abstainedA, abstainedB, abstainedBoth,
-    labels, appearances, classes: [...(fixed ?? []), ...labels], cells,
+    kind: "comparison", ...options,
+    ...named("mass n keyed weighted abstainedA abstainedB abstainedBoth", counters),
+    labels, appearances, classes: [...(options.fixed ?? []), ...labels], cells,
     scored: scored.map(([fold, [lossesA, ranksA, lossesB, ranksB]]) => ({
       fold, a: { losses: losses(lossesA), ranks: ranks(ranksA) }, b: { losses: losses(lossesB), ranks: ranks(ranksB) },
     })),
@@ -218,29 +222,30 @@ function aggregate(items) {
   return { kind: "aggregate", workers, floor, base: base.length ? state(base) : null };
 }
 
-function multilabel([[metrics, zeroDivision, scores, threshold], labels, sizes, sets]) {
-  const counts = { labels: confusion(labels), sizes: confusion(sizes), sets: sets.map(set) };
-  return { kind: "multilabel", metrics, zeroDivision, scores, threshold, ...counts };
+function multilabel([configuration, labels, sizes, sets]) {
+  const options = named("metrics zeroDivision scores threshold", configuration);
+  return { kind: "multilabel", ...options, labels: confusion(labels), sizes: confusion(sizes), sets: sets.map(set) };
 }
 
-function detector([[p0, reference, of, direction, arl, method, bets, restart, ...more], numbers]) {
-  const [learn, block] = more.length === 2 ? more : [more[0] ?? (reference === null ? null : "bound"), 1n];
-  const [n, abstained, alarms, alarm, stopped, times, learned, total, levels, evidence, ...rest] = numbers;
+function detector([configuration, numbers]) {
+  const options = named("p0 reference of direction arl method bets restart", configuration);
+  const more = configuration.slice(8);
+  const [learn, block] = more.length === 2 ? more : [more[0] ?? (options.reference === null ? null : "bound"), 1n];
+  const counters = named("n abstained alarms alarm stopped times learned total levels evidence", numbers);
+  const rest = numbers.slice(10);
   const first = learn === "running" ? rest.shift() : null;
   const [filled = 0n, part = 0] = rest;
-  const options = { p0, reference, of, direction, arl, method, bets, restart, learn, block };
-  const counters = { n, abstained, alarms, alarm, stopped, times, learned, total, levels, evidence };
-  return { kind: "detector", ...options, ...counters, first, filled, part };
+  return { kind: "detector", ...options, learn, block, ...counters, first, filled, part };
 }
 
-function running([key, level, label, tOpt, n, looks, low, high]) {
-  return { kind: "running", key, level, label, tOpt, n, looks, low, high };
+function running(content) {
+  return { kind: "running", ...named("key level label tOpt n looks low high", content) };
 }
 
 function badRows([n, reasons, first]) {
   return {
-    kind: "bad_rows", n, reasons: reasons.map(([reason, number]) => ({ reason, number })),
-    first: first.map(([file, partition, row, error]) => ({ file, partition, row, error })),
+    kind: "bad_rows", n, reasons: reasons.map((each) => named("reason number", each)),
+    first: first.map((each) => named("file partition row error", each)),
   };
 }
 
