@@ -217,18 +217,6 @@ def test_no_data_and_one_class() -> None:
     assert not failures
 
 
-def test_values_stay_in_their_range() -> None:
-    """No value leaves the range of its row, and whole ones are plain floats, of fine sketches and of coarse ones."""
-    truth, table, w = rows(21)
-    for buckets in (1024, 3):
-        taken = fed(truth, table, range(5), w, buckets=buckets, sample=8)
-        for key in OF_SCORES:
-            value, (low, high) = taken.value(key), METRICS[key].range
-            numbers = np.ravel(list(value.values()) if isinstance(value, dict) else value)
-            assert low <= np.nanmin(numbers) <= np.nanmax(numbers) <= high, key
-            assert METRICS[key].kind != "whole" or type(value) is float, key
-
-
 def test_classes_without_samples_are_left_out_of_means() -> None:
     """A class that has scores but no samples has no area, and the means are over the others whatever 0/0 is."""
     truth, table, _ = rows(2)

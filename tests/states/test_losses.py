@@ -69,13 +69,6 @@ RANKS: list[tuple[Any, Any, int]] = [
 
 
 @pytest.mark.quick
-def test_ranks_of_the_true_class() -> None:
-    """Tied classes count in label order; beside a single score the other class comes first."""
-    ranks = [fed((truth, scores)).rank_units.index(1 << 64) + 1 for truth, scores, _ in RANKS]
-    assert ranks == [rank for *_, rank in RANKS]
-
-
-@pytest.mark.quick
 @given(st.booleans(), st.one_of(st.floats(0, 1), st.floats(-60, 0).map(lambda x: 2.0**x)), st.booleans())
 def test_single_score_is_a_row_of_two(truth: bool, p: float, far: bool) -> None:
     """However near to 0 or 1 a probability is, its row is that of the mapping, and no loss leaves its range."""
