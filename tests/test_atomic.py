@@ -217,11 +217,11 @@ def test_a_signal_at_any_moment_leaves_an_operation_whole(kind: str, name: str) 
     old = signal.signal(signal.SIGALRM, handler)
     gc.disable()  # Hypothesis is told of each collection: what is raised there is lost
     try:
-        for delay in range(100):
+        for delay in range(50):
             twin = state.copy()
             try:
                 armed = True
-                signal.setitimer(signal.ITIMER_REAL, 1e-6 * (1 + delay * 3))
+                signal.setitimer(signal.ITIMER_REAL, 1e-6 * (1 + delay * 6))
                 operation(twin)
                 armed = False
             except Stop:

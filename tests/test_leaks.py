@@ -87,7 +87,7 @@ state.update("label " + str(i % 5), scores, 1 + i % 3 / 2)
 state.update(i % 2 == 0, i % 1009 / 1009)
 """),
     "rank sketches made, merged, read and written": (
-        320, "truth, table, weights = rng.integers(0, 3, 400), rng.normal(size=(400, 3)), rng.random(400)", """
+        200, "truth, table, weights = rng.integers(0, 3, 400), rng.normal(size=(400, 3)), rng.random(400)", """
 state, some = sm.RankSketch(32, 8, pairs=bool(i % 2)), slice(5 + i * 7 % 400)
 state.update_many(truth[some], table[some], weights[some] if i % 3 else None, classes=range(3))
 state.copy().merge(state).snapshot().to_dict()
@@ -103,7 +103,7 @@ for bad in (("new" + str(i), float("nan")), ("new" + str(i), {"a": 0.5, "b" + st
 refused(state.update_many, ["x" + str(i), None], [0.5, 0.25])
 refused(sm.RankSketch.from_bytes, damaged(data, i))
 """),
-    "windows": (800, "", """
+    "windows": (500, "", """
 rolling, hard = sm.Rolling((sm.MCC, sm.ROCAUC, sm.CrossEntropy)[i % 3](), 4), i % 3 == 0
 for k in range(9):
     rolling.update(k % 2 == 0, k % 3 == 0 if hard else {True: 0.5, False: k / 9 + i / 10**6}, 1.5 if k == 5 else 1)
@@ -112,7 +112,7 @@ for bad in ((None, True), (True, float("nan")), (True, True, -1)):
 rolling.copy().update_many([True, False], [True, False] if hard else [0.5, 0.25])
 sm.from_bytes(rolling.to_bytes()).reset()
 """),
-    "comparisons, detectors, groups and panes": (60, "a, b, c = (rng.integers(0, 4, 60) for _ in range(3))", """
+    "comparisons, detectors, groups and panes": (40, "a, b, c = (rng.integers(0, 4, 60) for _ in range(3))", """
 state, detector = sm.Comparison(), sm.ChangeDetector(reference=5, of="accuracy")
 state.update_many(a[i % 9:], b[i % 9:], c[i % 9:], unit=c[i % 9:])
 detector.update_many(a, b)

@@ -204,7 +204,7 @@ assert matplotlib.rcParams.copy() == before
 
 def test_any_number_of_classes_fits() -> None:
     """Titles, ticks and legends lie inside the figure, with long names too, and ticks stay readable."""
-    for size, named in ((0, False), (1, False), (2, True), (7, True), (30, True), (100, True), (200, False)):
+    for size, named in ((0, False), (1, False), (2, True), (30, True), (100, True), (200, False)):
         errors = np.arange(size**2).reshape(size, size) % 3
         taken = snapshot(30 * np.eye(size, dtype=int) + errors, LONG[:size] if named else None)
         ax = plots.confusion_matrix(taken, normalize="true" if named else None)
