@@ -48,7 +48,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Keep what was collected out of the sight of the garbage collector, which would look at it again and again."""
+    """Exclude the collected tests from garbage collection, which would scan them each time."""
     gc.freeze()
 
 

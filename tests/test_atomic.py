@@ -215,7 +215,7 @@ def test_a_signal_at_any_moment_leaves_an_operation_whole(kind: str, name: str) 
 
     operation, state, before, after = _before_and_after(kind, name)
     old = signal.signal(signal.SIGALRM, handler)
-    gc.disable()  # Hypothesis is told of each collection: what is raised there is lost
+    gc.disable()  # a collection runs a callback of Hypothesis, in which the exception would be lost
     try:
         for delay in range(50):
             twin = state.copy()

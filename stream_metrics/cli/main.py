@@ -47,13 +47,10 @@ COMMANDS = {
 }  # and their modules, of which only that of the command is imported
 
 
-OTHER_NAMES = {  # what other programs, and the package in Python, call an option
-    **dict.fromkeys(("--y-true", "--truth", "--target", "--label"), "--true"),
-    **dict.fromkeys(("--y-pred", "--prediction", "--predictions"), "--pred"),
-    **dict.fromkeys(("--score", "--y-score", "--proba", "--probabilities"), "--scores"),
-    **dict.fromkeys(("--weights", "--sample-weight", "--w"), "--weight"),
-    **dict.fromkeys(("--group", "--groups", "--group-by"), "--by"),
-    **dict.fromkeys(("--time", "--timestamp", "--t"), "--time-field"),
+OPTIONS = {  # of arguments in Python
+    "y_true": "--true", "y_pred": "--pred", "scores": "--scores", "w": "--weight", "group": "--by", "t": "--time-field",
+}  # fmt: skip
+OTHER_NAMES = {  # of options in other programs
     **dict.fromkeys(("--threads", "--workers", "--processes", "-j"), "--jobs"),
     **dict.fromkeys(("--sep", "--separator"), "--delimiter"),
     **dict.fromkeys(("--confidence", "--ci"), "--intervals"),
@@ -69,10 +66,14 @@ class _Parser(argparse.ArgumentParser):
         """Say that there are no such arguments, and which option the first one may stand for."""
         from difflib import get_close_matches
 
+        from stream_metrics.inputs.arguments import OTHER_NAMES as ARGUMENTS
+
         known = list(self._option_string_actions)
         first = next((word for word in words if word.startswith("-")), words[0])
         name = first.partition("=")[0].lower().replace("_", "-")
-        close = [OTHER_NAMES.get(name, name), *get_close_matches(name, known, 1)]
+        argument = name.lstrip("-").replace("-", "_")
+        close = [name, OTHER_NAMES.get(name), OPTIONS.get(ARGUMENTS.get(argument, argument))]
+        close += get_close_matches(name, known, 1)
         meant = next((f"; did you mean {option}?" for option in close if option in known), "")
         self.error(f"unrecognized arguments: {' '.join(words)}{meant}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
 from functools import partial
 from typing import Any, ClassVar, Never, Self
@@ -336,13 +337,20 @@ def _sized(inner: Any, window: int) -> Any:
     if window > LONGEST:
         expected = f"to be at most {LONGEST} samples where scores are ranked"
         raise OptionError(argument="window", expected=expected, got=window)
-    try:
-        return inner.reconfigured(buckets=window)
-    except TypeError:  # of a subclass that does not take this option
-        twin = inner.copy()
-        twin.buckets = window
-        twin._attach(inner.state.reconfigured(buckets=window))
-        return twin
+    return _with_buckets(inner, window)
+
+
+def _with_buckets(inner: Any, buckets: int) -> Any:
+    """Return an empty state with larger sketches; the constructor of a subclass need not take `buckets`."""
+    if hasattr(inner, "inner"):
+        return inner._mapped(_with_buckets(inner.inner, buckets), lambda state: state)
+    parameters = inspect.signature(type(inner)).parameters.values()
+    if any(each.name == "buckets" or each.kind is each.VAR_KEYWORD for each in parameters):
+        return inner.reconfigured(buckets=buckets)
+    twin = inner.copy()
+    twin.buckets = buckets
+    twin._attach(inner.state.reconfigured(buckets=buckets))
+    return twin
 
 
 def _kept(values: Any, argument: str) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Protocol
 
@@ -341,7 +341,7 @@ def _binomial(n: int, x: NDArray[np.int64], p: float) -> Floats:
         return np.asarray(np.exp(ways + hits + np.where(x < n, (n - x) * np.log1p(-p), 0.0)))
 
 
-@cache
+@lru_cache(4096)
 def _rejected_from(m: int, level: float) -> int:
     """Return of how many discordant samples of m in favour of one model on the mid-p test rejects; m + 1 if of none."""
     return next((x for x in range((m + 1) // 2, m + 1) if mcnemar_test(m - x, x) <= 1 - level), m + 1)

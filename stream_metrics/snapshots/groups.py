@@ -187,12 +187,18 @@ class GroupSnapshot(Rendered, Mapping["Label", Snapshot]):
             return self._groups
         raise OptionError(argument="groups", expected="to have metrics", but="got groups of change detectors")
 
-    def _level_of_each(self, level: float, least: int) -> float:
+    def _compared(self, least: int) -> int:
+        """Return how many groups have enough samples to be compared."""
+        return sum(view.n >= max(least, 1) for view in self._groups.values())
+
+    def _level_of_each(self, level: float, least: int, paired: bool = False) -> float:
+        """Return the level of the interval of each group with which those of all hold, or of all pairs of groups."""
         from stream_metrics.inference.intervals.conditions import check_interval_options
         from stream_metrics.inference.selection import level_of_each
 
         level = check_interval_options(level, "fixed", None)[0]
-        return level_of_each(level, sum(view.n >= max(least, 1) for view in self._groups.values()))
+        groups = self._compared(least)
+        return level_of_each(level, groups * (groups - 1) // 2 if paired else groups)
 
     @property
     def folded(self) -> int:
@@ -369,23 +375,29 @@ class GroupSnapshot(Rendered, Mapping["Label", Snapshot]):
         >>> {group: (round(one.low, 2), round(one.high, 2)) for group, one in intervals.items()}
         {'z': (0.51, 0.96), 'x': (0.57, 0.98), 'y': (0.57, 0.98)}
         """
-        each = self._level_of_each(level, least)
-        return self._intervals(key, each, label=label, least=least, valid=valid, t_opt=t_opt, **options)
+        return self._intervals(key, self._level_of_each(level, least), label, least, (valid, t_opt), options)
 
     def _intervals(
-        self, key: str, each: float, *, label: Label | None, least: int, **more: Any
+        self,
+        key: str,
+        each: float,
+        label: Label | None,
+        least: int,
+        looks: tuple[str, float | None],
+        options: dict[str, Any],
     ) -> dict[Label, Interval]:
-        """Return the interval of each group with a level of its own."""
+        """Return the interval of each group at the level that each has; `looks` are `valid` and `t_opt`."""
         from stream_metrics.inference.intervals.resampling import enough_draws
 
-        row, options = find(key), {name: more[name] for name in more if name not in ("valid", "t_opt")}
+        row, (valid, t_opt) = find(key), looks
         values = self.values_of(key, label, least=least, **options)
         ranked = values if row.direction is None else dict(self.worst(key, label=label, least=least, **options))
         intervals: dict[Label, Interval] = {}
         for group in ranked:
             view = self._groups[group]
             of = asked_class(view.evaluation.view("ranks", key)) if label is None and row.kind == "per_class" else label
-            one: Any = view.interval(key, each, label=of, draws=enough_draws(each), **more)
+            draws = enough_draws(each)
+            one: Any = view.interval(key, each, label=of, valid=valid, t_opt=t_opt, draws=draws, **options)
             intervals[group] = one
         return intervals
 
@@ -437,14 +449,11 @@ class GroupSnapshot(Rendered, Mapping["Label", Snapshot]):
         R. G. Newcombe, "Interval estimation for the difference between independent proportions", Statistics in Medicine
         17, 1998.
         """
-        from stream_metrics.inference.selection import MOST_PAIRED, level_of_each, range_of
+        from stream_metrics.inference.selection import MOST_PAIRED, range_of
 
-        m = sum(view.n >= max(least, 1) for view in self._groups.values())
-        paired, each = valid == "fixed" and m <= MOST_PAIRED, self._level_of_each(level, least)
-        if paired:
-            each = level_of_each(level, m * (m - 1) // 2)
-        intervals = self._intervals(key, each, label=label, least=least, valid=valid, t_opt=t_opt, **options)
-        return range_of(intervals, level, valid, paired)
+        paired = valid == "fixed" and self._compared(least) <= MOST_PAIRED
+        each = self._level_of_each(level, least, paired)
+        return range_of(self._intervals(key, each, label, least, (valid, t_opt), options), level, valid, paired)
 
     def below(
         self, key: str, target: float, *, fdr: float = 0.05, label: Label | None = None, least: int = 1

@@ -14,7 +14,7 @@ from stream_metrics.inputs import arrow
 from stream_metrics.inputs.columns import Column, row_count, take_rows
 from stream_metrics.inputs.containers import as_container
 from stream_metrics.inputs.tensors import Array
-from stream_metrics.inputs.times import is_one_time
+from stream_metrics.states.batches import is_common
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.tables.defects import defects
 
@@ -67,7 +67,7 @@ def count_columns(
     if n > limit.left:
         columns = {name: _sliceable(column, name) for name, column in columns.items()}
         _check_lengths(columns)
-    start, own = 0, MOST_EXAMPLES if place.row is not None else n
+    start, own = 0, MOST_EXAMPLES if place.row is not None else n  # without places, any row may be an example
     while start < n or n == 0:
         stop = min(start + limit.left, n)
         part = columns if stop - start == n else _slice(columns, start, stop)
@@ -134,20 +134,20 @@ def _placed(error: Exception, place: Place) -> Exception:
 
 
 def _without_defects(trial: Accumulator, columns: Columns, place: Place, refuse: Refuse, own: int) -> Array:
-    """Refuse rows with defects that are found a column at a time, and return whether each row is another one.
+    """Refuse rows with defects that are found a column at a time, and return a mask of the others.
 
     Rows with the same defects are refused together if a copy of the state refuses the first of them for a defect.
     """
     by_row = {name: column for name, column in columns.items() if not _is_common(column, name)}
-    found = [(argument, rows) for argument, rows in defects(by_row) if rows.any()]
+    defective = [(argument, rows) for argument, rows in defects(by_row) if rows.any()]
     good = np.ones(row_count(columns["y_true"]), bool)
-    if not found:
+    if not defective:
         return good
-    some = np.flatnonzero(np.any([rows for _, rows in found], axis=0))
-    kinds = np.sum([rows[some].astype(np.int64) << at for at, (_, rows) in enumerate(found)], axis=0)
+    some = np.flatnonzero(np.any([rows for _, rows in defective], axis=0))
+    kinds = np.sum([rows[some].astype(np.int64) << at for at, (_, rows) in enumerate(defective)], axis=0)
     for kind in np.unique(kinds).tolist():
         alike = some[kinds == kind]
-        arguments = {argument for at, (argument, _) in enumerate(found) if kind >> at & 1}
+        arguments = {argument for at, (argument, _) in enumerate(defective) if kind >> at & 1}
         errors = _errors(trial, columns, alike[:own], arguments)
         if errors:
             good[alike] = False
@@ -203,7 +203,7 @@ def _check_lengths(columns: Columns) -> None:
 
 def _is_common(column: object, name: str) -> bool:
     """Tell whether a value is one for all rows."""
-    return name == "classes" or (name in ("t", "group", "unit") and is_one_time(column))
+    return name == "classes" or is_common(name, column)
 
 
 def _sliceable(column: Any, name: str) -> Any:

@@ -22,10 +22,7 @@ FLOATS = (float, Decimal, np.generic)  # types with a value that is missing
 
 
 def defects(columns: Mapping[str, Any]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """Yield arguments, each with the rows that have one defect; most states refuse these rows.
-
-    Columns are as `_sliceable` returns them.
-    """
+    """Yield arguments, each with the rows that have one defect; most states refuse these rows."""
     for argument, column in columns.items():
         if argument in ("y_pred", "scores"):
             scores = _numbers(column) if argument == "scores" or _has_floats(column) else None

@@ -138,7 +138,8 @@ def test_a_sketch_inside_has_room_for_the_whole_window() -> None:
         def __init__(self) -> None:
             super().__init__(pos_label="spam")
 
-    assert sm.Rolling(OfSpam(), 5000).inner.state.buckets >= 5000
+    assert sm.Rolling(OfSpam(), 5000).inner.state.buckets == 5000
+    assert sm.Rolling(sm.ByGroup(OfSpam()), 5000).inner.inner.state.buckets == 5000
 
 
 REFUSED: list[tuple[Callable[[], Any], list[tuple[Any, ...]], list[tuple[Any, ...]]]] = [  # with good and bad samples

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import math
@@ -315,6 +316,17 @@ def test_a_mean_includes_what_absent_classes_may_be(valid: Any) -> None:
             assert interval.value <= 0.8 < 1 - 1e-9 <= interval.high <= 1
             assert "1 of 5 classes has not occurred" in interval.note
         assert "occurred" not in state.snapshot().interval("accuracy", valid=valid).note
+
+    wrong = np.where(np.arange(400) % 7 == 0, (truth + 1) % 4, truth)
+    four, five = (sm.evaluate(truth, wrong, labels=range(k)) for k in (4, 5))
+    noted = set[str]()
+    for key in (key for key, row in sm.metrics().items() if row.kind == "whole"):
+        with contextlib.suppress(ValueError, KeyError):  # metrics without an interval, or of scores
+            interval: Any = five.interval(key, valid=valid)
+            if "occurred" in interval.note:
+                noted.add(key)
+            assert (key in noted) != math.isclose(four[key], five[key], rel_tol=1e-9), key
+    assert len(noted) == 23
 
 
 def test_the_bias_of_precisions_by_support_is_taken_off() -> None:

@@ -65,21 +65,19 @@ def test_the_bytes_are_those_of_the_samples(samples: list[Any], configuration: A
 @given(st.lists(st.tuples(label, st.one_of(label, st.none()), st.integers(0, 3), st.integers(0, 99)), max_size=30))
 def test_windows_and_groups_of_tables_are_those_of_the_samples(table: list[Any]) -> None:
     """Late rows are dropped as so many samples; a row that stands for none moves no time."""
-    samples = [(t, p, at) for t, p, n, at in table for _ in range(n)]
-    for make, group in ((sm.MetricSet, False), (lambda: sm.ByGroup(sm.Accuracy()), True)):
-        tables, each = (sm.TimeWindow(make(), 40, 4, 5) for _ in range(2))
-        for t, p, n, at in (columns(table[:10], 4), columns(table[10:], 4)):
-            tables.update_counts(t, p, n, t=at, **({"group": at} if group else {}))
-        for some in (samples[: sum(row[2] for row in table[:10])], samples[sum(row[2] for row in table[:10]) :]):
-            t, p, at = columns(some, 3)
-            each.update_many(t, p, t=at, **({"group": at} if group else {}))
+    parts = [columns(rows, 4) for rows in (table[:10], table[10:])]
+    samples = [columns([(t, p, at) for t, p, n, at in rows for _ in range(n)], 3) for rows in (table[:10], table[10:])]
+    for make, has_groups in ((sm.MetricSet, False), (lambda: sm.ByGroup(sm.Accuracy()), True)):
+        more = [{} if not has_groups else {"group": part[-1]} for part in (*parts, *samples)]
+        tables = sm.TimeWindow.from_counts(make(), 40, *parts[0][:3], t=parts[0][3], panes=4, lateness=5, **more[0])
+        tables.update_counts(*parts[1][:3], t=parts[1][3], **more[1])
+        each = sm.TimeWindow(make(), 40, 4, 5)
+        for (t, p, at), group in zip(samples, more[2:], strict=True):
+            each.update_many(t, p, t=at, **group)
         assert (tables, tables.dropped) == (each, each.dropped)
-    t, p, n, at = columns(table, 4)
-    window, groups = sm.TimeWindow(sm.MetricSet(), 999), sm.ByGroup(sm.Accuracy())
-    window.update_counts(t, p, n, t=at)
-    groups.update_counts(t, p, n, group=at)
-    assert sm.TimeWindow.from_counts(sm.MetricSet(), 999, t, p, n, t=at) == window
-    assert sm.ByGroup.from_counts(sm.Accuracy(), t, p, n, group=at) == groups
+    groups = sm.ByGroup(sm.Accuracy())
+    groups.update_many(*samples[0][:2], group=samples[0][2])
+    assert sm.ByGroup.from_counts(sm.Accuracy(), *parts[0][:3], group=parts[0][3]) == groups
 
 
 FORMS: dict[str, Any] = {

@@ -13,29 +13,28 @@ from stream_metrics.catalog.table import MetricSpec
 from stream_metrics.errors import quantity
 from stream_metrics.formulas.protocol import Counts
 from stream_metrics.inference.intervals.batched_counts import BatchedCounts, batch_of_one
-from stream_metrics.inference.intervals.batched_formulas import CELLS, MARGINS
+from stream_metrics.inference.intervals.batched_formulas import MARGINS
 from stream_metrics.inference.intervals.interval import Interval
 
-__all__ = ["counts_absent", "including_absent"]
+__all__ = ["COUNT_ABSENT", "including_absent"]
 
-
-def counts_absent(key: str) -> bool:
-    """Tell whether a metric is a mean over all classes, those without samples and predictions too."""
-    return key in MARGINS | CELLS and (
-        key.startswith(("macro_", "general_"))
-        or key in ("average_accuracy", "ovo", "power_mean_all_precision_recall")
-        or "_ovo" in key
-    )
+COUNT_ABSENT = frozenset((  # metrics that also average classes without samples and predictions
+    "accuracy_ovo", "average_accuracy", "cohen_kappa_ovo", "f1_ovo", "f1_ovo_first_positive", "general_f1",
+    "general_f1_geometric", "general_f1_harmonic", "general_f1_power_2", "general_fowlkes_mallows",
+    "general_fowlkes_mallows_geometric", "general_fowlkes_mallows_harmonic", "general_fowlkes_mallows_power_2",
+    "macro_f1", "macro_f1_of_means", "macro_fbeta", "macro_jaccard", "macro_precision", "macro_recall",
+    "macro_specificity", "matthews_corrcoef_ovo", "ovo", "power_mean_all_precision_recall",
+))  # fmt: skip
 
 
 def including_absent(row: MetricSpec, c: Counts, interval: Interval, zero: float) -> Interval:
     """Return the interval of a mean over classes, extended to what it would be if absent classes occurred.
 
-    Their values are between those of a class with one hit, and of one with a missed and an invented sample. Means over
-    pairs of classes may become anything.
+    Their values are between those of a class with one hit and of a class with one sample and one prediction, both
+    wrong. Means over pairs of classes may be anything.
     """
     absent = c.true_totals + c.predicted_totals == 0
-    if not counts_absent(row.key) or not absent.any() or np.isnan(interval.low):
+    if row.key not in COUNT_ABSENT or not absent.any() or np.isnan(interval.low):
         return interval
     low, high = row.low, row.high
     if row.key in MARGINS:

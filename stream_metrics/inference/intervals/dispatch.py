@@ -75,12 +75,12 @@ def interval(
 
 
 def _with_absent(
-    evaluation: Evaluation, key: str | Callable[[Counts], float], found: Interval | dict[Label, Interval]
+    evaluation: Evaluation, key: str | Callable[[Counts], float], interval: Interval | dict[Label, Interval]
 ) -> Interval | dict[Label, Interval]:
-    """Return the interval of a whole value of counts with what classes that have not occurred may add."""
-    if callable(key) or isinstance(found, dict) or (row := find(key)).state != "counts" or row.kind != "whole":
-        return found
-    return including_absent(row, evaluation.view("counts", key), found, evaluation.zero_division_of(row))
+    """Return the interval of a mean over classes extended by what absent classes may add; any other as it is."""
+    if callable(key) or isinstance(interval, dict) or (row := find(key)).state != "counts":
+        return interval
+    return including_absent(row, evaluation.view("counts", key), interval, evaluation.zero_division_of(row))
 
 
 def class_bounds(

@@ -22,7 +22,7 @@ from stream_metrics.catalog.table import CATALOG
 from stream_metrics.evaluation.evaluation import Evaluation
 from stream_metrics.formulas.protocol import Counts, Floats
 from stream_metrics.formulas.stats.normal import normal_quantile
-from stream_metrics.inference.intervals.absent_classes import counts_absent
+from stream_metrics.inference.intervals.absent_classes import COUNT_ABSENT
 from stream_metrics.inference.intervals.adequacy import ENOUGH, HALF, NO_HIT, THIN, THIN_OF_MANY, THIN_SHARE, leaning
 from stream_metrics.inference.intervals.anytime import (
     ADDED,
@@ -92,7 +92,7 @@ class ManyMatrices:
         if key not in ANALYTIC:
             return {}
         values = dict[int, float]()
-        skipped = self._kinds.absent if counts_absent(key) else {}
+        skipped = self._kinds.absent if key in COUNT_ABSENT else set()
         for at, each in enumerate(self._evaluations):
             if at in besides or at in skipped:
                 continue

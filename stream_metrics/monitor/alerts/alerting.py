@@ -7,7 +7,7 @@ A change is sent when it is seen. The state of rules is in the next checkpoint, 
 without another message, unless the process ends between the two.
 
 Workers that share a store all evaluate the rules, and the one that leads sends. A worker that begins to lead also sends
-the last change of each rule that the worker before had not stored, so a change is sent although nobody led meanwhile.
+the last change of each rule that no worker has stored. So a change is sent even if it happened while no worker led.
 """
 
 from __future__ import annotations

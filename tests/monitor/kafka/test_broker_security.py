@@ -54,7 +54,7 @@ def test_tls(broker: Broker, topic: str, state: str) -> None:
 
 
 def test_scram(broker: Broker, topic: str, state: str, caplog: pytest.LogCaptureFixture) -> None:
-    """With what it needs it reads; commits to Kafka, which the group may do, too."""
+    """With what it needs it reads and commits. Access taken away meanwhile ends it; what it counted is stored."""
     stream = renamed(MESSY, topic)
     produce(broker.servers, stream)
     source = scram(broker, topic)
@@ -62,6 +62,8 @@ def test_scram(broker: Broker, topic: str, state: str, caplog: pytest.LogCapture
     broker.allow(topic, "GROUP", topic)
     with reading(state, **source) as (monitor, reader):
         read(monitor, reader, lambda: at(monitor) == ends(stream))
+        broker.deny(topic, "TOPIC", topic)
+        refused(lambda: read(monitor, reader, lambda: False), SourceError, "authorization failed")
     check(state, stream)
 
     wrong = scram(broker, topic, **{"sasl.password": SECRET + "!"})
@@ -84,17 +86,3 @@ def test_what_is_not_allowed(
     assert f"{lacking} authorization failed".lower() in said.lower()
     assert topic in said
     assert SECRET not in caplog.text
-
-
-def test_access_is_taken_away(broker: Broker, topic: str, state: str) -> None:
-    """While it reads: it ends, and what it counted is stored."""
-    stream = renamed(MESSY, topic)
-    produce(broker.servers, stream)
-    source = scram(broker, topic)
-    broker.allow(topic, "TOPIC", topic)
-    broker.allow(topic, "GROUP", topic)
-    with reading(state, **source) as (monitor, reader):
-        read(monitor, reader, lambda: at(monitor) == ends(stream))
-        broker.deny(topic, "TOPIC", topic)
-        refused(lambda: read(monitor, reader, lambda: False), SourceError, "authorization failed")
-    check(state, stream)
