@@ -1,4 +1,4 @@
-"""The comparison of two models as text, HTML and data."""
+"""The comparison of two models as a report and as data."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from stream_metrics.catalog.table import CATALOG
 from stream_metrics.errors import quantity
 from stream_metrics.inference.comparison.tests import Better, discordant_evidence
 from stream_metrics.inputs.options import real
+from stream_metrics.report.document import Element, Medium, Notes, Section, Title, Warnings
 from stream_metrics.report.headlines import (
     COMPARED,
     COMPARED_BINARY_RANKS,
@@ -19,15 +20,13 @@ from stream_metrics.report.headlines import (
     short_title,
 )
 from stream_metrics.report.intervals import bracketed
-from stream_metrics.report.layout import fit_names, number, visible, wrap
-from stream_metrics.report.markup import THIN, fragment, notes_html, table_html, title_html, warnings_html
-from stream_metrics.report.table import ReportColumn, Table, block
-from stream_metrics.report.text import fitting_width, warning_lines
+from stream_metrics.report.layout import fit_names, number, visible
+from stream_metrics.report.table import ReportColumn, Table
 
 if TYPE_CHECKING:
     from stream_metrics.snapshots.comparison import ComparisonSnapshot, Difference
 
-__all__ = ["differences", "html", "keys_of", "report", "to_dict"]
+__all__ = ["differences", "document", "keys_of", "to_dict"]
 
 ASSUMPTION = "Intervals and tests assume independent samples, or independent units where samples have them."
 NAME, SHORT_NAME = 12, 8  # columns of the name of a model above its values
@@ -86,34 +85,23 @@ def _plain(pair: tuple[Difference, Difference] | str) -> dict[str, Any]:
     return {**shown, "anytime": {"low": always.low, "high": always.high, "note": always.note}}
 
 
-def report(snapshot: ComparisonSnapshot, width: int | None = None, level: float = 0.95) -> str:
-    """Return the report as text of at most `width` columns, 40 or more; by default those of the terminal, up to 140."""
-    width = fitting_width(width)
+def document(snapshot: ComparisonSnapshot, medium: Medium, level: float = 0.95) -> list[Element]:
+    """Return the report of a comparison: sizes, both models with their differences, tests."""
     pairs = differences(snapshot, level)
     data = _data(snapshot, level, pairs)
-    table = _table(data, pairs, NAME).fit(width)
+    table = medium.fit(_table(data, pairs, NAME if medium.width else 3 * NAME))
     if table.left_out:
-        short = _table(data, pairs, NAME, short_title).fit(width)
+        short = medium.fit(_table(data, pairs, NAME, short_title))
         table = short if len(short.left_out) < len(table.left_out) else table
-    blocks = [
-        wrap(_title(data), width),
-        warning_lines(snapshot.warnings, width),
-        block(table, [*_notes(data, pairs), *table.width_note()], width),
-        [line for text in _tests(data) for line in wrap(text, width, "  ")],
+    return [
+        Title(_title(data, medium.separator)),
+        Warnings(snapshot.warnings),
+        Section(table, [*_notes(data, pairs), *table.width_note()]),
+        Notes(_tests(data, medium.separator), "  "),
     ]
-    return "\n\n".join("\n".join(lines) for lines in blocks if lines)
 
 
-def html(snapshot: ComparisonSnapshot) -> str:
-    """Return the report at 95 % as one HTML element."""
-    pairs = differences(snapshot, 0.95)
-    data = _data(snapshot, 0.95, pairs)
-    parts = [title_html(_title(data, THIN)), warnings_html(snapshot.warnings)]
-    parts += [table_html(_table(data, pairs, 3 * NAME)), notes_html(_notes(data, pairs))]
-    return fragment([*parts, notes_html(_tests(data, THIN))])
-
-
-def _title(data: dict[str, Any], separator: str = " ") -> str:
+def _title(data: dict[str, Any], separator: str) -> str:
     """Return names and sizes."""
     head = f"{visible(data['b'])} against {visible(data['a'])}: {quantity(data['n'], 'sample', separator)}"
     gone = sum(data["abstentions"])
@@ -177,7 +165,7 @@ def _value(value: float, sign: str = "") -> str:
     return "-" if math.isnan(value) else f"{value:{sign}.4f}"
 
 
-def _tests(data: dict[str, Any], separator: str = " ") -> list[str]:
+def _tests(data: dict[str, Any], separator: str) -> list[str]:
     """Return the tests whether one of the models is right more often."""
     if not data["n"]:
         return ["Nothing compared yet."]

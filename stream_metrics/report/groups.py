@@ -1,4 +1,4 @@
-"""The report of groups, as text and as HTML: sizes, the groups from the worst, and where they differ most."""
+"""The report of groups: sizes, the groups from the worst, and where they differ most."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from stream_metrics.errors import quantity
 from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.labels.json_names import label_names
 from stream_metrics.ranking.classes import asked_class
+from stream_metrics.report.document import Element, Medium, Notes, Section, Title, Warnings
 from stream_metrics.report.headlines import GROUPS, short_title
 from stream_metrics.report.intervals import group_bounds, interval_notes, value_bounds
-from stream_metrics.report.layout import number, numbers, score, shorten, visible, wrap
-from stream_metrics.report.markup import THIN, fragment, notes_html, table_html, title_html, warnings_html
-from stream_metrics.report.table import ReportColumn, Table, block
-from stream_metrics.report.text import fitting_width, warning_lines
+from stream_metrics.report.layout import number, numbers, score, shorten, visible
+from stream_metrics.report.table import ReportColumn, Table
 
 if TYPE_CHECKING:
     from stream_metrics.inference.intervals.interval import Interval
@@ -24,45 +23,27 @@ if TYPE_CHECKING:
     from stream_metrics.snapshots.groups import GroupSnapshot
     from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["group_keys", "html", "ranked_groups", "report"]
+__all__ = ["document", "group_keys", "ranked_groups"]
 
 MOST_GROUPS = 25
 MOST = 6
 
 
-def report(groups: GroupSnapshot, width: int | None = None) -> str:
-    """Return the report as text of at most `width` columns, 40 or more; by default those of the terminal, up to 140."""
-    width = fitting_width(width)
-    blocks = [wrap(_sizes(groups), width), warning_lines(groups.warnings, width)]
-    blocks.append([line for note in _together(groups) for line in wrap(note, width)])
-    blocks += [block(table, notes, width) for table, notes in _sections(groups, MOST_GROUPS, width=width)]
-    return "\n\n".join("\n".join(block) for block in blocks if block)
-
-
-def html(groups: GroupSnapshot) -> str:
-    """Return the report as one HTML element."""
-    parts = [title_html(_sizes(groups, THIN)), warnings_html(groups.warnings), notes_html(_together(groups))]
-    tables = _sections(groups, 2 * MOST_GROUPS, THIN)
-    return fragment([*parts, *(table_html(table) + notes_html(notes) for table, notes in tables)])
-
-
-def _sections(
-    groups: GroupSnapshot, most: int, separator: str = " ", width: int | None = None
-) -> list[tuple[Table, list[str]]]:
-    """Return the tables of a report with their footnotes: at most `most` groups, and the largest differences."""
+def document(groups: GroupSnapshot, medium: Medium) -> list[Element]:
+    """Return the report of groups: sizes, the groups from the worst, and the largest differences."""
+    separator, most = medium.separator, MOST_GROUPS if medium.width else 2 * MOST_GROUPS
+    elements: list[Element] = [Title(_sizes(groups, separator)), Warnings(groups.warnings), Notes(_together(groups))]
     if not len(groups):
-        return []
+        return elements
     names = dict(zip(groups, map(visible, label_names(list(groups))), strict=True))
     if not isinstance(next(iter(groups.values())), Mapping):  # detectors, which have no metrics
-        table = _detectors(groups, names, most, separator)
-        return [(table if width is None else table.fit(width), _left_out(len(groups) - most, separator))]
+        table = medium.fit(_detectors(groups, names, most, separator))
+        return [*elements, Section(table, _left_out(len(groups) - most, separator))]
     keys = group_keys(groups)
     table, notes = _table(groups, names, keys, most, separator)
-    table = table.calm()
-    gaps = _gaps(groups, names, keys, 30 if width is None else max(10, width // 5))
-    if width is not None:
-        table, gaps = table.fit(width), gaps.fit(width)
-    return [(table, [*table.doubts(), *notes, *table.width_note()]), (gaps, [])]
+    table = medium.fit(table.calm())
+    gaps = _gaps(groups, names, keys, max(10, medium.width // 5) if medium.width else 30)
+    return [*elements, Section(table, [*table.doubts(), *notes, *table.width_note()]), Section(medium.fit(gaps))]
 
 
 def _together(groups: GroupSnapshot) -> list[str]:
@@ -77,7 +58,7 @@ def _together(groups: GroupSnapshot) -> list[str]:
     return notes
 
 
-def _sizes(groups: GroupSnapshot, separator: str = " ") -> str:
+def _sizes(groups: GroupSnapshot, separator: str) -> str:
     n, count = sum(view.n for view in groups.values()) + groups.folded, len(groups)
     text = f"{quantity(n, 'sample', separator)} in {quantity(count, 'group', separator)}"
     if groups.other is not None:

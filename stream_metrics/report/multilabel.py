@@ -1,4 +1,4 @@
-"""The report of samples with several labels, as text and as HTML: sizes, averages, and the values of the labels."""
+"""The report of samples with several labels: sizes, averages, and the values of the labels."""
 
 from __future__ import annotations
 
@@ -7,43 +7,37 @@ from typing import TYPE_CHECKING
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.errors import quantity
 from stream_metrics.labels.json_names import label_names
+from stream_metrics.report.document import Element, Medium, Notes, Section, Title, Warnings
 from stream_metrics.report.headlines import column_title, short_title
-from stream_metrics.report.layout import numbers, score, visible, wrap
-from stream_metrics.report.markup import THIN, fragment, notes_html, table_html, title_html, warnings_html
-from stream_metrics.report.table import ReportColumn, Table, block
-from stream_metrics.report.text import fitting_width, warning_lines
+from stream_metrics.report.layout import numbers, score, visible
+from stream_metrics.report.table import ReportColumn, Table
 
 if TYPE_CHECKING:
     from stream_metrics.snapshots.multilabel import MultiLabelSnapshot
 
-__all__ = ["html", "report"]
+__all__ = ["document"]
 
 OWN = ("subset_accuracy", "hamming_loss")
 MOST = 50  # labels in a report
 
 
-def report(snapshot: MultiLabelSnapshot, width: int | None = None) -> str:
-    """Return the report as text of at most `width` columns, 40 or more; by default those of the terminal, up to 140."""
-    width = fitting_width(width)
-    blocks = [wrap(_sizes(snapshot), width), warning_lines(snapshot.warnings, width)]
-    tables = [table.fit(width) for table in _tables(snapshot)]
-    blocks += [block(table, [*table.marks(), *table.width_note()], width) for table in tables]
-    blocks.append(_left_out(snapshot))
-    return "\n\n".join("\n".join(lines) for lines in blocks if lines)
+def document(snapshot: MultiLabelSnapshot, medium: Medium) -> list[Element]:
+    """Return the report of samples with several labels: sizes, averages, and the values of the labels."""
+    tables = map(medium.fit, _tables(snapshot, medium.separator))
+    return [
+        Title(_sizes(snapshot, medium.separator)),
+        Warnings(snapshot.warnings),
+        *(Section(table, [*table.marks(), *table.width_note()]) for table in tables),
+        Notes(_left_out(snapshot)),
+    ]
 
 
-def html(snapshot: MultiLabelSnapshot) -> str:
-    """Return the report as one HTML element."""
-    parts = [title_html(_sizes(snapshot, THIN)), warnings_html(snapshot.warnings)]
-    return fragment([*parts, *map(table_html, _tables(snapshot, THIN)), notes_html(_left_out(snapshot))])
-
-
-def _sizes(snapshot: MultiLabelSnapshot, separator: str = " ") -> str:
+def _sizes(snapshot: MultiLabelSnapshot, separator: str) -> str:
     text = f"{quantity(snapshot.n, 'sample', separator)}, {quantity(len(snapshot.labels), 'label', separator)}"
     return text + (f", {quantity(snapshot.abstained, 'abstention', separator)}" if snapshot.abstained else "")
 
 
-def _tables(snapshot: MultiLabelSnapshot, separator: str = " ") -> list[Table]:
+def _tables(snapshot: MultiLabelSnapshot, separator: str) -> list[Table]:
     """Return a table of the averages, a column for each kind of average, and one of the labels."""
     own: dict[str, dict[str, str]] = {}
     for key, value in snapshot.items():

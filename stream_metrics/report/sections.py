@@ -1,7 +1,4 @@
-"""The tables of a report and their footnotes, the same ones for text and HTML.
-
-`separator` stands between thousands.
-"""
+"""The report of a snapshot: its tables with their footnotes. `separator` stands between thousands."""
 
 from __future__ import annotations
 
@@ -11,30 +8,35 @@ from typing import TYPE_CHECKING
 
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.errors import quantity
+from stream_metrics.labels.json_names import label_names
 from stream_metrics.report.content import (
     BASELINES,
-    Confusion,
     baseline_labels,
     class_bounds,
     class_values,
     classes_shown,
+    omissions,
     per_class_keys,
     scores,
     significance,
+    sizes,
     value_text,
     weakest,
 )
+from stream_metrics.report.document import Element, Medium, Notes, Section, Title, Warnings
 from stream_metrics.report.headlines import column_title, short_title
-from stream_metrics.report.intervals import DOUBT, heading, value_bounds
-from stream_metrics.report.layout import fit_names, number, numbers, score
-from stream_metrics.report.matrix import percent
-from stream_metrics.report.score_section import CERTIFIED, Rated, rated, rated_heading, rated_notes
+from stream_metrics.report.intervals import DOUBT, heading, interval_notes, value_bounds
+from stream_metrics.report.layout import number, numbers, score, shorten, visible
+from stream_metrics.report.matrix import MatrixElement
+from stream_metrics.report.score_section import CERTIFIED, Rated, rated, rated_heading, rated_notes, row_labels
 from stream_metrics.report.table import ReportColumn, Table
 
 if TYPE_CHECKING:
     from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["confusion_columns", "confusion_names", "confusion_title", "sections"]
+__all__ = ["document"]
+
+CLASSES, TEXT_CLASSES = 50, 25  # rows of HTML, and of text
 
 DROPPED_FIRST = {
     "expected_calibration_error": 12,
@@ -49,24 +51,26 @@ DROPPED_FIRST = {
 }
 
 
-def sections(
-    snapshot: Snapshot, names: Sequence[str], classes: int, separator: str = " ", width: int | None = None
-) -> list[tuple[Table, list[str]]]:
-    """Return the tables of a report with their footnotes: scores, what is read from scores, at most `classes` classes.
-
-    With a `width` they fit that many columns of text.
-    """
-    tables = [
-        _score_table(snapshot, separator),
-        _rated_table(snapshot, separator),
-        _class_table(snapshot, names, classes, separator).calm(),
+def document(snapshot: Snapshot, medium: Medium) -> list[Element]:
+    """Return the report of a snapshot: sizes, scores beside baselines, classes, the matrix or the main confusions."""
+    names = [visible(name) for name in label_names(row_labels(snapshot))]
+    separator, counted = medium.separator, "counts" in snapshot.evaluation.states
+    elements: list[Element] = [Title(sizes(snapshot, separator)), Warnings(snapshot.warnings)]
+    if not snapshot.weight:
+        nothing = "Nothing counted yet." if counted else "Nothing scored yet."
+        if counted and medium.width is not None:
+            nothing = shorten(f"{nothing} Classes: {', '.join(names) or 'none'}", 3 * medium.width)
+        return [*elements, Notes([nothing], "  ")]
+    elements += [Notes([note], "  ") for note in omissions(snapshot)]
+    elements += [Notes([note]) for note in interval_notes(snapshot)]
+    scores, values = medium.fit(_score_table(snapshot, separator)), medium.fit(_rated_table(snapshot, separator))
+    classes = medium.fit(_class_table(snapshot, names, TEXT_CLASSES if medium.width else CLASSES, separator).calm())
+    elements += [
+        Section(scores, _score_notes(snapshot, names, scores)),
+        Section(values, _rated_notes(snapshot, values)),
+        Section(classes, _class_notes(classes, len(names), separator)),
     ]
-    scores, values, rows = tables if width is None else (table.fit(width) for table in tables)
-    return [
-        (scores, _score_notes(snapshot, names, scores)),
-        (values, _rated_notes(snapshot, values)),
-        (rows, _class_notes(rows, len(names), separator)),
-    ]
+    return [*elements, MatrixElement(snapshot, names)] if counted else elements
 
 
 def _score_table(snapshot: Snapshot, separator: str) -> Table:
@@ -149,28 +153,3 @@ def _class_notes(table: Table, count: int, separator: str) -> list[str]:
         left = quantity(count - len(table.names), "class", separator)
         notes.append(f"{left} left out: JSON has all of them")
     return [*notes, *table.width_note(), *table.marks()]
-
-
-def confusion_columns(
-    snapshot: Snapshot, cells: Sequence[Confusion], separator: str = " ", unit: str = " %"
-) -> list[ReportColumn]:
-    """Return the columns of a table of confusions: their weights, and their shares of the true classes."""
-    support = snapshot.evaluation.value_and_undefined("support")[0]
-    return [
-        ReportColumn("samples", "samples", numbers([cell.weight for cell in cells], separator)),
-        ReportColumn("of true", "of true", [percent(cell.weight, support[cell.true]) + unit for cell in cells]),
-    ]
-
-
-def confusion_names(names: Sequence[str], cells: Sequence[Confusion], width: int) -> list[tuple[str, str]]:
-    """Return the true and the predicted class of each confusion in at most `width` columns."""
-    used = sorted({position for cell in cells for position in cell[:2]})
-    short = dict(zip(used, fit_names([names[position] for position in used], width, used), strict=True))
-    return [(short[cell.true], short[cell.predicted]) for cell in cells]
-
-
-def confusion_title(cells: Sequence[Confusion], count: int, separator: str = " ") -> str:
-    """Return the title of a table of the most frequent confusions, of `count` in all."""
-    if count == len(cells):
-        return "All confusions"
-    return f"The {len(cells)} most frequent of {number(count, separator)} confusions"

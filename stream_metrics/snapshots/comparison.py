@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -42,10 +43,10 @@ from stream_metrics.labels import Label, canonical
 from stream_metrics.snapshots.rendering import Rendered
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     import pandas  # type: ignore[import-untyped]
     from matplotlib.figure import Figure
+
+    from stream_metrics.report.document import Element, Medium
 
 __all__ = ["ComparisonSnapshot", "Difference", "Joint"]
 
@@ -621,12 +622,14 @@ class ComparisonSnapshot(Rendered, Mapping[str, Difference]):
         str
             Metrics of both models with intervals for one look and for many, tests, evidence.
         """
-        return str(self._renderer().report(self, width, level))
+        from stream_metrics.report.document import text
 
-    def _renderer(self) -> ModuleType:
-        from stream_metrics.report import comparison
+        return text(partial(self._document, level=level), width)
 
-        return comparison
+    def _document(self, medium: Medium, level: float = 0.95) -> list[Element]:
+        from stream_metrics.report.comparison import document
+
+        return document(self, medium, level)
 
     def __repr__(self) -> str:
         """Return one line: names and size."""

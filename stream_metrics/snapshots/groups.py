@@ -21,13 +21,12 @@ from stream_metrics.snapshots.rendering import Rendered
 from stream_metrics.snapshots.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     import pandas  # type: ignore[import-untyped]
     from matplotlib.figure import Figure
 
     from stream_metrics.inference.intervals.interval import Interval
     from stream_metrics.labels import Label
+    from stream_metrics.report.document import Element, Medium
     from stream_metrics.report.frames import Rows
 
 __all__ = ["Gap", "GroupSnapshot"]
@@ -584,10 +583,10 @@ class GroupSnapshot(Rendered, Mapping["Label", Snapshot]):
 
         return groups(self)
 
-    def _renderer(self) -> ModuleType:
-        from stream_metrics.report import groups
+    def _document(self, medium: Medium) -> list[Element]:
+        from stream_metrics.report.groups import document
 
-        return groups
+        return document(self, medium)
 
     def __repr__(self) -> str:
         """Return one line: size and number of groups."""

@@ -16,12 +16,11 @@ from stream_metrics.snapshots.rendering import Rendered
 from stream_metrics.snapshots.snapshot import Snapshot, _of_label
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     import pandas  # type: ignore[import-untyped]
     from matplotlib.figure import Figure
 
     from stream_metrics.labels import Label
+    from stream_metrics.report.document import Element, Medium
 
 __all__ = ["MultiLabelSnapshot", "checked_keys", "parsed"]
 
@@ -308,10 +307,10 @@ class MultiLabelSnapshot(Rendered, Mapping[str, Any]):
         figure.axes[0].set_ylabel("Label")
         return figure
 
-    def _renderer(self) -> ModuleType:
-        from stream_metrics.report import multilabel
+    def _document(self, medium: Medium) -> list[Element]:
+        from stream_metrics.report.multilabel import document
 
-        return multilabel
+        return document(self, medium)
 
     def __repr__(self) -> str:
         """Return one line: size and number of labels."""

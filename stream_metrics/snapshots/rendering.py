@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stream_metrics.labels.json_names import json_data
+
+if TYPE_CHECKING:
+    from stream_metrics.report.document import Element, Medium
 
 __all__ = ["Rendered"]
 
 
 class Rendered:
-    """A snapshot with `to_dict`, and a module with the functions `report` and `html` of its report."""
+    """A snapshot with `to_dict` and `_document`, what its report says."""
 
     __slots__ = ()
 
-    def _renderer(self) -> Any:
-        """Import the module that writes the report."""
+    def _document(self, medium: Medium) -> list[Element]:
+        """Return the elements of the report."""
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
@@ -55,7 +58,9 @@ class Rendered:
         str
             The report.
         """
-        return str(self._renderer().report(self, width))
+        from stream_metrics.report.document import text
+
+        return text(self._document, width)
 
     def __str__(self) -> str:
         """Return the text report at the width of the terminal."""
@@ -63,4 +68,6 @@ class Rendered:
 
     def _repr_html_(self) -> str:
         """Return the report as HTML for notebooks."""
-        return str(self._renderer().html(self))
+        from stream_metrics.report.document import html
+
+        return html(self._document)

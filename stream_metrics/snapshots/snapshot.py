@@ -30,14 +30,13 @@ from stream_metrics.snapshots.rendering import Rendered
 from stream_metrics.snapshots.scores import ScoreReadings
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     import pandas  # type: ignore[import-untyped]
     from matplotlib.figure import Figure
 
     from stream_metrics.catalog.keys import ClassKey, MatrixKey, NumberKey
     from stream_metrics.inference.intervals.interval import Interval
     from stream_metrics.labels import Label
+    from stream_metrics.report.document import Element, Medium
     from stream_metrics.report.frames import SnapshotRows
 
 __all__ = ["Estimate", "Snapshot", "Values"]
@@ -394,10 +393,10 @@ class Snapshot(Rendered, ScoreReadings, IntervalReadings, Mapping[str, Any]):
 
         return snapshot_frame(self, rows)
 
-    def _renderer(self) -> ModuleType:
-        from stream_metrics.report import text
+    def _document(self, medium: Medium) -> list[Element]:
+        from stream_metrics.report.sections import document
 
-        return text
+        return document(self, medium)
 
     def plot(self) -> Figure:
         """Draw the confusion matrix, and the curves of scores or the values of each class.
@@ -421,12 +420,6 @@ class Snapshot(Rendered, ScoreReadings, IntervalReadings, Mapping[str, Any]):
         from stream_metrics.plots.panels import overview
 
         return overview(self)
-
-    def _repr_html_(self) -> str:
-        """Return the report as HTML for notebooks."""
-        from stream_metrics.report.html import html
-
-        return html(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the counters and the choices, not the values."""
