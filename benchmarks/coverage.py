@@ -17,7 +17,7 @@ from probability_streams import truths as probability_truths
 from readme import flags, markdown, write_section
 
 import stream_metrics as sm
-from stream_metrics.inference.intervals.methods import DEFAULTS
+from stream_metrics.inference.intervals.methods import METHODS
 from stream_metrics.snapshots.groups import GroupSnapshot
 
 MARKS = "<!-- measured coverage -->", "<!-- end of measured coverage -->"
@@ -140,7 +140,7 @@ def fixed_scores(runs: int) -> Iterator[Line]:
                     interval = snapshot.interval(key, LEVEL, label=True)
                     covered[key][at][size] += (interval.low <= truth[key] <= interval.high) / times
     for key in AREAS:
-        yield key, DEFAULTS[key], covered[key]
+        yield key, METHODS[key], covered[key]
 
 
 def scored(kind: Score, n: int, rng: np.random.Generator) -> tuple[Any, Any]:

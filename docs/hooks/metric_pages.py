@@ -151,9 +151,8 @@ def _interval(row: MetricSpec) -> str:
     if reason is not None:
         linked = re.sub(r"'(\w+)'", lambda match: f"[`{match[1]}`]({_page(CATALOG[match[1]])})", reason)
         return f"none: {linked}{units}"
-    first, *others = METHODS[row.key]
-    text = f"`{first}`" + (f", or on request {', '.join(f'`{name}`' for name in others)}" if others else "")
-    return text + ("; for one look only" if row.key in ONE_LOOK else '; at any look with `valid="anytime"`') + units
+    looks = "for one look only" if row.key in ONE_LOOK else 'at any look with `valid="anytime"`'
+    return f"`{METHODS[row.key]}`; {looks}{units}"
 
 
 def _sources(row: MetricSpec) -> Iterator[tuple[str, str]]:

@@ -197,7 +197,7 @@ def _scaled(
     view = snapshot.evaluation.views.get("counts")
     if row.state != "counts" or view is None or view.k > MOST_CLASSES:
         return None
-    request, zero = IntervalRequest(level, None, "anytime", t_opt, 2, 0), row.zero_division
+    request, zero = IntervalRequest(level, "anytime", t_opt, 2, 0), row.zero_division
     matrix, totals = np.zeros((view.k, view.k)), _totals(view)
     rows, columns, counts = view.cells()
     matrix[rows, columns] = counts / view.total

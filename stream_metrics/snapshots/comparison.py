@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 __all__ = ["ComparisonSnapshot", "Difference", "Joint"]
 
 Parts = tuple[float, float, str, float, int]  # both values, method, standard error, folds
-METHODS = ("tango", "delta", "posterior", "bootstrap", "folds")
 OF_ALL = {*shares.ACCURACIES, "zero_one_loss", "micro_jaccard", "log_loss", "brier_score"}
 ENOUGH = 20  # samples that a variance rests on, or of the rarest class, for one look
 REPEATED = "0 folds: samples repeat, so that each needs a unit"
@@ -317,7 +316,6 @@ class ComparisonSnapshot(Rendered, Mapping[str, Difference]):
         self,
         key: str,
         level: float = 0.95,
-        method: str | None = None,
         *,
         label: Label | None = None,
         valid: Literal["fixed", "anytime"] = "fixed",
@@ -334,9 +332,6 @@ class ComparisonSnapshot(Rendered, Mapping[str, Difference]):
             Key of the metric.
         level : float, default 0.95
             Confidence of the interval, in (0, 1).
-        method : str, optional
-            "tango" (accuracy, recall, specificity, means of recalls), "delta", "posterior", "bootstrap" or "folds". By
-            default the best for the metric, which is the only choice for all looks.
         label : Label, optional
             The class of a per-class metric.
         valid : {"fixed", "anytime"}, default "fixed"
@@ -344,7 +339,7 @@ class ComparisonSnapshot(Rendered, Mapping[str, Difference]):
         t_opt : float, default 1000.0
             Number of samples near which an asymptotic sequence is tightest; to be chosen before the first look.
         draws, seed : int, default 1000 and 20101
-            Of the bootstrap and the posterior.
+            Of the posterior.
         **options : object
             Options of the formula, such as beta=2.
 
@@ -380,26 +375,18 @@ class ComparisonSnapshot(Rendered, Mapping[str, Difference]):
             return Difference(
                 row.key, label, a, b, math.nan, math.nan, math.nan, math.nan, level, "none", valid, "0/0 for a model"
             )
-        self._check(method, valid)
+        self._check_samples()
         empty = Difference(row.key, label, a, b, b - a, math.nan, math.nan, math.nan, level, "", valid)
         if self._units:
             return self._finished(metric, label, (a, b, *self._of_folds(metric, label)), level, valid, t_opt)
         if valid == "anytime":
             return self._watched(metric, empty, t_opt)
-        return self._once(metric, empty, method, draws, seed)
+        return self._once(metric, empty, draws, seed)
 
-    def _check(self, method: str | None, valid: str) -> None:
-        """Raise ValueError for a method that there is not, or that the samples do not allow."""
-        if method not in (None, *METHODS):
-            raise ValueError(f"Expected `method` to be one of {METHODS}, but got {method!r}")
-        if valid == "anytime" and method not in (None, "folds"):
-            raise ValueError(f"Expected no `method` with valid='anytime', which has its own, but got {method!r}")
+    def _check_samples(self) -> None:
+        """Raise ValueError for samples that allow no interval."""
         if 0 < self._units < self.n:
             raise ValueError(f"Expected all samples or none to have a unit, but got {self._units} of {self.n} with one")
-        if self._units and method not in (None, "folds"):
-            raise ValueError(f"Expected the method 'folds' for samples with a `unit`, but got {method!r}")
-        if method == "folds" and not self._units:
-            raise ValueError("Expected samples with a `unit` for the method 'folds', but got none")
         if self._weighted and not self._units:
             raise ValueError(
                 f"Expected samples of weight 1, or each with its `unit`, for an interval, "
@@ -411,29 +398,22 @@ class ComparisonSnapshot(Rendered, Mapping[str, Difference]):
         a, b = (methods.value_of(metric, side, side.counts(rows), label) for side in self._sides)
         return "folds", jackknife(b - a), len(rows)
 
-    def _once(self, metric: Measure, empty: Difference, method: str | None, draws: int, seed: int) -> Difference:
+    def _once(self, metric: Measure, empty: Difference, draws: int, seed: int) -> Difference:
         """Return a difference with its interval for one look."""
         label, level, value = empty.label, empty.level, empty.value
         pairs, sign = metric.pairs(self.joint, label)
         se = methods.delta_se(metric, self._sides, self.joint.values, label)
-        if method == "tango" and not pairs:
-            raise ValueError(f"Expected a rate or a mean of recalls for the method 'tango', but got {metric.row.key!r}")
         note = self._rare(metric, label)
-        if pairs and method in (None, "tango"):
+        if pairs:
             low, high = _signed(shares.paired_bounds(pairs, level), sign)
             return replace(empty, low=low, high=high, se=se, method="tango", note=note)
-        if method is None:
-            method = "delta" if methods.steady(metric, self._sides, self.joint, label, ENOUGH) else "posterior"
-        if method == "delta":
+        if methods.steady(metric, self._sides, self.joint, label, ENOUGH):
             margin = -normal_quantile((1 - level) / 2) * se
             return replace(empty, low=value - margin, high=value + margin, se=se, method="delta", note=note)
-        if method == "posterior":
-            low, high, se, lost = methods.posterior(metric, self.joint, label, draws, seed, level)
-        else:
-            low, high, se, lost = methods.bootstrap(metric, self._sides, self.joint.values, label, draws, seed, level)
+        low, high, se, lost = methods.posterior(metric, self.joint, label, draws, seed, level)
         note = f"{lost} of {draws} draws were 0/0" if lost else note
         low, high = min(low, value), max(high, value)  # all draws may lie beside it
-        return replace(empty, low=low, high=high, se=se, method=method, note=note)
+        return replace(empty, low=low, high=high, se=se, method="posterior", note=note)
 
     def _watched(self, metric: Measure, empty: Difference, t_opt: float) -> Difference:
         """Return a difference with its interval for all looks: by bets where they can be had, else asymptotic."""

@@ -509,7 +509,7 @@ class GroupSnapshot(Rendered, Mapping["Label", Snapshot]):
             raise ValueError(f"Expected `target` and `fdr` to be between 0 and 1, but got {target!r} and {fdr!r}")
         evidence = {}
         for group in self.values_of(key, label, least=least):
-            one: Any = self._groups[group].interval(key, method="wilson", label=label)
+            one: Any = self._groups[group].interval(key, label=label)
             evidence[group] = e_value_below(round(one.value * one.n), one.n, target)
         return e_benjamini_hochberg(evidence, fdr)
 

@@ -47,30 +47,28 @@ class IntervalReadings:
 
     @overload
     def interval(
-        self, key: NumberKey | Callable[[Counts], float], level: float = ..., method: str | None = ..., *,
-        label: None = ..., valid: str = ..., t_opt: float | None = ..., draws: int = ..., seed: int = ...,
-        **options: Any,
+        self, key: NumberKey | Callable[[Counts], float], level: float = ..., *, label: None = ...,
+        valid: str = ..., t_opt: float | None = ..., draws: int = ..., seed: int = ..., **options: Any,
     ) -> Interval: ...  # fmt: skip
     @overload
     def interval(
-        self, key: ClassKey | ScoreClassKey, level: float = ..., method: str | None = ..., *, label: None = ...,
+        self, key: ClassKey | ScoreClassKey, level: float = ..., *, label: None = ...,
         valid: str = ..., t_opt: float | None = ..., draws: int = ..., seed: int = ..., **options: Any,
     ) -> dict[Label, Interval]: ...  # fmt: skip
     @overload
     def interval(
-        self, key: str, level: float = ..., method: str | None = ..., *, label: Label,
+        self, key: str, level: float = ..., *, label: Label,
         valid: str = ..., t_opt: float | None = ..., draws: int = ..., seed: int = ..., **options: Any,
     ) -> Interval: ...  # fmt: skip
     @overload
     def interval(
-        self, key: str, level: float = ..., method: str | None = ..., *, label: Label | None = ...,
+        self, key: str, level: float = ..., *, label: Label | None = ...,
         valid: str = ..., t_opt: float | None = ..., draws: int = ..., seed: int = ..., **options: Any,
     ) -> Interval | dict[Label, Interval]: ...  # fmt: skip
     def interval(
         self,
         key: str | Callable[[Counts], float],
         level: float = 0.95,
-        method: str | None = None,
         *,
         label: Label | None = None,
         valid: str = "fixed",
@@ -87,10 +85,6 @@ class IntervalReadings:
             Key of the metric, or a function of the counts (`formulas.protocol.Counts`) that returns a float.
         level : float, default 0.95
             Confidence of the interval, in (0, 1).
-        method : str, optional
-            "wilson", "jeffreys", "clopper_pearson" (proportions), "delta", "bootstrap", "posterior" (any metric of
-            counts), "delong", "influence" (areas), "student" (losses), "noncentral" (calibration without noise),
-            "folds". By default the best measured for the metric and its counts.
         label : Label, optional
             The class of a per-class metric.
         valid : {"fixed", "anytime"}, default "fixed"
@@ -99,7 +93,7 @@ class IntervalReadings:
             Number of samples near which an interval for all looks is tightest; to be chosen before the first look. By
             default 1,000 for asymptotic ones, and for proportions a sequence that suits any number.
         draws, seed : int, default 1000 and 20101
-            Of the bootstrap and the posterior; equal counts give equal intervals.
+            Of the posterior; equal counts give equal intervals.
         **options : object
             Options of the formula, such as beta=2.
 
@@ -117,6 +111,11 @@ class IntervalReadings:
 
         Notes
         -----
+        Each metric has one method: "wilson", or "clopper_pearson" where hits or misses are few (proportions), "delta",
+        or "posterior" where counts are few (other metrics of counts), "posterior" (functions and metrics with options),
+        "delong" and "influence" (areas), "student" (losses), "noncentral" (calibration without noise), "folds" (samples
+        with a unit). `Interval.method` says which.
+
         `valid="anytime"` gives confidence sequences: exact for proportions and losses; for others exact or the whole
         range at first, and asymptotic once the standard error rests on enough samples. For proportions at all looks a
         martingale is enough: the share may change, and the interval holds the mean of the probabilities of the samples,
@@ -125,7 +124,7 @@ class IntervalReadings:
         Metrics whose gradient needs the whole table are refused beyond 2,048 classes, those of all pairs of classes and
         the determinant beyond 128.
 
-        Samples with a `unit` have intervals by the method "folds", for one look, with any weights: of every
+        Samples with a `unit` have intervals for one look, with any weights: of every
         metric that is not biased near its lowest value, of losses and means of areas too. All samples must have a unit,
         or none. Samples without are taken as independent and of one stream from its start: an "anytime" interval is
         refused for a window that slides. `note` of the interval says why it is not to be trusted; it is empty if
@@ -134,7 +133,7 @@ class IntervalReadings:
         from stream_metrics.inference.intervals.dispatch import interval
 
         given = {"label": label, "valid": valid, "t_opt": t_opt, "draws": draws, "seed": seed, **options}
-        return interval(self.evaluation, key, level, method, **given)
+        return interval(self.evaluation, key, level, **given)
 
     def with_intervals(self, level: float = 0.95, valid: str = "fixed", *, t_opt: float | None = None) -> Self:
         """Return this snapshot with intervals beside its values.

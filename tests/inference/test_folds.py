@@ -160,19 +160,16 @@ def test_what_cannot_be_asked_is_refused() -> None:
     y, predicted, unit = customers(0)
     state, empty = sm.MetricSet(), sm.MetricSet(labels=["a", "b", "c"])
     state.update_many(y, predicted, unit=unit)
-    view, plain = state.snapshot(), taken(y, predicted, None)
+    view = state.snapshot()
     calls = [
-        (lambda: view.interval("accuracy", method="wilson"), ValueError, "samples with a `unit`"),
         (lambda: view.interval("accuracy", valid="anytime"), ValueError, "samples with a `unit`"),
         (lambda: view.with_intervals(valid="anytime"), ValueError, "valid='fixed' for samples with a `unit`"),
-        (lambda: plain.interval("accuracy", method="folds"), ValueError, "for the method 'folds', but got none"),
         (lambda: view.interval("accuracy", label=True), KeyError, "no label"),
     ]
     keys = ("cramers_v", "tp", "majority_p_value", "confusion_matrix")
     all_refused([*calls, *((lambda key=key: view.interval(key), ValueError, "has none") for key in keys)])  # type: ignore[misc]
     state.update(True, None)
-    for one in (view.interval("accuracy", method="folds"), state.snapshot().interval("accuracy")):
-        assert one == view.interval("accuracy")
+    assert state.snapshot().interval("accuracy") == view.interval("accuracy")
     state.update(True, True)
     refused(lambda: state.snapshot().interval("accuracy"), ValueError, "2000 of 2001 samples have a unit")
     empty.update("a", None, unit=1)

@@ -15,13 +15,12 @@ from support.values import snapshot
 import stream_metrics as sm
 
 pytestmark = pytest.mark.quick
-METHODS = ("wilson", "jeffreys", "clopper_pearson")
 ALPHA = 0.05
 
 
-def bounds(x: int, n: int, method: str | None = None, **options: Any) -> tuple[float, float]:
+def bounds(x: int, n: int, **options: Any) -> tuple[float, float]:
     """Return the interval of an accuracy of x of n."""
-    actual = snapshot([[x, n - x], [0, 0]]).interval("accuracy", 1 - ALPHA, method, **options)
+    actual = snapshot([[x, n - x], [0, 0]]).interval("accuracy", 1 - ALPHA, **options)
     return actual.low, actual.high
 
 
@@ -33,63 +32,49 @@ def binomial(n: int, p: float) -> np.ndarray[Any, Any]:
 
 
 def test_clopper_pearson_is_the_exact_binomial_sum() -> None:
-    """At each end, the tail beyond the observed count has exactly the probability alpha / 2."""
-    for n in (5, 50):
+    """With few hits or misses the tail beyond the observed count has the probability alpha / 2 at each end."""
+    for n in (5, 39):
         for x in range(1, n):
-            low, high = bounds(x, n, "clopper_pearson")
+            low, high = bounds(x, n)
             assert binomial(n, low)[x:].sum() == pytest.approx(0.025, rel=1e-9)
             assert binomial(n, high)[: x + 1].sum() == pytest.approx(0.025, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("method", "n", "least", "mean"),
-    [
-        ("wilson", 20, 0.852, 0.953), ("wilson", 200, 0.933, 0.951),
-        ("clopper_pearson", 20, 0.958, 0.977), ("clopper_pearson", 200, 0.950, 0.961),
-        ("jeffreys", 20, 0.895, 0.951), (None, 30, 0.955, None), (None, 100, 0.935, None),
-    ],
-)  # fmt: skip
-def test_exact_coverage(method: str | None, n: int, least: float, mean: float | None) -> None:
-    """Coverage over p from .002 to .998, summed exactly, is what the literature's formulas give; the default covers."""
-    low, high = np.array([bounds(x, n, method) for x in range(n + 1)]).T
+@pytest.mark.parametrize("n", [20, 30, 100])
+def test_exact_coverage(n: int) -> None:
+    """Coverage over p from .002 to .998, summed exactly, is at least 93.5 %."""
+    low, high = np.array([bounds(x, n) for x in range(n + 1)]).T
     hits = [binomial(n, p)[(low <= p) & (p <= high)].sum() for p in np.linspace(0.002, 0.998, 499).tolist()]
 
-    if mean is None:
-        assert min(hits) >= 0.935
-    else:
-        assert min(hits) == pytest.approx(least, abs=0.004)
-        assert np.mean(hits) == pytest.approx(mean, abs=0.002)
+    assert min(hits) >= 0.935
 
 
 def test_ends() -> None:
     """Nothing of n starts at 0, all of n ends at 1, and the other end is honest; no data, no ends; counts are large."""
-    for method in METHODS:
-        for n in (1, 7, 1000):
-            none, everything = bounds(0, n, method), bounds(n, n, method)
-            assert (none[0], everything[1]) == (0.0, 1.0)
-            assert none[1] > 1.5 / (n + 1)
-            assert everything[0] == pytest.approx(1 - none[1], abs=1e-12)
-        assert np.isnan(bounds(0, 0, method)).all()
-        low, high = bounds(2**58, 2**60, method)
-        assert high - low == pytest.approx(2 * 1.959963984540054 * math.sqrt(0.25 * 0.75 / 2**60), rel=1e-4)
-    assert np.isnan(bounds(0, 0, valid="anytime")).all()
+    for n in (1, 7, 1000):
+        none, everything = bounds(0, n), bounds(n, n)
+        assert (none[0], everything[1]) == (0.0, 1.0)
+        assert none[1] > 1.5 / (n + 1)
+        assert everything[0] == pytest.approx(1 - none[1], abs=1e-12)
+    assert np.isnan([bounds(0, 0), bounds(0, 0, valid="anytime")]).all()
+    low, high = bounds(2**58, 2**60)
+    assert high - low == pytest.approx(2 * 1.959963984540054 * math.sqrt(0.25 * 0.75 / 2**60), rel=1e-4)
     for one in snapshot([[2**60, 1], [1, 2**58]]).interval("recall", valid="anytime").values():
         assert one.low <= one.value <= one.high < one.low + 1e-15
-    assert [round(end, 4) for end in bounds(81, 263, "wilson")] == [0.2553, 0.3662]  # Newcombe 1998, table I, method 3
+    assert [round(end, 4) for end in bounds(81, 263)] == [0.2553, 0.3662]  # Newcombe 1998, table I, method 3
 
 
 def test_the_default_is_exact_where_hits_or_misses_are_few() -> None:
     """Below 20 of either kind; from there Wilson's interval."""
     for x, n, method in ((20, 40, "wilson"), (19, 40, "clopper_pearson"), (500, 519, "clopper_pearson")):
         assert snapshot([[x, n - x], [0, 0]]).interval("accuracy").method == method
-        assert bounds(x, n) == bounds(x, n, method)
 
 
 def test_rates_of_classes_are_proportions() -> None:
     """Recall and precision take x of n, equal ones too; F1 and Jaccard indices follow from a proportion."""
     taken = snapshot([[240, 20, 10], [30, 300, 40], [9, 50, 310]], list("abc"))
     recalls = [(one.low, one.high) for one in taken.interval("recall").values()]
-    below, above = bounds(240, 270 + 279 - 240, "wilson")
+    below, above = bounds(240, 270 + 279 - 240)
     f1, jaccard = taken.interval("f1", label="a"), taken.interval("micro_jaccard")
     many = snapshot(np.diag([7] * 30 + [9] * 30) + np.eye(60, k=1, dtype=int))
 
@@ -99,7 +84,7 @@ def test_rates_of_classes_are_proportions() -> None:
     accuracy, loss = taken.interval("accuracy"), taken.interval("zero_one_loss")
     assert (1 - loss.high, 1 - loss.low) == pytest.approx((accuracy.low, accuracy.high))
     assert jaccard.low == pytest.approx(bounds(850, 1009)[0] / (2 - bounds(850, 1009)[0]))
-    for options in ({"method": "jeffreys"}, {"method": "clopper_pearson"}, {"valid": "anytime"}):
+    for options in ({}, {"valid": "anytime"}):
         each = list(many.interval("recall", **options).values())
         assert (each[3].low, each[3].high) == bounds(7, 8, **options)  # type: ignore[arg-type]
         assert (each[40].low, each[40].high) == bounds(9, 10, **options)  # type: ignore[arg-type]

@@ -68,7 +68,7 @@ def asked_options() -> Iterator[tuple[str, Callable[[Any], Any], bool]]:
     yield "tpr_at_fpr", lambda value: view.value("tpr_at_fpr", fpr=value), False
     yield "bins", lambda value: view.value("expected_calibration_error", bins=value), True
     yield "level", lambda value: view.interval("accuracy", value), False
-    yield "draws", lambda value: view.interval("accuracy", method="bootstrap", draws=value), True
+    yield "draws", lambda value: view.interval("accuracy", draws=value), True
     yield "t_opt", lambda value: view.interval("accuracy", valid="anytime", t_opt=value), False
     yield "with_intervals", view.with_intervals, False
     yield "width", lambda value: sm.samples_needed(value, 0.5), False

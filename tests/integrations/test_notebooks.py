@@ -37,7 +37,7 @@ assert_type(s["f1"], dict[Label, float])
 assert_type(r["roc_auc"], Any)
 print(s["confusion_matrix"].sum(), g["x"]["accuracy"], g.overall["accuracy"], d["accuracy"].low, dict(s)["accuracy"])
 assert_type(s.interval("accuracy").low, float)
-assert_type(s.interval(lambda counts: 1.0, method="bootstrap"), Interval)
+assert_type(s.interval(lambda counts: 1.0), Interval)
 assert_type(s.interval("f1", 0.9), dict[Label, Interval])
 assert_type(s.interval("f1", label=1), Interval)
 def read(key: str) -> tuple[Any, Interval | dict[Label, Interval]]:

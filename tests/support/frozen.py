@@ -155,8 +155,8 @@ def matrices(count: int = 200) -> Iterator[tuple[list[list[int]], list[Any], flo
 
 
 def intervals(read: Callable[..., Any], keys: list[str], **more: Any) -> dict[str, Any]:
-    """Return the intervals of all keys, for one look, for all looks, and by draws."""
-    ways: dict[str, dict[str, Any]] = {"fixed": {}, "anytime": {"valid": "anytime"}, "drawn": {"method": "bootstrap"}}
+    """Return the intervals of all keys, for one look and for all looks."""
+    ways: dict[str, dict[str, Any]] = {"fixed": {}, "anytime": {"valid": "anytime"}}
     return {way: {key: attempted(read, key, draws=20, **more, **how) for key in keys} for way, how in ways.items()}
 
 

@@ -35,7 +35,7 @@ from stream_metrics.inference.intervals.matrix_counts import MatrixCounts
 from stream_metrics.labels import Label
 
 __all__ = [
-    "Joint", "Measure", "Side", "apart", "bootstrap", "delta_se", "measure", "posterior", "sides", "steady", "value_of",
+    "Joint", "Measure", "Side", "apart", "delta_se", "measure", "posterior", "sides", "steady", "value_of",
     "without_folds",
 ]  # fmt: skip
 
@@ -289,29 +289,12 @@ def posterior(
         drawn = random.standard_gamma(extended.values, (min(size, draws - start), len(extended.values)))
         first, second = (value_of(metric, side, side.counts(drawn), label) for side in both)
         parts.append(second - first)
-    return _summary(np.concatenate(parts), draws, level)
-
-
-def _summary(differences: Floats, draws: int, level: float) -> tuple[float, float, float, int]:
-    """Return two quantiles, the standard deviation, and how many draws were 0/0."""
+    differences = np.concatenate(parts)
     defined = differences[np.isfinite(differences)]
     if len(defined) < 2:
         return math.nan, math.nan, math.nan, draws - len(defined)
     low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2]).tolist()
     return low, high, float(defined.std(ddof=1)), draws - len(defined)
-
-
-def bootstrap(
-    metric: Measure, both: tuple[Side, Side], values: Floats, label: Label | None, draws: int, seed: int, level: float
-) -> tuple[float, float, float, int]:
-    """Return quantiles of the difference over multinomial draws, its standard deviation, and how many were 0/0."""
-    random = np.random.default_rng(seed)
-    n, parts = round(float(values.sum())), []
-    for start in range(0, draws, size := max(1, CHUNK // max(1, len(values)))):
-        drawn = random.multinomial(n, values / values.sum(), min(size, draws - start)).astype(np.float64)
-        a, b = (value_of(metric, side, side.counts(drawn), label) for side in both)
-        parts.append(b - a)
-    return _summary(np.concatenate(parts), draws, level)
 
 
 def without_folds(joint: Joint) -> Floats:

@@ -23,8 +23,6 @@ def validate_request(request: IntervalRequest) -> IntervalRequest:
         raise ValueError(f"Expected `level` to be between 0 and 1, such as 0.95, but got {request.level!r}")
     if request.valid not in VALID:
         raise ValueError(f"Expected `valid` to be 'fixed' or 'anytime', but got {request.valid!r}")
-    if request.valid == "anytime" and request.method is not None:
-        raise ValueError(f"Expected no `method` with valid='anytime', which has its own, but got {request.method!r}")
     if request.t_opt is not None and not request.t_opt > 0:
         raise ValueError(f"Expected `t_opt` to be a number of samples above 0, but got {request.t_opt!r}")
     return request
@@ -43,7 +41,7 @@ def refuse_looks(evaluation: Evaluation, valid: str) -> None:
 
 def check_interval_options(level: float, valid: str, t_opt: float | None) -> tuple[float, str, float | None]:
     """Validate and return the options of an interval."""
-    request = validate_request(IntervalRequest(level, None, valid, t_opt, DRAWS, SEED))
+    request = validate_request(IntervalRequest(level, valid, t_opt, DRAWS, SEED))
     return request.level, valid, request.t_opt
 
 

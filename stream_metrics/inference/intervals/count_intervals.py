@@ -35,9 +35,8 @@ from stream_metrics.inference.intervals.batched_formulas import CELLS, MARGINS, 
 from stream_metrics.inference.intervals.cramer import folded, unbiased_bounds
 from stream_metrics.inference.intervals.gradients import Gradient, class_standard_errors, gradient, standard_error
 from stream_metrics.inference.intervals.interval import Interval, IntervalRequest
-from stream_metrics.inference.intervals.methods import DEFAULTS, SHARES
-from stream_metrics.inference.intervals.posterior import balanced_accuracy_posterior
-from stream_metrics.inference.intervals.proportions import PROPORTION_METHODS, default_proportion
+from stream_metrics.inference.intervals.methods import METHODS, SHARES
+from stream_metrics.inference.intervals.proportions import default_proportion
 from stream_metrics.inference.intervals.resampling import drawn_classes, evaluated, percentiles
 from stream_metrics.inference.intervals.sequences import beta_binomial_sequence
 
@@ -68,10 +67,10 @@ def whole(row: MetricSpec, c: Counts, entry: tuple[float, bool], request: Interv
     value, undefined = entry
     n = int(c.total)
     if undefined or not n:
-        name = "asymptotic" if request.valid == "anytime" else request.method or DEFAULTS[row.key]
+        name = "asymptotic" if request.valid == "anytime" else METHODS[row.key]
         return Interval(value, math.nan, math.nan, request.level, name, request.valid, n=n)
     key = row.key
-    if key in SHARES and (request.valid == "anytime" or (request.method or DEFAULTS[key]) in PROPORTION_METHODS):
+    if key in SHARES:
         return _share(row, c, value, request)
     if request.valid == "anytime":
         return _watched_whole(row, c, value, request, zero)
@@ -125,16 +124,15 @@ def _modelled_whole(row: MetricSpec, c: Counts, value: float, request: IntervalR
     if key in SPARSE and c.k > 2 and n < CELL_SAMPLES * c.k**2:
         note = note or f"{n} samples are few for the {c.k**2} cells of the matrix, all of which the value reads"
     inner = value, value
-    if request.method in (None, "delta"):
-        se = float(standard_error(one, slopes))
-        if se * n > ROUNDING:
-            inner = on_logit_scale(value, se, (row.low, row.high), -normal_quantile((1 - request.level) / 2))
-            if enough or request.method == "delta":
-                inner = shifted(inner, value, bias, row)
-                return Interval(value, *inner, request.level, "delta", "fixed", se, n, 0, note)
-    low, high, se, skipped, method = _drawn_bounds(key, c, request, zero)
+    se = float(standard_error(one, slopes))
+    if se * n > ROUNDING:
+        inner = on_logit_scale(value, se, (row.low, row.high), -normal_quantile((1 - request.level) / 2))
+        if enough:
+            return Interval(value, *shifted(inner, value, bias, row), request.level, "delta", "fixed", se, n, 0, note)
+    drawn_values = evaluated(c, MARGINS.get(key) or CELLS[key], zero, request.draws, request.seed)
+    low, high, deviation, skipped = percentiles(drawn_values, request.level)
     ends = shifted((min(float(low), inner[0]), max(float(high), inner[1])), value, bias, row)
-    return Interval(value, *ends, request.level, method, "fixed", float(se), n, int(skipped), note)
+    return Interval(value, *ends, request.level, "posterior", "fixed", float(deviation), n, int(skipped), note)
 
 
 def precision_bias(c: BatchedCounts) -> Floats:
@@ -160,28 +158,11 @@ def _judged(key: str, c: Counts, one: BatchedCounts, zero: float) -> tuple[Gradi
         return slopes, *asymptotic(c, one, gradient(key, padded(one), zero) if unseen else slopes)
 
 
-def _drawn_bounds(key: str, c: Counts, request: IntervalRequest, zero: float) -> tuple[float, float, float, int, str]:
-    """Return quantiles, standard deviation and skipped draws of a whole value, and the method.
-
-    Draws of a bootstrap that are all alike are no reason to be certain; then the posterior takes its place.
-    """
-    formula = MARGINS.get(key) or CELLS[key]
-    for method in ("bootstrap", "posterior") if request.method == "bootstrap" else ("posterior",):
-        values = evaluated(c, formula, zero, (method, request.draws, request.seed))
-        low, high, se, skipped = percentiles(values, request.level)
-        if method == "posterior" or low < high:
-            break
-    if key == "balanced_accuracy" and method == "posterior" and c.k == 2 and c.true_totals.all():
-        (tp, tn), (fn, fp) = c.diagonal.tolist(), (c.true_totals - c.diagonal).tolist()
-        low, high = balanced_accuracy_posterior(tp, fn, tn, fp, request.level)
-    return low, high, se, skipped, method
-
-
 def _share(row: MetricSpec, c: Counts, value: float, request: IntervalRequest) -> Interval:
     """Return the interval of a whole value that follows from the accuracy."""
     key, n, hits = row.key, int(c.total), int(c.hits)
     x = n - hits if key == "zero_one_loss" else hits
-    method = "beta_binomial" if request.valid == "anytime" else request.method or DEFAULTS[key]
+    method = "beta_binomial" if request.valid == "anytime" else METHODS[key]
     low, high, se, exact = share_bounds(key, np.array(x), np.array(n), request, c.k)
     if exact.any():
         method = "clopper_pearson"
@@ -192,16 +173,13 @@ def _share(row: MetricSpec, c: Counts, value: float, request: IntervalRequest) -
 def share_bounds(key: str, x: Numbers, n: Numbers, request: IntervalRequest, k: NumberOrArray) -> Bounds:
     """Return bounds and standard errors of metrics that follow from proportions x of n.
 
-    The last value tells which took the default for few hits or misses.
+    The last value tells which have few hits or misses.
     """
     if request.valid == "anytime":
         low, high = beta_binomial_sequence(x, n, request.level, request.t_opt)
         exact = np.zeros(np.shape(x), bool)
-    elif request.method is None:
-        low, high, exact = default_proportion(x, n, request.level)
     else:
-        low, high = PROPORTION_METHODS[request.method](x, n, request.level)
-        exact = np.zeros(np.shape(x), bool)
+        low, high, exact = default_proportion(x, n, request.level)
     with np.errstate(invalid="ignore", divide="ignore"):
         p = x / n
         se = np.sqrt(p * (1 - p) / n)
@@ -231,9 +209,8 @@ def class_ends(
     values, key, lost = entry[0], row.key, set(entry[1])
     if not int(c.total):
         nothing, none = np.full(c.k, math.nan), np.zeros(c.k)
-        return ClassEnds(nothing, nothing, nothing, none, none, [request.method or DEFAULTS[key]] * c.k)
-    shares = key in SHARES and (request.valid == "anytime" or (request.method or DEFAULTS[key]) in PROPORTION_METHODS)
-    if shares:
+        return ClassEnds(nothing, nothing, nothing, none, none, [METHODS[key]] * c.k)
+    if key in SHARES:
         ends = _shares(key, c, request)
     elif request.valid == "anytime":
         ends = _watched(row, c, values, request, zero)
@@ -251,36 +228,26 @@ def _shares(key: str, c: Counts, request: IntervalRequest) -> ClassEnds:
     share, one = SHARES[key], batch_of_one(c)
     x, n = one.form(share.numerator), np.broadcast_to(one.form(share.denominator), one.true_totals.shape)
     low, high, se, exact = share_bounds(key, x, n, request, c.k)
-    name = "beta_binomial" if request.valid == "anytime" else request.method or DEFAULTS[key]
+    name = "beta_binomial" if request.valid == "anytime" else METHODS[key]
     return ClassEnds(low, high, se, n, np.zeros(c.k), ["clopper_pearson" if few else name for few in exact.tolist()])
 
 
 def _modelled(row: MetricSpec, c: Counts, values: Floats, request: IntervalRequest, zero: float) -> ClassEnds:
-    """Return delta, posterior or bootstrap intervals; by default, of each class what its counts allow."""
-    key, k = row.key, c.k
-    n, names = np.full(k, int(c.total)), [request.method or "delta"] * k
-    use = np.zeros(k, bool)
-    low, high, se, skipped = (np.full(k, math.nan) for _ in range(4))
-    skipped[:] = 0
-    if request.method in (None, "delta"):
-        with np.errstate(invalid="ignore", divide="ignore"):
-            se = class_standard_errors(key, batch_of_one(c), zero)
-            low, high = on_logit_scale(values, se, (row.low, row.high), -normal_quantile((1 - request.level) / 2))
-        seen = np.asarray(se * int(c.total) > ROUNDING)
-        use = seen & (asymptotic_classes(c) if request.method is None else True)
-    if request.method == "bootstrap":
-        drawn = evaluated(c, PER_CLASS[key], zero, ("bootstrap", request.draws, request.seed))
-        low, high, se, skipped = percentiles(drawn, request.level)
-        use = np.asarray(low < high)
-    if not use.all():
-        for mine, run in drawn_classes(c, np.flatnonzero(~use), request.draws, request.seed):
-            below, above, *rest = percentiles(PER_CLASS[key](run, zero), request.level)
-            if request.method is None:  # not narrower than by the delta method, where that one sees any spread
-                below = np.where(seen[mine], np.fmin(below, low[mine]), below)
-                above = np.where(seen[mine], np.fmax(above, high[mine]), above)
-            low[mine], high[mine], se[mine], skipped[mine] = below, above, *rest
-        names = [names[0] if mine else "posterior" for mine in use.tolist()]
-    return ClassEnds(low, high, se, n, skipped, names)
+    """Return delta intervals, or those of drawn tables for classes whose counts do not allow one."""
+    key, skipped = row.key, np.zeros(c.k)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        se = class_standard_errors(key, batch_of_one(c), zero)
+        low, high = on_logit_scale(values, se, (row.low, row.high), -normal_quantile((1 - request.level) / 2))
+    seen = np.asarray(se * int(c.total) > ROUNDING)
+    use = seen & asymptotic_classes(c)
+    for mine, run in drawn_classes(c, np.flatnonzero(~use), request.draws, request.seed):
+        below, above, *rest = percentiles(PER_CLASS[key](run, zero), request.level)
+        # not narrower than by the delta method, where that one sees any spread
+        below = np.where(seen[mine], np.fmin(below, low[mine]), below)
+        above = np.where(seen[mine], np.fmax(above, high[mine]), above)
+        low[mine], high[mine], se[mine], skipped[mine] = below, above, *rest
+    names = ["delta" if mine else "posterior" for mine in use.tolist()]
+    return ClassEnds(low, high, se, np.full(c.k, int(c.total)), skipped, names)
 
 
 def _watched(row: MetricSpec, c: Counts, values: Floats, request: IntervalRequest, zero: float) -> ClassEnds:

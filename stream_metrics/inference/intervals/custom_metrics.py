@@ -17,7 +17,6 @@ from stream_metrics.formulas.protocol import Counts, Floats
 from stream_metrics.formulas.stats.normal import normal_quantile
 from stream_metrics.inference.intervals.adequacy import ENOUGH, few_samples, least_cells
 from stream_metrics.inference.intervals.batched_counts import cells_of
-from stream_metrics.inference.intervals.count_intervals import ROUNDING
 from stream_metrics.inference.intervals.interval import Interval, IntervalRequest
 from stream_metrics.inference.intervals.matrix_counts import MatrixCounts
 from stream_metrics.inference.intervals.resampling import drawn, percentiles
@@ -27,24 +26,24 @@ if TYPE_CHECKING:
 
 __all__ = ["jackknife", "of_function", "with_options"]
 
-METHODS = ("bootstrap", "delta", "posterior")
+METHOD = "posterior"
 
 
 def of_function(c: Counts, function: Callable[[Counts], float], request: IntervalRequest, options: Options) -> Interval:
-    """Return the interval of a function of counts, from drawn matrices, or with method="delta" by the jackknife.
+    """Return the interval of a function of counts, from drawn matrices.
 
-    The function is given `Counts` and returns a float, nan where it is undefined. The counts are whole numbers for a
-    bootstrap; those of a posterior, which is drawn where cells are few, are not, and sum to as many samples.
+    The function is given `Counts` and returns a float, nan where it is undefined. Counts of drawn matrices are no whole
+    numbers, and sum to as many samples.
     """
     if options:
         function = partial(function, **options)
     value = float(function(c))
-    low, high, se, skipped, method = _resampled(c, lambda counts: np.array([function(counts)], float), request)
+    low, high, se, skipped = _resampled(c, lambda counts: np.array([function(counts)], float), request)
     ends = float(np.fmin(low[0], value)), float(np.fmax(high[0], value))
     if math.isnan(value) or math.isnan(low[0]):
         ends = math.nan, math.nan
     note = few_samples(c) or ("every draw gives this value" if ends[0] == ends[1] else "")
-    shape = Interval(value, *ends, request.level, method, request.valid, float(se[0]), int(c.total), int(skipped[0]))
+    shape = Interval(value, *ends, request.level, METHOD, request.valid, float(se[0]), int(c.total), int(skipped[0]))
     return replace(shape, note=note)
 
 
@@ -62,12 +61,12 @@ def with_options(
     def function(counts: Counts) -> Floats:
         return np.atleast_1d(compute(row, counts, evaluation.zero_division, **options))
 
-    low, high, se, skipped, method = _resampled(c, function, request)
+    low, high, se, skipped = _resampled(c, function, request)
     n, note, intervals = int(c.total), few_samples(c) if row.kind == "whole" else "", []
     gone = [label in lost for label in c.labels] if isinstance(lost, list) else [lost]
     for at, value in enumerate(np.atleast_1d(values).tolist()):
         ends = (math.nan, math.nan) if gone[at] else (float(min(low[at], value)), float(max(high[at], value)))
-        one = Interval(value, *ends, request.level, method, request.valid, float(se[at]), n, int(skipped[at]), note)
+        one = Interval(value, *ends, request.level, METHOD, request.valid, float(se[at]), n, int(skipped[at]), note)
         intervals.append(one)
     if row.kind == "whole":
         return intervals[0]
@@ -78,47 +77,28 @@ def with_options(
 
 def _resampled(
     c: Counts, function: Callable[[Counts], Floats], request: IntervalRequest
-) -> tuple[Floats, Floats, Floats, Floats, str]:
-    """Return low, high, standard error and skipped draws of each of the values, and the method."""
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return low, high, standard error and skipped draws of each of the values."""
     if request.valid == "anytime":
         raise ValueError("Expected valid='fixed' for a function or a metric with options, but got 'anytime'")
-    method = request.method or ("bootstrap" if least_cells(c) >= ENOUGH else "posterior")
-    if method not in METHODS:
-        raise ValueError(f"Expected `method` for a function to be one of {', '.join(METHODS)}, but got {method!r}")
+    value = np.asarray(function(c), float)
     if not int(c.total):
-        none = np.full(len(np.atleast_1d(function(c))), math.nan)
-        return none, none, none, np.zeros(len(none)), method
-    if method == "delta":
-        value, se = np.asarray(function(c), float), jackknife(c, function)
-        margin = normal_margin(request.level, se)
-        if (se * int(c.total) > ROUNDING).all():
-            return value - margin, value + margin, se, np.zeros(len(value)), method
-    elif method == "bootstrap":
-        low, high, se, skipped = percentiles(_drawn_values(c, function, request, method), request.level)
-        if (np.isnan(low) | (low < high)).all():
-            return low, high, se, skipped, method
-    values = _drawn_values(c, function, request, "posterior")
-    low, high, se, skipped = percentiles(values, request.level)
-    if request.method is None:  # not narrower than by the jackknife, within what was drawn
-        value, margin = np.asarray(function(c), float), normal_margin(request.level, jackknife(c, function))
+        none = np.full(len(value), math.nan)
+        return none, none, none, np.zeros(len(value))
+    values = _drawn_values(c, function, request)
+    low, high, se, skipped = map(np.asarray, percentiles(values, request.level))
+    if least_cells(c) < ENOUGH:  # not narrower than by the jackknife, within what was drawn
+        margin = -normal_quantile((1 - request.level) / 2) * jackknife(c, function)
         low = np.fmin(low, np.fmax(value - margin, np.nanmin(values, axis=0, initial=math.inf)))
         high = np.fmax(high, np.fmin(value + margin, np.nanmax(values, axis=0, initial=-math.inf)))
-    return low, high, se, skipped, "posterior"
+    return low, high, se, skipped
 
 
-def normal_margin(level: float, se: Floats) -> Floats:
-    """Return how far an interval of normal values reaches on each side."""
-    return -normal_quantile((1 - level) / 2) * se
-
-
-def _drawn_values(c: Counts, function: Callable[[Counts], Floats], request: IntervalRequest, kind: str) -> Floats:
+def _drawn_values(c: Counts, function: Callable[[Counts], Floats], request: IntervalRequest) -> Floats:
     """Return the values of drawn matrices, draws first."""
     values = []
-    for run in drawn(c, kind, request.draws, request.seed):
-        if kind == "posterior":
-            matrices = run.matrix * (int(c.total) / run.total)[:, None, None]
-        else:
-            matrices = run.matrix.astype(np.int64)
+    for run in drawn(c, request.draws, request.seed):
+        matrices = run.matrix * (int(c.total) / run.total)[:, None, None]
         k, labels = matrices.shape[-1], c.labels
         unseen: Any = tuple(object() for _ in range(k - len(labels)))  # classes that have not been seen
         labels = (*labels, *unseen)

@@ -27,7 +27,7 @@ from stream_metrics.inference.intervals.absent_classes import including_absent
 from stream_metrics.inference.intervals.conditions import refuse_looks, refuse_weights, validate_request
 from stream_metrics.inference.intervals.custom_metrics import of_function, with_options
 from stream_metrics.inference.intervals.interval import Interval, IntervalRequest
-from stream_metrics.inference.intervals.methods import METHODS, MOST_CLASSES, ONE_LOOK, refusal
+from stream_metrics.inference.intervals.methods import MOST_CLASSES, ONE_LOOK, refusal
 from stream_metrics.inference.intervals.resampling import DRAWS, SEED
 
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ def interval(
     evaluation: Evaluation,
     key: str | Callable[[Counts], float],
     level: float = 0.95,
-    method: str | None = None,
     *,
     label: Label | None = None,
     valid: str = "fixed",
@@ -58,14 +57,12 @@ def interval(
     **options: object,
 ) -> Interval | dict[Label, Interval]:
     """Return the interval of a metric; see `Snapshot.interval`."""
-    request = validate_request(IntervalRequest(level, method, valid, t_opt, draws, seed))
+    request = validate_request(IntervalRequest(level, valid, t_opt, draws, seed))
     refuse_looks(evaluation, valid)
     if isinstance(key, str):
         options = evaluation.options_of(find(key).key, options)
     if evaluation.folds:
         return _with_absent(evaluation, key, folds.interval(evaluation, key, request, label, options))
-    if method == "folds":
-        raise ValueError("Expected samples with a `unit` for the method 'folds', but got none")
     if callable(key):
         return of_function(_counts(evaluation, "a function of counts"), key, request, options)
     row = _row(key, request)
@@ -94,7 +91,7 @@ def class_bounds(
         assert isinstance(intervals, dict)
         low, high = np.array([tuple(each) for each in intervals.values()], np.float64).reshape(-1, 2).T
         return ClassBounds(low, high, [each.note for each in intervals.values()])
-    request = validate_request(IntervalRequest(level, None, valid, None, draws, SEED))
+    request = validate_request(IntervalRequest(level, valid, None, draws, SEED))
     refuse_looks(evaluation, valid)
     row = _row(key, request)
     view, zero = _view(evaluation, row), evaluation.zero_division_of(row)
@@ -104,13 +101,11 @@ def class_bounds(
 
 def _row(key: str, request: IntervalRequest) -> MetricSpec:
     """Return the row of a metric; `ValueError` if it cannot have the interval that is asked for."""
-    row, (_, method, valid, *_) = find(key), request
+    row = find(key)
     key, reason = row.key, refusal(row)
     if reason is not None:
         raise ValueError(f"Expected a metric that can have an interval, but {key!r} has none: {reason}")
-    if method is not None and valid == "fixed" and method not in METHODS[key]:
-        raise ValueError(f"Expected `method` for {key!r} to be one of {', '.join(METHODS[key])}, but got {method!r}")
-    if valid == "anytime" and key in ONE_LOOK:
+    if request.valid == "anytime" and key in ONE_LOOK:
         raise ValueError(f"Expected valid='fixed' for {key!r}, which has no sequence, but got 'anytime'")
     return row
 

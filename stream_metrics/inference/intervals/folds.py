@@ -64,8 +64,6 @@ def interval(
     options: Options,
 ) -> Interval | dict[Label, Interval]:
     """Return the interval of a metric or of a function of counts; of a per-class key that of `label`, or all."""
-    if request.method not in (None, "folds"):
-        raise ValueError(f"Expected the method 'folds' for samples with a `unit`, but got {request.method!r}")
     if reason := some_without_unit(evaluation):
         raise ValueError(f"Expected all samples or none to have a unit, but {reason}")
     if callable(key):

@@ -90,7 +90,7 @@ class Interval(LowHigh):
     n : int, default 0
         Number of samples that the value rests on.
     skipped : int, default 0
-        Draws of a bootstrap that had no value.
+        Draws that had no value.
     note : str, default ""
         Why the interval is not to be trusted; empty if nothing speaks against it.
 
@@ -133,7 +133,6 @@ class IntervalRequest(NamedTuple):
     """The options with which a caller asks for an interval."""
 
     level: float
-    method: str | None
     valid: str
     t_opt: float | None
     draws: int

@@ -84,7 +84,7 @@ class ManyMatrices:
         self._evaluations = evaluations
         self._views: list[Counts] = [each.view("counts", "") for each in evaluations]
         self._counts = ragged(self._views)
-        self._request = IntervalRequest(level, None, valid, None, DRAWS, SEED)
+        self._request = IntervalRequest(level, valid, None, DRAWS, SEED)
 
     def whole(self, key: str, besides: Container[int] = ()) -> dict[int, NotedEnds]:
         """Return intervals of a whole value for all matrices except those in `besides`."""

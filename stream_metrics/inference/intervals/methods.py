@@ -1,6 +1,6 @@
-"""Which metrics can have an interval, by which methods, and the default of each.
+"""Which metrics can have an interval, and by which method.
 
-**Defaults**, by measured coverage (`benchmarks/coverage.py`; the figures stand in `benchmarks/README.md`):
+**Methods**, by measured coverage (`benchmarks/coverage.py`; the figures stand in `benchmarks/README.md`):
 
 proportions   "wilson", and "clopper_pearson" below 20 hits or misses. Accuracy and what follows from it; and per class
               every rate, because among the samples that its denominator counts the numerator is binomial. F1 =
@@ -25,7 +25,7 @@ losses        "student" from sums and sums of squares: the mean on the logit sca
 calibration   "noncentral" for the error without the noise of the bins: what a chi-square distribution does not refute.
               The other calibration errors are biased by that noise.
 points        "band" for the Kolmogorov-Smirnov distance, coverage 99.7 to 100 %; "posterior" of the rows of the sketch,
-              not narrower than its bootstrap, for what else is read off a curve.
+              not narrower than the bootstrap, for what else is read off a curve.
 """
 
 from __future__ import annotations
@@ -42,7 +42,6 @@ from stream_metrics.inference.intervals.gradients import ANALYTIC, OF_CELLS
 
 __all__ = [
     "CALIBRATED",
-    "DEFAULTS",
     "METHODS",
     "MOST_CLASSES",
     "ONE_LOOK",
@@ -95,20 +94,16 @@ CALIBRATED = ("debiased_calibration_error", "debiased_calibration_error_top")
 POOLED = ("roc_auc_micro", "average_precision_micro")
 POINTS = ("partial_roc_auc", "tpr_at_fpr", "precision_at_recall")
 
-OF_SHARES = ("wilson", "jeffreys", "clopper_pearson", "delta", "bootstrap", "posterior")
-OF_COUNTS = ("delta", "bootstrap", "posterior")
-METHODS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys((*MARGINS, *CELLS, *PER_CLASS), OF_COUNTS),
-    **dict.fromkeys(SHARES, OF_SHARES),
-    **dict.fromkeys(AREAS, ("delong",)),
-    **dict.fromkeys(("roc_auc", "gini", "confidence_auc"), ("delong", "bootstrap", "posterior")),
-    **dict.fromkeys(PRECISIONS, ("influence",)),
-    **dict.fromkeys(("average_precision", "pr_auc_trapezoid"), ("influence", "bootstrap", "posterior")),
-    "ks_statistic": ("band", "bootstrap", "posterior"),
-    **dict.fromkeys(CALIBRATED, ("noncentral",)),
-    **dict.fromkeys(POINTS, ("posterior", "bootstrap")),
-    "top_k_accuracy": ("wilson", "jeffreys", "clopper_pearson"),
-    **dict.fromkeys(("log_loss", "brier_score", "spherical_score"), ("student",)),
+METHODS: dict[str, str] = {
+    **dict.fromkeys((*MARGINS, *CELLS, *PER_CLASS), "delta"),
+    **dict.fromkeys(SHARES, "wilson"),
+    **dict.fromkeys(AREAS, "delong"),
+    **dict.fromkeys(PRECISIONS, "influence"),
+    "ks_statistic": "band",
+    **dict.fromkeys(CALIBRATED, "noncentral"),
+    **dict.fromkeys(POINTS, "posterior"),
+    "top_k_accuracy": "wilson",
+    **dict.fromkeys(("log_loss", "brier_score", "spherical_score"), "student"),
 }
 for _key in ("chi2", "expected_accuracy", "expected_accuracy_term"):
     METHODS.pop(_key)
@@ -120,7 +115,6 @@ MOST_CLASSES: dict[str, int] = {  # derivatives are of all classes in all classe
     **dict.fromkeys(("weighted_kappa", "weighted_kappa_linear", "weighted_kappa_quadratic"), 4 * PAIR_LIMIT),
     "generalized_mcc": PAIR_LIMIT,
 }
-DEFAULTS: dict[str, str] = {key: methods[0] for key, methods in METHODS.items()}
 
 BINNED = "it is biased upwards by the noise of the bins; 'debiased_calibration_error' is not, and has an interval"
 CHANCE = "it is what independent guessing with these totals would reach; 'prevalence' has intervals"

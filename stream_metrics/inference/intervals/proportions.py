@@ -9,15 +9,13 @@ one-sided at x = 0 and x = n. Counts may be large; nothing cancels.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.formulas.protocol import Floats, Numbers
 from stream_metrics.formulas.stats.normal import beta_quantile, distinct_pairs, normal_quantile
 
-__all__ = ["FEW", "PROPORTION_METHODS", "clopper_pearson", "default_proportion", "jeffreys", "wilson"]
+__all__ = ["FEW", "clopper_pearson", "default_proportion", "wilson"]
 
 FEW = 20  # hits or misses, below which a normal distribution does not describe a proportion at 95 %
 
@@ -40,17 +38,24 @@ def wilson(x: Numbers, n: Numbers, level: float = 0.95) -> Bounds:
     return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
 
 
-def jeffreys(x: Numbers, n: Numbers, level: float = 0.95) -> Bounds:
-    """Quantiles of beta(x + 1/2, n - x + 1/2), 0 at x = 0 and 1 at x = n; nan where n is 0. Brown et al. 2001."""
-    return _quantiles(x, n, level, 0.5, 0.5)
-
-
 def clopper_pearson(x: Numbers, n: Numbers, level: float = 0.95) -> Bounds:
     """Exact interval: quantiles of beta(x, n - x + 1) and beta(x + 1, n - x); covers at least `level` for every p.
 
     0 at x = 0 and 1 at x = n; nan where n is 0. Clopper and Pearson 1934.
     """
-    return _quantiles(x, n, level, 0.0, 1.0)
+    x, n = np.asarray(x, np.float64), np.asarray(n, np.float64)
+    if (pairs := distinct_pairs(x, n)) is not None:
+        low, high = clopper_pearson(pairs.x, pairs.n, level)
+        return low[pairs.places], high[pairs.places]
+    low, high, tail = np.empty(x.shape), np.empty(x.shape), (1 - level) / 2
+    for at in np.ndindex(x.shape):
+        hits, misses = float(x[at]), float(n[at] - x[at])
+        if hits + misses <= 0:
+            low[at] = high[at] = np.nan
+            continue
+        low[at] = 0.0 if hits <= 0 else beta_quantile(tail, hits, misses + 1)
+        high[at] = 1.0 if misses <= 0 else beta_quantile(1 - tail, hits + 1, misses)
+    return low, high
 
 
 def default_proportion(x: Numbers, n: Numbers, level: float = 0.95) -> tuple[Floats, Floats, NDArray[np.bool_]]:
@@ -71,26 +76,3 @@ def few_at(level: float) -> float:
     The relative error of the normal tail at z is about z^3 skewness / 6, and the skewness about 1 / sqrt(misses).
     """
     return FEW * max(normal_quantile((1 - level) / 2) / normal_quantile(0.025), 1.0) ** 6
-
-
-def _quantiles(x: Numbers, n: Numbers, level: float, inner: float, outer: float) -> Bounds:
-    x, n = np.asarray(x, np.float64), np.asarray(n, np.float64)
-    if (pairs := distinct_pairs(x, n)) is not None:
-        low, high = _quantiles(pairs.x, pairs.n, level, inner, outer)
-        return low[pairs.places], high[pairs.places]
-    low, high, tail = np.empty(x.shape), np.empty(x.shape), (1 - level) / 2
-    for at in np.ndindex(x.shape):
-        hits, misses = float(x[at]), float(n[at] - x[at])
-        if hits + misses <= 0:
-            low[at] = high[at] = np.nan
-            continue
-        low[at] = 0.0 if hits <= 0 else beta_quantile(tail, hits + inner, misses + outer)
-        high[at] = 1.0 if misses <= 0 else beta_quantile(1 - tail, hits + outer, misses + inner)
-    return low, high
-
-
-PROPORTION_METHODS: dict[str, Callable[[Numbers, Numbers, float], Bounds]] = {
-    "clopper_pearson": clopper_pearson,
-    "jeffreys": jeffreys,
-    "wilson": wilson,
-}

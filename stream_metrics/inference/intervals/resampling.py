@@ -1,12 +1,10 @@
-"""Matrices drawn around the one that was counted: resampled rows (bootstrap), or a posterior of the population.
+"""Matrices drawn from a posterior of the population, given the one that was counted.
 
-Resampling n rows with replacement and counting them gives exactly a multinomial draw from the cells, so the bootstrap
-of any function of the matrix needs no stored rows. It has two limits: cells that are zero stay zero, and a class with
-a handful of samples is not cured. The posterior has neither: cells follow a Dirichlet distribution, whose prior is two
-samples in all, of each class alike, half of them right and half spread over the other classes. Of two classes a recall
-then has the posterior beta(hits + 1/2, misses + 1/2), that of Jeffreys' prior, and balanced accuracy that of Brodersen
-et al. 2010. Of more classes the prior is as weak: one sample for each of many would pull a mean over them. A value of
-one class has the posterior of its own table against the rest, with 1/2 in each of the four cells.
+Cells follow a Dirichlet distribution, whose prior is two samples in all, of each class alike, half of them right and
+half spread over the other classes. So cells that are zero need not stay zero, as in a bootstrap. Of two classes a
+recall then has the posterior beta(hits + 1/2, misses + 1/2), that of Jeffreys' prior, and balanced accuracy that of
+Brodersen et al. 2010. Of more classes the prior is as weak: one sample for each of many would pull a mean over them. A
+value of one class has the posterior of its own table against the rest, with 1/2 in each of the four cells.
 
 The generator is seeded again for every matrix, so the same counts give the same interval, and all
 metrics of one matrix use the same draws.
@@ -40,27 +38,19 @@ def enough_draws(level: float) -> int:
     return min(max(DRAWS, math.ceil(DRAWS * 0.05 / (1 - level))), MOST_BY_DEFAULT)
 
 
-def drawn(c: Counts, kind: str, draws: int, seed: int) -> Iterator[BatchedCounts]:
-    """Yield the drawn matrices in runs; `kind` is "bootstrap" or "posterior". A single run is memoized."""
-    memo, request = memo_of(c), (drawn, kind, draws, seed)
+def drawn(c: Counts, draws: int, seed: int) -> Iterator[BatchedCounts]:
+    """Yield the drawn matrices in runs. A single run is memoized."""
+    memo, request = memo_of(c), (drawn, draws, seed)
     if request in memo:
         yield memo[request]
         return
-    where = prior_cells(c) if kind == "posterior" else cells_of(c)
-    rng = np.random.default_rng(seed)
+    where, rng = prior_cells(c), np.random.default_rng(seed)
     size = max(1, min(draws, AT_ONCE // max(1, len(where.values))))
     for start in range(0, draws, size):
-        run = batched(_values(where, kind, min(size, draws - start), rng), where)
+        run = batched(rng.standard_gamma(where.values, (min(size, draws - start), len(where.values))), where)
         if size == draws:
             memo[request] = run
         yield run
-
-
-def _values(where: MatrixCells, kind: str, draws: int, rng: np.random.Generator) -> Floats:
-    if kind == "posterior":
-        return rng.standard_gamma(where.values, (draws, len(where.values)))
-    n = float(where.values.sum())
-    return rng.multinomial(round(n), where.values / n, draws).astype(np.float64)
 
 
 def prior_cells(c: Counts) -> MatrixCells:
@@ -109,9 +99,9 @@ def drawn_classes(
         yield mine, TwoByTwo(*rng.standard_gamma(parts[:, None, mine], (4, draws, len(mine))))
 
 
-def evaluated(c: Counts, formula: BatchedFormula, zero: float, request: tuple[str, int, int]) -> Floats:
-    """Return the values of every drawn matrix, draws first; `request` is kind, draws and seed."""
-    parts = [formula(run, zero) for run in drawn(c, *request)]
+def evaluated(c: Counts, formula: BatchedFormula, zero: float, draws: int, seed: int) -> Floats:
+    """Return the values of every drawn matrix, draws first."""
+    parts = [formula(run, zero) for run in drawn(c, draws, seed)]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 

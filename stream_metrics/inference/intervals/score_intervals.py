@@ -44,7 +44,7 @@ from stream_metrics.inference.intervals.calibration import calibration_bounds, l
 from stream_metrics.inference.intervals.conditions import refuse_weights
 from stream_metrics.inference.intervals.count_intervals import on_logit_scale, share_bounds
 from stream_metrics.inference.intervals.interval import Interval, IntervalRequest
-from stream_metrics.inference.intervals.methods import CALIBRATED, DEFAULTS, POOLED, PRECISIONS
+from stream_metrics.inference.intervals.methods import CALIBRATED, METHODS, POOLED, PRECISIONS
 from stream_metrics.inference.intervals.resampling import percentiles
 from stream_metrics.inference.intervals.sequences import area_sequence
 from stream_metrics.ranking.areas import delong_influence, delong_se, roc_auc
@@ -62,7 +62,6 @@ __all__ = ["average_precision_se", "interval", "resampled"]
 
 FEW_SCORES, FEW_PRECISIONS = 10, 20  # samples of a class
 ALONE, MOST_ALONE = "more than 5 % of the samples are alone in a bin, and left out", 0.05
-DRAWN = ("bootstrap", "posterior")
 MOST_UNITS = 2**30  # of all samples together, so that a product of two sums fits into int64
 
 
@@ -93,7 +92,7 @@ def interval(
 
 def _top(view: LossState, value: float, request: IntervalRequest) -> Interval:
     n, x = view.n, round(value * view.n) if view.n else 0
-    method = "beta_binomial" if request.valid == "anytime" else request.method or "wilson"
+    method = "beta_binomial" if request.valid == "anytime" else "wilson"
     low, high, se, exact = share_bounds("top_k_accuracy", np.array(x), np.array(n), request, 2)
     method = "clopper_pearson" if exact.any() else method
     ends = (min(float(low), value), max(float(high), value)) if n else (NAN, NAN)
@@ -103,21 +102,17 @@ def _top(view: LossState, value: float, request: IntervalRequest) -> Interval:
 def _of_column(
     row: MetricSpec, column: RankColumn, value: Certified, request: IntervalRequest, options: Options
 ) -> Interval:
-    method = request.method or DEFAULTS[row.key]
+    method = METHODS[row.key]
     own, rest = column.weight(OWN), column.weight(REST)
     n = int(own + rest)
     if math.isnan(value.value):
         return Interval(value.value, NAN, NAN, request.level, method, request.valid, n=n)
-    if method in DRAWN:
+    if method == "posterior":
         low, high, se, skipped = resampled(row, column, request, method, options)
-        if method == "bootstrap" and not low < high:  # draws that are all alike are no reason to be certain
-            method = "posterior"
-            low, high, se, skipped = resampled(row, column, request, method, options)
-        elif request.method is None:  # near its end a value is pulled inwards by half a sample
-            below, above, _, _ = resampled(row, column, request, "bootstrap", options)
-            low, high = min(low, below), max(high, above)
+        below, above, _, _ = resampled(row, column, request, "bootstrap", options)
         shape = Interval(0.0, 0.0, 0.0, request.level, method, "fixed", se, n, skipped, _thin(min(own, rest), row.key))
-        return _widened(row, value, (low, high), shape)
+        # near its end a value is pulled inwards by half a sample, which that of the bootstrap is not
+        return _widened(row, value, (min(low, below), max(high, above)), shape)
     if row.key == "ks_statistic":
         return _band(row, value, own, rest, request)
     if row.key in CALIBRATED:
@@ -222,7 +217,7 @@ def _se(key: str, column: RankColumn) -> float:
 
 def _mean(row: MetricSpec, view: RankState, value: Certified, request: IntervalRequest) -> Interval:
     """Return the interval of a mean over classes, or over pairs of classes, by the bound of its standard error."""
-    n, name = int(view.n), "asymptotic" if request.valid == "anytime" else DEFAULTS[row.key]
+    n, name = int(view.n), "asymptotic" if request.valid == "anytime" else METHODS[row.key]
     if math.isnan(value.value):
         return Interval(value.value, NAN, NAN, request.level, name, request.valid, n=n)
     pairs = _directed(view) if row.key == "roc_auc_ovo" else columns(view)
@@ -288,7 +283,7 @@ def _part_errors(key: str, column: RankColumn, anytime: bool) -> tuple[float, fl
 def _pooled(row: MetricSpec, view: RankState, value: Certified, request: IntervalRequest) -> Interval:
     """Return the interval of an area of all scores of all classes together."""
     each, n = columns(view), int(view.n)
-    column, method = pool(each), DEFAULTS[row.key]
+    column, method = pool(each), METHODS[row.key]
     if math.isnan(value.value) or not (column.weight(OWN) and column.weight(REST)):
         return Interval(value.value, NAN, NAN, request.level, method, "fixed", n=n)
     own, rest = _part_errors(row.key, column, False)
