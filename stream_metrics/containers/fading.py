@@ -30,9 +30,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from stream_metrics._core.numeric.kernels import checked_weight, split_weights
-from stream_metrics._core.windows.kernels import FadingState, FadingUpdateBase
-from stream_metrics.containers.inner import TimeReader, empty_prototype, reconfigured_inner, walk_inner
-from stream_metrics.containers.keyed import Keyed, StatePacker
+from stream_metrics._core.windows.kernels import FadingUpdateBase, Slot
+from stream_metrics.containers.inner import TimeReader, empty_prototype, walk_inner
+from stream_metrics.containers.keyed import Keyed, Slots, StatePacker
 from stream_metrics.containers.rescale import has_sketch, scale_weights
 from stream_metrics.errors import OptionError, WeightError, quantity
 from stream_metrics.inputs.arguments import named_arguments
@@ -43,7 +43,6 @@ from stream_metrics.metrics.rules import count_unignored
 from stream_metrics.states.batches import KeyedBatch, mergeable
 from stream_metrics.states.limits import MOST, Load
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.states.reconfiguring import settled
 from stream_metrics.wire import Portable, packed, unpacked
 
 __all__ = ["Fading"]
@@ -108,14 +107,32 @@ class Fading(Keyed, FadingUpdateBase, TimeReader, Portable):
             raise ValueError(f"Expected `half_life` to be a number of samples, or of time, but got {half_life!r}")
         else:
             half = int(half_life) if half_life == int(half_life) else half_life
-        grain = "coarse" if any(has_sketch(state) for state in walk_inner(prototype)) else "fine"
-        self._reach, self._first = REACH[grain], FIRST[grain]
+        self._set_up(prototype, StatePacker(prototype), by_count, half, clock)
+
+    def _set_up(
+        self, inner: Any, store: StatePacker[Any], by_count: bool, half: Any, clock: Callable[[], Time]
+    ) -> None:
+        grain = "coarse" if any(has_sketch(state) for state in walk_inner(inner)) else "fine"
+        self.by_count, self._reach, self._first = by_count, REACH[grain], FIRST[grain]
         self._stretch = half * self._reach
-        self.by_count = by_count
-        self._configure(prototype, by_count, half, self._first, clock)
-        scored = [getattr(state, "scored", None) for state in walk_inner(prototype)]
+        self._configure(inner, store)
+        self._fade(by_count, half, self._first, clock)
+        scored = [getattr(state, "scored", None) for state in walk_inner(inner)]
         self._needs_seen = any(states is not None and states.negative is None for states in scored)
-        self.reset()
+
+    def _like(self, inner: Any, **options: Any) -> Self:
+        twin: Self = type(self).__new__(type(self))
+        twin._set_up(inner, self._store_for(inner), self.by_count, self._half, self.clock)
+        return twin
+
+    def _fill(self, slots: Slots, like: Self) -> None:
+        if slots and self._reach != like._reach:
+            but = "labels alone fade in other stretches of time than scores"
+            raise OptionError(argument="scores", expected="to stay", got=self._reach < like._reach, but=but)
+        self._keep(slots, like._latest, 0.0)
+
+    def _follow(self, before: Self) -> None:
+        self._keep(self._slots, self._latest, self._room, before.dropped)
 
     @property
     def half_life(self) -> int | float | str:
@@ -126,11 +143,6 @@ class Fading(Keyed, FadingUpdateBase, TimeReader, Portable):
     def latest(self) -> float | None:
         """The latest time seen, in seconds since 1970; None if there was none, or if samples fade by count."""
         return None if self._latest is None or self.by_count else self._latest / 1e9
-
-    def reset(self) -> None:
-        """Forget every sample; the configuration stays."""
-        with self._writing():
-            self._keep({}, None, 0.0, 0)
 
     def _place(self, t: object) -> int:
         """Return where the next sample lies on the axis of time, or of updates."""
@@ -157,18 +169,18 @@ class Fading(Keyed, FadingUpdateBase, TimeReader, Portable):
         newest, own = self._newest(latest), self._newest(place)
         if own < newest - 1:
             self.inner.copy().update(y_true, y_pred, weight, **named)  # which may refuse it
-            self._keep(self._states, self._latest, self._capacity, self.dropped + 1)
+            self._keep(self._slots, self._latest, self._room, self.dropped + 1)
             return
-        if float(weight) + 1 > self._capacity or newest != self._newest(self._latest or 0):
-            self._find_faded_capacity(self._states, latest, float(weight) + 1)
-        states = {stretch: state for stretch, state in self._states.items() if stretch >= newest - 1}
-        counting = range(newest - 1, own + 1)
-        states |= {stretch: states.get(stretch, self.inner).copy() for stretch in counting}
+        if float(weight) + 1 > self._room or newest != self._newest(self._latest or 0):
+            self._find_room(self._slots, latest, float(weight) + 1)
+        slots, counting = self._slots, range(newest - 1, own + 1)
+        states = {at: self._store.copied(slots[at].state) if at in slots else self.inner.copy() for at in counting}
         if self._needs_seen and newest in counting:
             self._check_seen(states[newest], y_true, y_pred, named)
-        for stretch in counting:
-            states[stretch].update(y_true, y_pred, weight * self._scale(place, stretch), **named)
-        self._keep(states, latest, self._capacity - float(weight) - 1, self.dropped)
+        for at, state in states.items():
+            state.update(y_true, y_pred, weight * self._scale(place, at), **named)
+        counted = {at: Slot(state) for at, state in states.items()}
+        self._keep({**slots, **counted}, latest, self._room - float(weight) - 1)
 
     def _check_seen(self, state: Any, y_true: object, y_pred: object, named: dict[str, object]) -> None:
         """Raise if a state refuses a sample because of the labels that it has counted, or has not."""
@@ -176,40 +188,32 @@ class Fading(Keyed, FadingUpdateBase, TimeReader, Portable):
             state = state._state_for(named["group"]) if "group" in named else state.inner
         state._read_sample(y_true, y_pred, 1, named.get("scores"), named.get("classes"))
 
-    def _keep(
-        self, states: dict[int, Accumulator], latest: int | None, capacity: float, dropped: int, inner: Any = None
-    ) -> None:
-        """Keep states by the stretches at whose start they began, and the latest time or number of updates."""
-        current = self._current(states, latest)
-        self._take(states, latest, current, capacity, dropped, self.inner if inner is None else inner)
-
-    def _current(
-        self, states: dict[int, Accumulator], latest: int | None
-    ) -> tuple[FadingState | None, FadingState | None, int, int]:
-        """Return the two states that count the samples of a stretch, and where it begins and ends, if that is known."""
+    def _keep(self, slots: Slots, latest: int | None, room: float, dropped: int | None = None) -> None:
+        """Keep those of some slots that are not forgotten at the latest time, or number of updates, and this time."""
         newest = self._newest(latest or 0)
-        older, newer = states.get(newest - 1), states.get(newest)
+        older, newer = slots.get(newest - 1), slots.get(newest)
         margin = 0 if isinstance(self._half, int) else 1  # where the end of a stretch may be rounded
         first, last = (int(n * self._stretch) + sign * margin for n, sign in ((newest, 1), (newest + 1, -1)))
+        current = older, newer, (newest - 1) * self._stretch, newest * self._stretch, first, last
         if older is None or newer is None or first >= last or max(-first, last, 4 * self._stretch) > 2**62:
-            return None, None, 1, 0
-        old = FadingState(older, (newest - 1) * self._stretch)
-        return old, FadingState(newer, newest * self._stretch), first, last
+            current = None, None, 0, 0, 1, 0  # not to be counted without a look at all
+        changes = {at: slots.get(at) if at >= newest - 1 else None for at in {**self._slots, **slots}}
+        self._move(changes, latest, current, room, self.dropped if dropped is None else dropped)
 
-    def _shown(self, states: dict[int, Accumulator], latest: int) -> float:
+    def _shown(self, slots: Slots, latest: int) -> float:
         """Return a bound of the sum of weights that is read at the latest time."""
-        if not states:
+        if not slots:
             return 0.0
-        first = min(states)
-        weights: int = states[first]._merge_load()[0]
+        first = min(slots)
+        weights: int = slots[first].state._merge_load()[0]
         return weights / self._scale(latest, first)
 
-    def _find_faded_capacity(self, states: dict[int, Accumulator], latest: int, taken: float) -> None:
+    def _find_room(self, slots: Slots, latest: int, taken: float) -> None:
         """Find out how much weight can come until a new state begins; WeightError if that is less than `taken`."""
         newest = self._newest(latest)
-        states = {stretch: state for stretch, state in states.items() if stretch >= newest - 1}
-        shown, self._capacity = self._shown(states, latest), 0.0
-        left, loads = MOST_FADED - shown, [(state._merge_load(), stretch) for stretch, state in states.items()]
+        slots = {stretch: slot for stretch, slot in slots.items() if stretch >= newest - 1}
+        shown, self._room = self._shown(slots, latest), 0.0
+        left, loads = MOST_FADED - shown, [(slot.state._merge_load(), stretch) for stretch, slot in slots.items()]
         if left < taken or any(MOST - load[0] < taken * self._scale(latest, stretch) for load, stretch in loads):
             raise WeightError(
                 f"Expected the sum of faded weights to stay below 2**62, but got {taken:g} on top of {shown:g}"
@@ -222,13 +226,13 @@ class Fading(Keyed, FadingUpdateBase, TimeReader, Portable):
             )
         end = (newest + 1) * self._stretch  # where weights are largest
         costs = [(MOST - max(load)) / max(APPEARANCES, self._scale(end, stretch)) for load, stretch in loads]
-        self._capacity = min([left, *costs])
+        self._room = min([left, *costs])
 
     def _merge_load(self) -> Load:
         """Return bounds of what a merge adds up; see `states.limits`."""
-        loads = [state._merge_load() for state in (self._read(), *self._states.values())]
-        weights, samples, abstentions = map(max, zip(*loads, strict=True))
-        return max(weights, 2 * int(self._shown(self._states, self._latest or 0))), samples, abstentions
+        loads = [slot.state._merge_load() for slot in self._slots.values()]
+        weights, samples, abstentions = map(max, zip((0, 0, 0), *loads, strict=True))
+        return max(weights, 2 * int(self._shown(self._slots, self._latest or 0))), samples, abstentions
 
     @named_arguments
     def update_many(
@@ -287,23 +291,21 @@ class Fading(Keyed, FadingUpdateBase, TimeReader, Portable):
             places = self._places(None, batch.n) if times is None else times
             latest = max([*places, *([] if self._latest is None else [self._latest])])
             newest, own = self._newest(latest), [self._newest(place) for place in places]
-            states = {}
+            slots = dict(self._slots)
             for stretch in (newest - 1, newest):
                 rows = [row for row, mine in enumerate(own) if mine >= stretch]
                 scaled = [weight[row] * self._scale(places[row], stretch) for row in rows]
-                before = self._states.get(stretch)
                 if rows:
                     state = batch._count_rows(np.array(rows, np.int64), self.inner, scaled)
-                    states[stretch] = state if before is None else before.copy().merge(state)
-                elif before is not None:
-                    states[stretch] = before
+                    before = slots.get(stretch)
+                    slots[stretch] = Slot(state if before is None else self._store.copied(before.state).merge(state))
             late = [row for row, mine in enumerate(own) if mine < newest - 1]
             if late:
                 batch._count_rows(np.array(late, np.int64), self.inner)  # which may refuse them
             before_all = None if self._latest is None else self._newest(self._latest) - 1
             dropped = 0 if before_all is None else sum(mine < before_all for mine in own)
-            self._find_faded_capacity(states, latest, 0)
-            self._keep(states, latest, self._capacity, self.dropped + dropped)
+            self._find_room(slots, latest, 0)
+            self._keep(slots, latest, self._room, self.dropped + dropped)
 
     def _places(self, t: object, n: int) -> list[int]:
         first = self._place(t if self.by_count else self.clock())
@@ -314,73 +316,11 @@ class Fading(Keyed, FadingUpdateBase, TimeReader, Portable):
                 raise WeightError(f"Expected fewer than 2**63 - 2 samples where they fade by count, but got {n} more")
         return times or column_to_epoch_ns(t, n).tolist()
 
-    def _add(self, other: Self) -> None:
-        """Add the states of another shard with the same prototype, as of the later time of both."""
+    def _take_over(self, changes: Slots, other: Self, capacity: int) -> None:
         latest = max((each._latest for each in (self, other) if each._latest is not None), default=None)
-        newest, states = self._newest(latest or 0), {}
-        for stretch in (newest - 1, newest):
-            parts = [each._states[stretch] for each in (self, other) if stretch in each._states]
-            if parts:
-                states[stretch] = parts[0].copy()
-                for part in parts[1:]:
-                    states[stretch].merge(part)
-        self._find_faded_capacity(states, latest or 0, 0)
-        self._keep(states, latest, self._capacity, self.dropped)
-
-    def _become(self, whole: Self) -> None:
-        """Have the states and the prototype of a twin."""
-        self._keep(whole._states, whole._latest, whole._capacity, self.dropped, whole.inner)
-
-    def _mapped(self, inner: Any, change: Callable[[Any], Any]) -> Self:
-        """Return a state of the same samples with a prototype and changed copies of states."""
-        twin: Self = type(self)(inner, self._half if self.by_count else f"{self._half}ns", self.clock)
-        if self._states and twin._reach != self._reach:
-            but = "labels alone fade in other stretches of time than scores"
-            raise OptionError(argument="scores", expected="to stay", got=twin._reach < self._reach, but=but)
-        twin._keep({stretch: change(state) for stretch, state in self._states.items()}, self._latest, 0.0, 0)
-        return twin
-
-    def copy(self) -> Self:
-        """Return an independent copy.
-
-        Returns
-        -------
-        Fading
-            The copy.
-        """
-        with self._reading():
-            return self._mapped(self.inner, lambda state: state.copy())
-
-    def reconfigured(self, **options: Any) -> Self:
-        """Return a new state of the same samples with other options.
-
-        Parameters
-        ----------
-        **options : object
-            Options of `inner`, such as `metrics` or `labels`. What is left out stays.
-
-        Returns
-        -------
-        Fading
-            What a state with these options would have counted.
-
-        Raises
-        ------
-        OptionError
-            If that does not follow from the counts. `half_life` cannot change, and scores cannot be dropped, since they
-            fade in shorter stretches of time.
-        TypeError
-            If there is no such option.
-        """
-        options = settled(options)
-        inner = reconfigured_inner(self.inner, options, ("half_life",))
-        with self._reading():
-            return self._mapped(inner, lambda state: reconfigured_inner(state, options))
-
-    def _read(self) -> Accumulator:
-        """Return the state that began first, which holds every sample that is not forgotten."""
-        oldest: Accumulator = self._states[min(self._states)] if self._states else self.inner
-        return oldest
+        slots = {**self._slots, **changes}
+        self._find_room(slots, latest or 0, 0)
+        self._keep(slots, latest, self._room)
 
     def merged(self, t: Time | None = None) -> Any:
         """Return a new state like `inner` with the weights that samples have at a time.
@@ -401,12 +341,11 @@ class Fading(Keyed, FadingUpdateBase, TimeReader, Portable):
             at = self._latest if t is None else self._place(t)
             if at < self._latest:
                 raise ValueError(f"Expected `t` not to be before the latest time seen, but got {t!r}")
-            alive = [
-                stretch for stretch in self._states if stretch >= self._newest(at) - 1
-            ]  # as an update at `t` leaves it
+            first = self._newest(at) - 1  # of the stretches that an update at `t` leaves
+            alive = [stretch for stretch in self._slots if stretch >= first]
             if not alive:
                 return self.inner.copy()
-            oldest = self._states[min(alive)].copy()
+            oldest = self._store.copied(self._slots[min(alive)].state)
         return scale_weights(oldest, 1 / self._scale(at, min(alive)))
 
     def _reading_time(self) -> int | None:
@@ -416,12 +355,12 @@ class Fading(Keyed, FadingUpdateBase, TimeReader, Portable):
     def _sum_at(self, name: str, t: Time | None = None) -> int:
         """Return a number of samples, `n` or `abstained`, as it is read at a time."""
         with self._reading():
-            return int(getattr(self._read(), name))
+            return int(getattr(self._slots[min(self._slots)].state, name)) if self._slots else 0
 
     def _content(self) -> list[object]:
         with self._reading():
             latest = [] if self._latest is None else [self._latest]
-            states = [[stretch, self._states[stretch]._content()] for stretch in sorted(self._states)]
+            states = [[stretch, self._slots[stretch].state._content()] for stretch in sorted(self._slots)]
         return [packed(self.inner), self.by_count, self._half, latest, states]
 
     @classmethod
@@ -436,17 +375,16 @@ class Fading(Keyed, FadingUpdateBase, TimeReader, Portable):
             if by_count and not 0 < at <= MOST:
                 raise ValueError("the latest time, or the number of updates")
             seen = at if by_count else to_epoch_ns(np.datetime64(at, "ns"))
-        store = StatePacker(template)
-        window._keep({stretch: store.thaw(store.read(data)) for stretch, data in states}, seen, 0.0, 0)
-        newest = window._newest(window._latest or 0)
-        if not set(window._states) <= {newest - 1, newest} or (states and newest - 1 not in window._states):
+        slots = {stretch: Slot(window._store.read(data)) for stretch, data in states}
+        newest = window._newest(seen or 0)
+        if not slots.keys() <= {newest - 1, newest} or (slots and newest - 1 not in slots):
             raise ValueError("states of the last two stretches")
-        if len(window._states) > 1:
-            older, newer = window._states[newest - 1], window._states[newest]
+        if len(slots) > 1:
+            older, newer = slots[newest - 1].state, slots[newest].state
             if older.n < newer.n or older.abstained < newer.abstained:
                 raise ValueError("a first state with all samples of the second")
-        if window._states:
-            window._find_faded_capacity(window._states, window._latest or 0, 0)
+        window._keep(slots, seen, 0.0)
+        window._find_room(slots, seen or 0, 0)
         return window
 
     def __repr__(self) -> str:

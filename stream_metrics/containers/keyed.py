@@ -8,6 +8,7 @@ memory. Two of these merge into a third.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import partial
 from operator import add
 from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
@@ -15,22 +16,36 @@ from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics._core.windows.kernels import Packed
-from stream_metrics.containers.inner import check_same, common_prototype, copied_into, emptied
+from stream_metrics._core.numeric.kernels import Swap, commit
+from stream_metrics._core.windows.kernels import KeyedUpdateBase, Packed, Slot
+from stream_metrics.containers.inner import (
+    check_counts_labels,
+    check_same,
+    common_prototype,
+    copied_into,
+    emptied,
+    reconfigured_inner,
+)
 from stream_metrics.errors import LabelError, ScoreError, WeightError
+from stream_metrics.inputs.batch import count_batch
+from stream_metrics.labels import Label
 from stream_metrics.metrics.base import MetricBase
+from stream_metrics.metrics.rules import count_unignored
 from stream_metrics.states.batches import KeyedBatch, mergeable
 from stream_metrics.states.confusion import ConfusionMatrix
-from stream_metrics.states.limits import MOST, Load, capacity_left
+from stream_metrics.states.limits import MOST, Load, capacity_left, grown, load_of
 from stream_metrics.states.protocols import Accumulator
+from stream_metrics.states.reconfiguring import settled
 from stream_metrics.states.runs import NOTHING, label_counts, run_contents
 from stream_metrics.wire import decoded, encoded
 
-__all__ = ["Keyed", "StatePacker", "StoredState"]
+__all__ = ["Keyed", "Slots", "StatePacker", "StoredState"]
 
 State = TypeVar("State", bound=Accumulator)
 StoredState: TypeAlias = "Accumulator | Packed"
+Slots: TypeAlias = dict[Any, Slot]
 LOOSE = 2**60  # capacity taken, up to which a bound of it serves
+MOST_TAKEN = 3  # of the capacity, by a sample of weight 1
 
 
 class StatePacker(Generic[State]):
@@ -97,6 +112,22 @@ class StatePacker(Generic[State]):
             return self.packed(self.thaw(mine).merge(self.thaw(theirs)))
         return self.packed(matrices[0].merge(matrices[1]), self._head)
 
+    def state(self, slot: Slot) -> Any:
+        """Return the state of a slot as an object."""
+        return self.thaw(slot.state)
+
+    def freeze(self, pane: int, slot: Slot) -> Any:
+        """Return the state of a pane that receives no more in order."""
+        return slot.state
+
+    def add_late(self, pane: int, stored: Any, late: Slot) -> Any:
+        """Return the state of a pane with what came late."""
+        return late.state if stored is None else self.merged(stored, late.state)
+
+    def keep(self, state: Any) -> Any:
+        """Return a merge of panes as it is now."""
+        return state.copy()
+
     def packed(self, state: Any, head: bytes = b"") -> Any:
         """Return a state as bytes if states like it are stored so; `head` comes before its content."""
         if state is None or not self._packs or type(state) is Packed:
@@ -121,25 +152,40 @@ class StatePacker(Generic[State]):
         runs = zip(contents, n, abstained, strict=True)
         return [Packed(before + content, n, abstained, (n, 2 * n, abstained)) for content, n, abstained in runs]
 
-    def same(self, mine: Any, theirs: Any) -> bool:
-        """Tell whether two states would be written as the same bytes."""
-        if type(mine) is not Packed and type(theirs) is not Packed:
-            return bool(mine == theirs)
-        return encoded(mine._content()) == encoded(theirs._content())
 
+class Keyed(KeyedUpdateBase):
+    """What containers with a state for each key have in common: merges, copies, batches, and the limit of all states.
 
-class Keyed:
-    """Merging of containers with a state for each key, and the limit of what all states count together.
-
-    A container adds the states of another one by `_add`, has those of a twin with another prototype by `_become`, and
-    says by `_load` what its states have counted.
+    A container makes an empty one like itself with other options by `_like`, which `_fill` gives slots and what else
+    another one has. It has the slots of a merge by `_take_over`, and counts columns that were read by `_count_columns`.
     """
 
     _CONFIGURATION: ClassVar[tuple[str, ...]]
-    _capacity: Any  # a lower bound of what all states together can still count
+    _OPTIONS: ClassVar[tuple[str, ...]] = ()  # what `reconfigured` changes beside the options of `inner`
+    _adds_up: bool = True  # whether there is ever one state of all keys
+    _like: Callable[..., Self]
+    _fill: Callable[[Slots, Self], None]
+    _take_over: Callable[[Slots, Self, int], None]
+    _count_columns: Callable[[Iterable[Label] | None, dict[str, Any]], None]
+
+    def _follow(self, before: Self) -> None:
+        """Have what merges do not change of a container that this one replaces."""
+
+    def _report(self) -> None:
+        """Tell others what an operation has changed."""
+
+    def _store_for(self, inner: Any) -> StatePacker[Any]:
+        return self._store if inner is self.inner else StatePacker(inner)
+
+    def _state_of(self, slot: Slot | None) -> Any:
+        return None if slot is None else self._store.thaw(slot.state)
 
     def _load(self) -> Load:
-        raise NotImplementedError
+        """Return what all states have counted together, if that is ever added up."""
+        if not self._adds_up:
+            return 0, 0, 0
+        weights, samples, abstentions = load_of(slot.state for slot in self._slots.values())
+        return weights, samples, max([abstentions, *(max(slot.forms) for slot in self._slots.values())])
 
     def _merge_load(self) -> Load:
         """Return bounds of what a merge adds up; see `states.limits`."""
@@ -150,10 +196,29 @@ class Keyed:
         """Find out how much can be counted; WeightError if that is less than `added`."""
         self._capacity = capacity_left(self._load(), added)
 
-    def _capacity_with(self, other: Self) -> int:
-        """Return how much can be counted once the states of another container are added."""
-        capacity: int = self._capacity + other._capacity - MOST
-        return capacity if capacity >= 0 else capacity_left(map(add, self._load(), other._load()))
+    def _cost(self, batch: KeyedBatch, before: Iterable[Any], after: Iterable[Any]) -> int:
+        """Return how much of the capacity a batch takes, or a bound; WeightError if that is more than there is."""
+        if not self._adds_up:
+            return 0
+        unweighted = batch.columns.get("w") is None and batch.columns.get("n") is None
+        bound = MOST_TAKEN * batch.n if unweighted else MOST
+        if MOST > bound > self._capacity:
+            self._find_capacity(0)
+        added = bound if bound <= self._capacity else grown(before, after)
+        if added > self._capacity:
+            self._find_capacity(added)
+        return added
+
+    def _count_counts(self, inner: Accumulator, given: dict[str, Any]) -> None:
+        """Count a table of counts; `inner` is what counts them."""
+        check_counts_labels(inner)
+        count_unignored(self._sample_rule, given, self._count_table)
+
+    def _count_table(self, given: dict[str, Any]) -> None:
+        """Count a table of counts of which no row is left out."""
+        table = count_batch(given["y_true"], given["y_pred"], given["n"], given["w"])
+        read = {"y_true": table.truth, "y_pred": table.predicted, "n": table.samples, "w": table.weights}
+        self._count_columns(None, given | read)
 
     def merge(self, other: Self) -> Self:
         """Add the states of another shard, key by key.
@@ -185,9 +250,91 @@ class Keyed:
             )
             whole._add(added)
             if whole is not mine:
+                whole._follow(mine)
                 mine._become(whole)
         self._report()
         return self
 
-    def _report(self) -> None:
-        """Tell others what a merge has changed."""
+    def _add(self, other: Self) -> None:
+        """Add the states of another container with the same prototype."""
+        capacity: int = self._capacity + other._capacity - MOST
+        if capacity < 0:
+            capacity = capacity_left(map(add, self._load(), other._load()))
+        changes: Slots = {}
+        for key, slot in other._share().items():
+            mine = self._slots.get(key)
+            if mine is not None:
+                slot = Slot(self._store.merged(mine.state, slot.state), _sum(mine.forms, slot.forms))
+            changes[key] = slot
+        self._take_over(changes, other, capacity)
+
+    def _become(self, twin: Self) -> None:
+        """Have what a twin has, which is not used any more."""
+        commit([Swap(self, twin, True)])
+
+    def _mapped(self, inner: Any, change: Callable[[Any], Any] | None, **options: Any) -> Self:
+        """Return a twin with a prototype, and the same states or what `change` returns of copies of them."""
+        slots = self._share()
+        if change is not None:
+            copied = self._store.copied
+            slots = {key: Slot(change(copied(slot.state)), slot.forms) for key, slot in slots.items()}
+        twin = self._like(inner, **options)
+        twin._fill(slots, self)
+        return twin
+
+    def _map_states(self, change: Callable[[Any], Any]) -> Self:
+        """Return a twin with changed copies of states."""
+        with self._reading():
+            return self._mapped(self.inner, change)
+
+    def copy(self) -> Self:
+        """Return an independent copy.
+
+        Returns
+        -------
+        Self
+            The copy. That of a window has the same clock, but neither `on_close` nor the windows closed so far.
+        """
+        with self._reading():
+            return self._mapped(self.inner, None)
+
+    def reconfigured(self, **options: Any) -> Self:
+        """Return a new state of the same samples with other options.
+
+        Parameters
+        ----------
+        **options : object
+            Options of `inner`, such as `metrics` or `labels`, and `other` and `max_groups` of a `ByGroup`: fewer groups
+            than there are fold the others for good. What is left out stays.
+
+        Returns
+        -------
+        Self
+            What a container with these options would have counted. As in a copy, there is no `on_close`.
+
+        Raises
+        ------
+        OptionError
+            If that does not follow from the counts; lengths of time and half-lives cannot change. Scores that fade
+            cannot be dropped, since they fade in shorter stretches of time.
+        TypeError
+            If there is no such option.
+        """
+        options = settled(options)
+        own = {name: options.pop(name) for name in self._OPTIONS if name in options}
+        inner = reconfigured_inner(self.inner, options, {*self._CONFIGURATION} - {"inner"})
+        with self._reading():
+            return self._mapped(inner, lambda state: reconfigured_inner(state, options), **own)
+
+    def reset(self) -> None:
+        """Forget every sample; the configuration stays."""
+        with self._writing():
+            self._become(self._like(self.inner))
+
+
+def _sum(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the sums of two numbers of appearances; WeightError if they are too large."""
+    total = tuple(x + y for x, y in zip(a, b, strict=True))
+    if max(total) > MOST:
+        raise WeightError(f"Expected a group to have fewer than 2**63 - 2 samples, but got {max(b)} on top of {max(a)}")
+    return total

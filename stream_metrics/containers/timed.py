@@ -17,20 +17,18 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics._core.windows.kernels import Packed, PaneUpdateBase
-from stream_metrics.containers.inner import TimeReader, check_counts_labels, empty_prototype, reconfigured_inner
-from stream_metrics.containers.keyed import Keyed, StatePacker
-from stream_metrics.containers.two_stack import PaneForm, TwoStackAggregator
+from stream_metrics._core.windows.kernels import PaneUpdateBase, Slot
+from stream_metrics.containers.inner import TimeReader, empty_prototype
+from stream_metrics.containers.keyed import Keyed, Slots, StatePacker
+from stream_metrics.containers.two_stack import TwoStackAggregator
 from stream_metrics.errors import OptionError, quantity
 from stream_metrics.inputs.arguments import named_arguments
-from stream_metrics.inputs.batch import count_batch
 from stream_metrics.inputs.times import Length, Time, column_to_epoch_ns, format_duration, parse_duration, to_epoch_ns
 from stream_metrics.labels import Label
 from stream_metrics.metrics.rules import count_unignored
 from stream_metrics.states.batches import KeyedBatch, mergeable
-from stream_metrics.states.limits import MOST, Load, grown, load_of
+from stream_metrics.states.limits import MOST, Load, load_of
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.states.reconfiguring import settled
 from stream_metrics.wire import Portable, packed, unpacked
 
 __all__ = ["TimeWindow"]
@@ -104,6 +102,7 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
 
     KIND: ClassVar[str] = "timed"
     _CONFIGURATION: ClassVar[tuple[str, ...]] = ("inner", "period", "panes", "lateness")
+    on_close: OnClose
 
     @named_arguments
     def __init__(
@@ -129,10 +128,26 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
             raise OptionError(argument="period", expected=expected, got=period, but=but)
         if not (on_close is None or on_close == "keep" or callable(on_close)):
             raise ValueError(f"Expected `on_close` to be a function, 'keep' or None, but got {on_close!r}")
-        self._attach(empty, StatePacker(empty), whole // panes, panes, late, clock)
+        self._set_up(empty, StatePacker(empty), whole // panes, panes, late, clock)
         self.on_close = on_close
-        self._watched = on_close is not None
-        self._forget(TwoStackAggregator(PaneForm(self._store)), deque())
+
+    def _set_up(self, inner: Any, store: StatePacker[Any], *division: Any) -> None:
+        self.on_close = None
+        self._configure(inner, store)
+        self._divide(TwoStackAggregator(store), deque(), *division)
+
+    def _like(self, inner: Any, **options: Any) -> Self:
+        twin: Self = type(self).__new__(type(self))
+        twin._set_up(inner, self._store_for(inner), self._length, self._panes, self._lateness, self.clock)
+        return twin
+
+    def _fill(self, slots: Slots, like: Self) -> None:
+        self._move(slots, like._latest if like._started else None, like._timed, 0, like._capacity)
+        self._expire_due()
+
+    def _follow(self, before: Self) -> None:
+        self._closed = before._closed
+        self._move({}, None, False, before.dropped, self._capacity)
 
     @property
     def period(self) -> str:
@@ -248,9 +263,8 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
         >>> window.snapshot(t="2024-05-01T10:30")["accuracy"]
         0.9
         """
-        check_counts_labels(getattr(self.inner, "inner", self.inner))
         given = {"y_true": y_true, "y_pred": y_pred, "n": n, "w": w, "t": t, "group": group}
-        count_unignored(self._sample_rule, given, self._count_table)
+        self._count_counts(getattr(self.inner, "inner", self.inner), given)
         self._report()
 
     @classmethod
@@ -280,12 +294,6 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
         new.update_counts(y_true, y_pred, n, w, t=t, group=group)
         return new
 
-    def _count_table(self, given: dict[str, Any]) -> None:
-        """Count a table of counts of which no row is left out."""
-        table = count_batch(given["y_true"], given["y_pred"], given["n"], given["w"])
-        columns = {"y_true": table.truth, "y_pred": table.predicted, "n": table.samples, "w": table.weights}
-        self._count_columns(None, {**columns, "t": given["t"], "group": given["group"]})
-
     def _count_columns(self, classes: Iterable[Label] | None, columns: dict[str, Any]) -> None:
         """Count a batch of samples of which none is left out."""
         t, samples = columns.pop("t"), columns.get("n")  # which a row of a table of counts has
@@ -303,20 +311,16 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
             late = np.flatnonzero(filled & ~on_time)
             if len(late):
                 batch._count_rows(late, self.inner)  # which may refuse them
-            dealt = batch.split_by_key(panes, self._state_of, self.inner, on_time)
-            added = grown((self._open.get(pane) for pane in dealt), dealt.values())
-            if added > self._capacity:
-                self._find_capacity(added)
+            old = self._slots.get
+            dealt = batch.split_by_key(panes, lambda pane: self._state_of(old(pane)), self.inner, on_time)
+            added = self._cost(batch, (self._state_of(old(pane)) for pane in dealt), dealt.values())
+            slots = {pane: Slot(state) for pane, state in dealt.items()}
             dropped = len(late) if samples is None else int(samples[late].sum())
-            self._commit(dealt, set(), int(times[filled].max()), t is not None, dropped, self._capacity - added)
+            self._move(slots, int(times[filled].max()), t is not None, dropped, self._capacity - added)
             self._expire_due(True)
 
-    def _state_of(self, pane: int) -> Any:
-        return self._store.thaw(self._open.get(pane))
-
     def _load(self) -> Load:
-        """Return what all panes have counted together."""
-        return load_of([*self._open.values(), *self._merges.frozen.values()])
+        return load_of([*(slot.state for slot in self._slots.values()), *self._merges.frozen.values()])
 
     def advance(self, t: Time | None = None) -> None:
         """Move the time on without a sample: panes expire and windows close.
@@ -328,7 +332,8 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
         """
         latest = to_epoch_ns(self.clock() if t is None else t)
         with self._writing():
-            self._commit({}, set(), latest, t is not None, 0, self._capacity)
+            self._expire_due()
+            self._move({}, latest, t is not None, 0, self._capacity)
             self._expire_due(True)
         self._report()
 
@@ -390,95 +395,24 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
             self._closed = deque()
         return iter(closed)
 
-    def _add(self, other: Self) -> None:
-        """Add the panes of another shard with the same prototype."""
-        capacity = self._capacity_with(other)
-        theirs, changes, shared = other._all_panes(other._share()), dict[int, Any](), set[int]()
-        for pane, state in theirs.items():
-            mine = self._open.get(pane)
-            changes[pane] = state if mine is None else self._store.merged(mine, state)
-            if mine is None:
-                shared.add(pane)
-        self._merges.expect_late(theirs)
-        latest = other._latest if other._started else None
+    def _take_over(self, changes: Slots, other: Self, capacity: int) -> None:
+        self._merges.expect_late(changes)
         self._expire_due()
-        self._commit(changes, shared, latest, other._timed, 0, capacity, False)
+        self._move(changes, other._latest if other._started else None, other._timed, 0, capacity, False)
         self._expire_due(True)
 
-    def _become(self, twin: PaneUpdateBase) -> None:
-        """Have the panes and the prototype of a twin."""
-        super()._become(twin)
-        self._expire_due(True)
+    def _panes_stored(self) -> dict[int, Any]:
+        """Return the states of all panes in the order of time, with what came late."""
+        panes = dict(self._merges.frozen)
+        for pane, slot in self._slots.items():
+            panes[pane] = self._store.merged(panes[pane], slot.state) if pane in panes else slot.state
+        return dict(sorted(panes.items()))
 
-    def _all_panes(self, panes: dict[int, Any]) -> dict[int, Any]:
-        """Return all panes in the order of time as they are stored; `panes` are the open ones, and what came late."""
-        frozen = self._merges.frozen
-        late = {pane: self._store.merged(frozen[pane], state) for pane, state in panes.items() if pane in frozen}
-        return dict(sorted({**frozen, **panes, **late}.items()))
-
-    def copy(self) -> Self:
-        """Return an independent copy, with the same clock.
-
-        Returns
-        -------
-        TimeWindow
-            The copy. `on_close` and the windows closed so far are not copied.
-        """
-        with self._reading():
-            return self._mapped(self.inner, None)
-
-    def _mapped(self, inner: Any, change: Callable[[Any], Any] | None) -> Self:
-        """Return a window with a prototype, and the same panes or what `change` returns of copies of them."""
-        twin: Self = type(self).__new__(type(self))
-        store = self._store if change is None else StatePacker(inner)
-        twin._attach(inner, store, self._length, self._panes, self._lateness, self.clock)
-        twin.on_close = None
-        panes = self._all_panes(self._share())
-        if change is not None:
-            panes = {pane: change(self._store.copied(state)) for pane, state in panes.items()}
-        twin._set_panes(panes, self._latest if self._started else None, self._timed, self._capacity)
-        return twin
-
-    def _set_panes(self, panes: dict[int, Any], latest: int | None, timed: bool, capacity: int) -> None:
-        """Have these panes, whose states others may share, and no others."""
-        merges: TwoStackAggregator[Any, Any] = TwoStackAggregator(PaneForm(self._store))
-        newest = {pane: panes.pop(pane) for pane in [*panes][-1:]}
-        merges.frozen.update(panes)
-        merges.forget_merges()
-        self._forget(merges, deque())
-        self._watched = True
-        self._commit(newest, set(newest), latest, timed, 0, capacity)
-        self._expire_due()
-
-    def reconfigured(self, **options: Any) -> Self:
-        """Return a new window of the same samples with other options.
-
-        Parameters
-        ----------
-        **options : object
-            Options of `inner`, such as `metrics` or `labels`. What is left out stays.
-
-        Returns
-        -------
-        TimeWindow
-            What a window with these options would have counted. As in a copy, there is no `on_close`.
-
-        Raises
-        ------
-        OptionError
-            If that does not follow from the counts; those of the window itself cannot change.
-        TypeError
-            If there is no such option.
-        """
-        options = settled(options)
-        inner = reconfigured_inner(self.inner, options, ("period", "panes", "lateness"))
-        with self._reading():
-            return self._mapped(inner, lambda state: state.reconfigured(**options))
-
-    def reset(self) -> None:
-        """Forget every sample and the time; the configuration stays."""
-        with self._writing():
-            self._forget(TwoStackAggregator(PaneForm(self._store)), deque())
+    def _share(self) -> Slots:
+        panes = self._panes_stored()
+        super()._share()
+        self._leave_pane()
+        return {pane: Slot(state, own=False) for pane, state in panes.items()}
 
     def _reading_time(self) -> int:
         """Return the time at which the window is read by default."""
@@ -520,26 +454,22 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
 
     def _merged(self, low: int, high: int) -> Any:
         """Return a new state, the merge of the panes that are newer than `low` and not newer than `high`."""
-        for pane, state in self._open.items():
-            if type(state) is Packed:
-                self._open[pane] = self._store.thaw(state)
         if self._started:
-            self._watched = True
             self._leave_pane()  # its state may change no more
-            self._merges.freeze(self._open, min(self._latest // self._length, high + 1))
-        return self._merges.merged(self._open, low, high, self.inner)
+            self._merges.freeze(self._slots, min(self._latest // self._length, high + 1))
+        return self._merges.merged(self._slots, low, high, self.inner)
 
     def _sum_at(self, name: str, t: Time | None = None) -> int:
         """Return a number of samples, `n` or `abstained`, as it is read at a time."""
         with self._reading():
             low, high = self._window(t)
-            panes = [*self._open.items(), *self._merges.frozen.items()]
+            panes = [*((pane, slot.state) for pane, slot in self._slots.items()), *self._merges.frozen.items()]
             return sum(getattr(state, name) for pane, state in panes if low < pane <= high)
 
     def _content(self) -> list[object]:
         with self._reading():
             latest, gone = ([self._latest], self._gone()) if self._started else ([], 0)
-            panes = [[pane, state._content()] for pane, state in self._all_panes(self._open).items() if pane > gone]
+            panes = [[pane, state._content()] for pane, state in self._panes_stored().items() if pane > gone]
             return [packed(self.inner), self._length, self._panes, self._lateness, latest, self._timed, panes]
 
     @classmethod
@@ -553,8 +483,9 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
             raise ValueError("the latest time")
         if {type(pane) for pane, _ in panes} - {int} or any(pane > latest[0] // pane_length for pane, _ in panes):
             raise ValueError("panes by their numbers, none of them after the latest time")
-        states = {pane: window._store.read(data) for pane, data in panes}
-        window._set_panes(states, latest[0] if latest else None, timed, MOST)
+        slots = {pane: Slot(window._store.read(data)) for pane, data in panes}
+        window._move(slots, latest[0] if latest else None, timed, 0, MOST)
+        window._expire_due()
         window._find_capacity(0)
         return window
 

@@ -13,14 +13,13 @@ a lock and merged outside, while counting goes on. The first reading of a front 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from stream_metrics._core.numeric.kernels import Guarded
 from stream_metrics._core.windows.kernels import move_key
 
 if TYPE_CHECKING:
-    from stream_metrics.containers.keyed import StatePacker
     from stream_metrics.states.protocols import Accumulator
 
 __all__ = ["PaneForm", "Parts", "TwoStackAggregator"]
@@ -29,41 +28,26 @@ State = TypeVar("State", bound="Accumulator")
 Stored = TypeVar("Stored")  # what a pane is stored as
 
 
-class PaneForm(Generic[State, Stored]):
-    """How panes that receive no more in order, and merges of them, are stored: here as states that change no more.
+class PaneForm(Protocol[State, Stored]):
+    """How panes that receive no more in order, and merges of them, are stored: in a form that changes no more."""
 
-    A container that reads states from bytes has some that are still bytes; its `store` knows.
-    """
+    def state(self, opened: Any) -> State:
+        """Return the state of a pane that the caller has among the others."""
 
-    def __init__(self, store: StatePacker[Any]) -> None:
-        self._store = store
-
-    def freeze(self, pane: int, state: Any) -> Any:
+    def freeze(self, pane: int, opened: Any) -> Stored:
         """Return the stored form of a pane, whose state is not used any more unless it is that form."""
-        return state
 
-    def add_late(self, pane: int, stored: Any, late: Any) -> Any:
+    def add_late(self, pane: int, stored: Stored | None, late: Any) -> Stored | None:
         """Return the stored form of a pane with what came late, which is not used any more; None to leave it beside."""
-        return late if stored is None else self._store.merged(stored, late)
 
-    def read(self, stored: Any) -> Any:
+    def thaw(self, stored: Stored) -> State:
         """Return the state of a stored form, which the caller does not change."""
-        return self._store.thaw(stored)
 
-    def thaw(self, stored: Any) -> Any:
+    def copied(self, stored: Stored) -> State:
         """Return the state of a stored form, a copy which the caller may change."""
-        return self._store.copied(stored)
 
-    def keep(self, state: Any) -> Any:
+    def keep(self, state: State) -> Stored:
         """Return the stored form of a state that changes afterwards."""
-        return state.copy()
-
-    def merges(self, stored: Iterable[Any]) -> Iterator[Any]:
-        """Yield the stored forms of the first state, the merge of the first two, and so on."""
-        total: Any = None
-        for each in stored:
-            total = self.thaw(each) if total is None else total.merge(self.read(each))
-            yield self.keep(total)
 
 
 class _Front(Generic[State, Stored]):
@@ -83,9 +67,16 @@ class _Front(Generic[State, Stored]):
             return None
         with self._building._writing():
             if self._merges is None:
-                self._merges = [*self._form.merges(self._stored[::-1])][::-1]
+                self._merges = self._built()
                 self._stored = []
             return self._merges[at]
+
+    def _built(self) -> list[Stored]:
+        total, merges = None, list[Stored]()
+        for stored in self._stored[::-1]:
+            total = self._form.copied(stored) if total is None else total.merge(self._form.thaw(stored))
+            merges.append(self._form.keep(total))
+        return merges[::-1]
 
     def without(self, gone: int) -> _Front[State, Stored]:
         """Return the front without the panes up to `gone`; itself if that saves no memory yet."""
@@ -113,8 +104,8 @@ class Parts(Generic[State, Stored]):
     def merged(self) -> State:
         """Return the merge, a new state."""
         newer = None if self._front is None else self._front[0].newer(self._front[1])
-        total: State | None = None if newer is None else self._form.thaw(newer)
-        states = [*map(self._form.read, self._stored), *self._states]
+        total: State | None = None if newer is None else self._form.copied(newer)
+        states = [*map(self._form.thaw, self._stored), *self._states]
         if total is None:
             total = states.pop(0).copy() if states else self._empty.copy()
         for state in states:
@@ -164,8 +155,7 @@ class TwoStackAggregator(Generic[State, Stored]):
         for pane in newer:
             if pane in self.frozen:  # an interrupted call got so far
                 continue
-            state = panes[pane]
-            stored = self._form.freeze(pane, state)
+            state, stored = self._form.state(panes[pane]), self._form.freeze(pane, panes[pane])
             move_key(panes, self.frozen, pane, stored)
             self._top = pane
             if self._back is not None:
@@ -204,7 +194,8 @@ class TwoStackAggregator(Generic[State, Stored]):
             if self._back is not None:
                 states.append(self._back)
                 self._back_is_lent |= copies
-        states += [state.copy() if copies else state for pane, state in panes.items() if low < pane <= high]
+        newest = [self._form.state(panes[pane]) for pane in panes if low < pane <= high]
+        states += [state.copy() for state in newest] if copies else newest
         return Parts(self._form, front, stored, states, empty)
 
     def _flip(self, panes: dict[int, State]) -> None:

@@ -187,7 +187,7 @@ def test_batches_of_one_row_keep_no_more_after_many() -> None:
             t += 0.5 * (turn % 2)
             window.update_many(["a"], ["a"], t=t)
         blocks.append(sys.getallocatedblocks())
-        assert len(window._open) <= 6 + 2 + 1
+        assert len(window._slots) <= 6 + 2 + 1
         shard = sm.TimeWindow(sm.Accuracy(), 60, panes=6, lateness=20)
         shard.update_many(["b"] * 7, ["a"] * 7, t=t - 10.0 * np.arange(7))
         window.merge(shard).get()

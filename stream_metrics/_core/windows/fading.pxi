@@ -3,7 +3,6 @@
 What happens once in a stretch, and what needs a look at both states, is in Python, in the derived class.
 """
 
-cimport cython
 from libc.stdint cimport int64_t
 
 from stream_metrics._core.confusion.kernels cimport ConfusionCounters
@@ -28,62 +27,52 @@ cdef inline bint names_class(object prediction):
     return type(prediction) is dict or type(prediction) is str
 
 
-@cython.final
-cdef class FadingState:
-    """A state that counts all samples since a place, its origin."""
-
-    cdef object state
-    cdef ConfusionCounters counts  # None unless it counts labels only
-    cdef int64_t origin            # if half-lives are whole
-    cdef double real_origin        # if they are not
-
-    def __cinit__(self, state, origin):
-        self.state, self.counts = state, counters_of(state)
-        if type(origin) is int:
-            self.origin = origin
-        else:
-            self.real_origin = origin
-
-
-cdef class FadingUpdateBase(Guarded):
+cdef class FadingUpdateBase(KeyedUpdateBase):
     """Base class of fading states: counts a sample in the two states of the current stretch, each with its weight.
 
-    A place is a time in nanoseconds since 1970, or the number of an update.
+    A place is a time in nanoseconds since 1970, or the number of an update. Keys are the stretches at whose start
+    states began.
     """
 
-    cdef readonly object inner, _sample_rule  # an empty state, and which samples it leaves out
-    cdef readonly dict _states         # by the stretch at whose start each began
     cdef readonly int64_t dropped
     cdef public object clock
     cdef bint numbered                # whether places are numbers of updates
     cdef readonly object _half        # the half-life, an int or a float
-    cdef public double _capacity      # how much weight can come; a lower bound
+    cdef public double _room          # how much weight can come; a lower bound
     cdef public bint _needs_seen      # whether a state may refuse a single score because of the labels it has counted
-    cdef FadingState older, newer
+    cdef Slot older, newer            # of the current stretch, or None
+    cdef int64_t origins[2]           # where these began, if half-lives are whole
+    cdef double real_origins[2]       # if they are not
     cdef int64_t first, last          # the places of the current stretch: first <= place < last
     cdef bint whole                   # whether half-lives are whole numbers
     cdef bint started
     cdef int64_t latest
     cdef double half, first_power
 
-    def _configure(self, inner, bint by_count, half, int first_power, clock):
-        """Set the configuration; a sample at the origin of a state has the weight 2^first_power there."""
-        self.inner, self.numbered, self._half, self.clock = inner, by_count, half, clock
-        self._sample_rule = rule_of(inner)
-        self.whole, self.half, self.first_power, self._states = type(half) is int, half, first_power, {}
+    def _fade(self, bint by_count, half, int first_power, clock):
+        """Set how weights fade; a sample at the origin of a state has the weight 2^first_power there."""
+        self.numbered, self._half, self.clock = by_count, half, clock
+        self.whole, self.half, self.first_power = type(half) is int, half, first_power
 
-    def _take(self, dict states not None, latest, tuple current not None, double capacity, int64_t dropped, inner):
-        """Have these states, latest time and other numbers, in one step.
+    def _move(self, dict changes not None, latest, tuple current not None, double room, int64_t dropped):
+        """Replace slots, and set latest time and other numbers, in one step.
 
-        `current` are the two states that count samples of places from a first one on and before a last one.
+        `current` are the slots that count samples of places from a first one on and before a last one, with their
+        origins.
         """
-        cdef FadingState older, newer
-        cdef int64_t first, last, moved = 0 if latest is None else latest
-        cdef tuple old = (self._states, self.older, self.newer, self.inner)
-        older, newer, first, last = current
-        self._states, self.inner, self.latest, self.started = states, inner, moved, latest is not None
+        cdef Slot older, newer
+        cdef int64_t first, last, moved = 0 if latest is None else latest, at = 0
+        cdef int64_t origins[2]
+        cdef double real_origins[2]
+        older, newer, older_origin, newer_origin, first, last = current
+        for origin in (older_origin, newer_origin):
+            origins[at], real_origins[at] = (origin, 0.0) if self.whole else (0, origin)
+            at += 1
+        self._commit(changes, self._capacity)
+        self.latest, self.started = moved, latest is not None
         self.older, self.newer, self.first, self.last = older, newer, first, last
-        self._capacity, self.dropped = capacity, dropped
+        self.origins, self.real_origins = origins, real_origins
+        self._room, self.dropped = room, dropped
 
     @property
     def _latest(self):
@@ -156,16 +145,16 @@ cdef class FadingUpdateBase(Guarded):
 
     cdef bint is_current(self, int64_t place, double weight) noexcept:
         """Whether a sample is of the current stretch, and known to fit into both states."""
-        return self.first <= place < self.last and weight + 1.0 <= self._capacity
+        return self.first <= place < self.last and weight + 1.0 <= self._room and self.older.own and self.newer.own
 
-    cdef double scaled(self, double weight, int64_t place, FadingState state) except? -1.0:
+    cdef double scaled(self, double weight, int64_t place, int which) except? -1.0:
         """Return the weight of a sample in a state, to the bit as Python computes it with numbers of any size."""
         cdef double age
         cdef int64_t since
         if not self.whole:
-            age = (<double> place - state.real_origin) / self.half
+            age = (<double> place - self.real_origins[which]) / self.half
         else:
-            since = place - state.origin
+            since = place - self.origins[which]
             if since <= EXACT and self.half <= EXACT:
                 age = <double> since / self.half
             else:
@@ -175,13 +164,11 @@ cdef class FadingUpdateBase(Guarded):
     cdef bint count_plain_labels(self, int64_t place, double weight, object y_true, object y_pred) except -1:
         """Count a sample of labels in a stretch; return False, and change nothing, if that needs a section."""
         cdef double in_older, in_newer
-        if self.older is None or self.older.counts is None or self.holder != 0 or y_pred is MISSING:
-            return False
         if self.numbered:
             place = self.latest + 1
-        if not self.is_current(place, weight):
+        if y_pred is MISSING or self.holder != 0 or not self.is_current(place, weight) or self.older.counts is None:
             return False
-        in_older, in_newer = self.scaled(weight, place, self.older), self.scaled(weight, place, self.newer)
+        in_older, in_newer = self.scaled(weight, place, 0), self.scaled(weight, place, 1)
         if not self.older.counts.try_count(y_true, y_pred, in_older):
             return False
         if not self.newer.counts.try_count(y_true, y_pred, in_newer):
@@ -199,16 +186,16 @@ cdef class FadingUpdateBase(Guarded):
     cdef int count_in_both(self, int64_t place, double weight, object y_true, object y_pred, object group,
                            object scores, object classes) except -1:
         """Count a sample of the current stretch, in a section."""
-        cdef FadingState older = self.older, newer = self.newer
+        cdef Slot older = self.older, newer = self.newer
         cdef bint scored = y_pred is MISSING  # by `scores`, or else the inner state says that there is no prediction
-        in_older = self.scaled(weight, place, older)
+        in_older = self.scaled(weight, place, 0)
         if older.counts is None and not hasattr(older.state, "revert"):  # as groups do that are folded
             self._count_slowly(place, y_true, y_pred, weight, given_options(None, group, scores, classes, None))
             return 0
         deliver(older.state, None if scored else older.counts, y_true, y_pred, in_older, None, group, scores, classes,
                 None)
         try:
-            deliver(newer.state, None if scored else newer.counts, y_true, y_pred, self.scaled(weight, place, newer),
+            deliver(newer.state, None if scored else newer.counts, y_true, y_pred, self.scaled(weight, place, 1),
                     None, group, scores, classes, None)
         except BaseException:
             older.state.revert(y_true, y_pred, in_older, **given_options(None, group, scores, classes, None))
@@ -218,4 +205,4 @@ cdef class FadingUpdateBase(Guarded):
 
     cdef void advance(self, int64_t place, double weight) noexcept:
         self.latest = max(self.latest, place)
-        self._capacity -= weight + 1.0
+        self._room -= weight + 1.0

@@ -55,32 +55,24 @@ cpdef list replace_keys(dict target, dict changes):
     What was there is returned, so that nothing is freed before the caller has set what belongs to it.
     """
     cdef list old = [target.get(key) for key in changes]
-    cdef Py_ssize_t at = 0
+    cdef list new = [key for key in changes if key not in target]
     try:
-        for key, value in changes.items():
-            if value is not None and old[at] is None:
-                target[key] = value
-            at += 1
+        for key in new:
+            target[key] = changes[key]
     except BaseException:
-        at = 0
-        for key, value in changes.items():
-            if value is not None and old[at] is None:
-                target.pop(key, None)
-            at += 1
+        for key in new:
+            target.pop(key, None)
         raise
-    at = 0
     for key, value in changes.items():
-        if old[at] is not None:
-            if value is None:
-                del target[key]
-            else:
-                target[key] = value
-        at += 1
+        if value is not None:
+            target[key] = value
+        else:
+            target.pop(key, None)
     return old
 
 
 cdef class Slot:
-    """A group: its state, and how often its key appeared as bool, int, float and any other type."""
+    """The state of a key, and how often a group appeared as bool, int, float and any other type."""
 
     cdef readonly object state      # or `Packed`
     cdef ConfusionCounters counts   # None unless samples may be counted without a section
@@ -90,10 +82,10 @@ cdef class Slot:
     cdef int64_t n, abstained       # of the state, as they are part of the sums of the container
     cdef int64_t type_counts[4]
 
-    def __cinit__(self, state, forms=(0, 0, 0, 0)):
-        self.state, self.own = state, type(state) is not Packed
+    def __cinit__(self, state, forms=(0, 0, 0, 0), bint own=True):
+        self.state, self.own = state, own and type(state) is not Packed
         self.counts = counters_of(state) if self.own else None
-        if not self.own:
+        if type(state) is Packed:
             self.n, self.abstained = (<Packed> state).n, (<Packed> state).abstained
         (self.type_counts[0], self.type_counts[1], self.type_counts[2],
          self.type_counts[3]) = [int(times) for times in forms]
@@ -105,9 +97,7 @@ cdef class Slot:
 
     cdef int measure(self) except -1:
         """Read the numbers of samples."""
-        if self.counts is not None:
-            self.n, self.abstained = self.counts.n, self.counts.abstained
-        elif self.own:  # else it was measured before it was shared
+        if self.own:  # else it was measured before it was shared
             self.n, self.abstained = self.state.n, self.state.abstained
         return 0
 
@@ -125,148 +115,39 @@ cdef class Slot:
         return 0
 
 
-cdef class GroupUpdateBase(Guarded):
-    """Base class of groups: passes samples to the state of their group."""
+cdef class KeyedUpdateBase(Guarded):
+    """Base class of containers: a slot for each key, which one step replaces, and the sums of all of them."""
 
-    cdef readonly dict _slots  # by key
-    cdef readonly Slot _rest  # of the overflow group, or None
-    cdef readonly dict _folded  # known keys of the overflow group
-    cdef public int64_t _capacity  # a lower bound of what all groups together can still count; see `cost`
+    cdef readonly dict _slots
     cdef readonly object inner, _store  # an empty state, and how states like it are stored
     cdef readonly object _sample_rule  # of the inner state
+    cdef public int64_t _capacity  # a lower bound of what all states together can still count; see `cost`
+    cdef bint counted  # whether states like `inner` are counters only
+    cdef bint measured  # whether numbers of samples are summed up
+    cdef int64_t n_, abstained_  # these sums, without what the touched slots have counted since
     cdef list touched
-    cdef int64_t n_, abstained_  # of all slots, without what the touched ones have counted since
-    cdef bint measured  # whether these are summed up
 
     def __cinit__(self, *args, **kwargs):
-        self._slots, self._folded, self.touched = {}, {}, []
+        self._slots, self.touched, self._capacity = {}, [], MOST_SAMPLES
 
-    def _configure(self, inner, store, bint measured, int64_t capacity):
-        """Set the configuration; `measured` tells whether the samples of a group only change when it is updated."""
-        self.inner, self._store, self.measured, self._capacity = inner, store, measured, capacity
-        self._sample_rule = rule_of(inner)
+    def _configure(self, inner, store, bint measured=False):
+        """Set the configuration; `measured` tells whether the samples of a key only change when it is updated."""
+        self.inner, self._store, self.measured = inner, store, measured
+        self._sample_rule, self.counted = rule_of(inner), counters_of(inner) is not None
 
-    def update(self, y_true, y_pred=MISSING, w=1, *, group, t=None, scores=MISSING, classes=None, unit=None):
-        """Count one sample of a group.
-
-        Parameters
-        ----------
-        y_true : Label
-            The true label.
-        y_pred : object, optional
-            The prediction, as `inner` takes it.
-        w : int or float, default 1
-            Weight of the sample, >= 0.
-        group : Label
-            The group of the sample.
-        t : float or datetime or numpy.datetime64, optional
-            Time of the sample, if `inner` has times.
-        scores : mapping from Label to float or float or sequence of float, optional
-            Scores beside a prediction that is not their largest.
-        classes : sequence of Label, optional
-            The classes that a sequence of scores belongs to.
-        unit : Label, optional
-            What samples that depend on each other have in common: a customer, a session, an hour.
-
-        Raises
-        ------
-        LabelError
-            If a label is not allowed.
-        ScoreError
-            If a score is not allowed.
-        WeightError
-            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
-        """
-        cdef Slot slot = None
-        cdef PyObject *entry
-        cdef int kind = 3
-        cdef int64_t taken = cost(w)
-        if self._sample_rule is not None and self._sample_rule.ignores(y_true):
-            return
-        if scores is None:
-            return self.update(y_true, None if y_pred is MISSING else y_pred, w, t=t, group=group, classes=classes,
-                               unit=unit)
-        key = group
-        if type(group) is not str:
-            key = group if plain(group) and type(group) is not float else canonical(group, "group")
-            kind = numeric_kind(key)
-        if t is None and scores is MISSING and classes is None and unit is None:
-            entry = PyDict_GetItemWithError(self._slots, key)
-            if entry != NULL:
-                slot = <Slot> entry
-            elif self._rest is not None and key in self._folded:
-                slot = self._rest
-            if (slot is not None and slot.counts is not None and slot.touched and self.holder == 0
-                    and taken <= self._capacity and slot.type_counts[kind] < MOST_SAMPLES
-                    and slot.counts.try_count(y_true, y_pred, w)):
-                slot.type_counts[kind] += 1
-                self._capacity -= taken
-                return
-        self.count_slowly(key, kind, y_true, y_pred, w, t, scores, classes, unit)
-
-    cdef int count_slowly(self, object key, int kind, object y_true, object y_pred, object w, object t, object scores,
-                          object classes, object unit) except -1:
-        """Count one sample in a section; labels and a weight are read before it."""
-        cdef bint labels_only = t is None and scores is MISSING and classes is None and unit is None, folds
-        cdef Slot slot, before
-        cdef int64_t taken = cost(w)
-        if labels_only and counters_of(self.inner) is not None:
-            y_true, y_pred, w = plain_sample(self.inner, y_true, y_pred, w)
-        self.enter()
-        try:
-            before = self.known(key)
-            slot = self._admit(key) if before is None else before
-            folds = slot is self._rest
-            before = self._rest if folds else before
-            slot = self.changeable(slot, before)
-            check_samples(1, slot.type_counts[kind])
-            if taken > self._capacity:
-                self._find_capacity(taken)
-            deliver(slot.state, slot.counts, y_true, y_pred, w, t, None, scores, classes, unit)
-            slot.type_counts[kind] += 1
-            self._capacity -= taken
-            if slot is not before:
-                if folds:
-                    self._commit({}, slot, self._capacity)
-                elif key in self._slots or self.max_groups is None:
-                    self._commit({key: slot}, self._rest, self._capacity)
-                else:
-                    self._put({key: slot}, self._rest, self._capacity)
-                    folds = self._slots.get(key) is not slot
-            try:
-                if slot is not before:
-                    self.touch(self._rest if folds else slot)
-                if folds and key not in self._folded:
-                    if len(self._folded) >= MOST_FOLDED:
-                        self._folded.clear()
-                    self._folded[key] = None
-            except MemoryError:  # all is counted; the next sample of the group does this
-                pass
-        finally:
-            self.leave()
-        return 0
-
-    cdef Slot known(self, object key):
-        """Return the slot of a known key, else None."""
-        cdef PyObject *entry = PyDict_GetItemWithError(self._slots, key)
-        if entry != NULL:
-            return <Slot> entry
-        if self._rest is not None and key in self._folded:
-            return self._rest
-        return None
-
-    cdef Slot changeable(self, Slot slot, Slot before):
-        """Return a slot whose state may be changed, a new one if others share it; `before` is the slot here, if any."""
+    cdef Slot changeable(self, Slot slot):
+        """Return a slot whose state may be changed: a new one if others share it, or an empty one if there is none."""
+        if slot is None:
+            return Slot(self.inner.copy())
         if not slot.own:
             return Slot(self._store.copied(slot.state), slot.forms)
-        if slot is before:
-            self.touch(slot)
+        self.touch(slot)
         return slot
 
     cdef int touch(self, Slot slot) except -1:
         """Let samples be counted in a slot that is in its place, without a section if they are labels."""
         cdef Slot each
-        if slot.touched:
+        if slot.touched or not self.measured:
             return 0
         if len(self.touched) > 2 * len(self._slots) + FEW_TOUCHED:
             self.touched = [each for each in self.touched if each.touched]
@@ -275,7 +156,7 @@ cdef class GroupUpdateBase(Guarded):
         return 0
 
     def _lend(self, key):
-        """Return the state of a known group, a copy if others share it."""
+        """Return the state of a known key, a copy if others share it."""
         cdef Slot slot = self._slots[key]
         if not slot.own:
             return self._store.copied(slot.state)
@@ -284,7 +165,7 @@ cdef class GroupUpdateBase(Guarded):
         return slot.state
 
     def _totals(self):
-        """Return the numbers of samples and of abstentions of all groups."""
+        """Return the numbers of samples and of abstentions of all states."""
         cdef Slot slot
         cdef int64_t n, abstained
         for slot in self.touched:
@@ -306,13 +187,11 @@ cdef class GroupUpdateBase(Guarded):
         self.touched = lent
         return 0
 
-    cpdef int _commit(self, dict changes, Slot rest, int64_t capacity) except -1:
-        """Replace slots by key, or remove those that are None, and the slot of folded groups, in one step."""
+    cpdef int _commit(self, dict changes, int64_t capacity) except -1:
+        """Replace slots by key, or remove those that are None, in one step."""
         cdef Slot slot, before
-        cdef Py_ssize_t at = 0
-        cdef int64_t n, abstained
+        cdef int64_t n = self.n_, abstained = self.abstained_
         cdef list old
-        n, abstained = self.n_, self.abstained_
         if self.measured:
             for key, slot in changes.items():
                 before = self._slots.get(key)
@@ -321,82 +200,23 @@ cdef class GroupUpdateBase(Guarded):
                 if slot is not None:
                     slot.measure()
                     n, abstained = n + slot.n, abstained + slot.abstained
-            if rest is not self._rest:
-                if self._rest is not None:
-                    n, abstained = n - self._rest.n, abstained - self._rest.abstained
-                if rest is not None:
-                    rest.measure()
-                    n, abstained = n + rest.n, abstained + rest.abstained
-        former = self._rest  # freed at the end
-        old = replace_keys(self._slots, changes)
-        for key, slot in changes.items():
-            before = old[at]
-            if before is not None and before is not slot:
+        old = replace_keys(self._slots, changes)  # which is freed at the end
+        for before in old:
+            if before is not None:
                 before.touched = False
-            at += 1
-        if self._rest is not None and self._rest is not rest:
-            self._rest.touched = False
-        self._rest, self._capacity = rest, capacity
-        self.n_, self.abstained_ = n, abstained
+        self.n_, self.abstained_, self._capacity = n, abstained, capacity
         return 0
 
     def _share(self):
-        """Return the slots by key and that of folded groups, for another object; no state of them changes any more."""
+        """Return the slots by key, for another object; no state of them changes any more."""
         cdef Slot slot
-        if self.measured:
-            self._totals()
+        self._totals()
         slots = self._slots.copy()
-        lent = {key: Slot(self._store.copied(slot.state), slot.forms)
-                for key, slot in slots.items() if (<Slot> slot).lent}
-        if self.measured:
-            for slot in lent.values():
+        for key, slot in self._slots.items():
+            if slot.lent:
+                slot = slots[key] = Slot(self._store.copied(slot.state), slot.forms)
                 slot.measure()
-        rest = self._rest
-        slots.update(lent)
         for slot in slots.values():
             slot.share()
-        if rest is not None:
-            (<Slot> rest).share()
         self.untouch()
-        return slots, rest
-
-    def _take(self, dict slots not None, Slot rest, int64_t capacity, inner, store):
-        """Have these slots and no others, and forget which keys are folded."""
-        cdef Slot slot
-        cdef int64_t n = 0, abstained = 0
-        if self.measured:
-            for slot in [*slots.values(), *([] if rest is None else [rest])]:
-                slot.measure()
-                n, abstained = n + slot.n, abstained + slot.abstained
-        old = self._slots, self._rest, self._folded, self.touched, self.inner, self._store
-        touched, folded = [], {}
-        self._slots, self._rest, self._folded, self.touched = slots, rest, folded, touched
-        self.n_, self.abstained_, self._capacity = n, abstained, capacity
-        self.inner, self._store = inner, store
-
-    def _revert(self, y_true, y_pred=MISSING, w=1, *, group, t=None, scores=MISSING, classes=None, unit=None):
-        """Undo one update."""
-        cdef Slot slot, own
-        cdef bint empty, copied
-        if scores is None and y_pred is MISSING:
-            y_pred = None
-        key = canonical(group, "group")
-        self.enter()
-        try:
-            slot = self._slots.get(key)
-            if slot is None:
-                raise not_counted(group, f"one of the group {group!r}, which has none")
-            copied = slot.counts is None
-            own = Slot(self._store.copied(slot.state), slot.forms) if copied else self.changeable(slot, slot)
-            own.state.revert(y_true, y_pred, w, **given_options(t, None, scores, classes, unit))
-            own.remove_type_of(numeric_kind(key))
-            if own.counts is not None:
-                empty = own.counts.n == 0 and own.counts.abstained == 0
-            else:
-                empty = not own.state.n and not own.state.abstained
-            if empty:  # an empty group stays where groups are folded, so that the same ones remain folded
-                own = None if self._rest is None else Slot(self.inner.copy())
-            if own is not slot:
-                self._commit({key: own}, self._rest, self._capacity)
-        finally:
-            self.leave()
+        return slots

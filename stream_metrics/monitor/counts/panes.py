@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.containers.timed import TimeWindow
-from stream_metrics.containers.two_stack import PaneForm, Parts, TwoStackAggregator
+from stream_metrics.containers.two_stack import Parts, TwoStackAggregator
 from stream_metrics.errors import DecodeError, MergeError
 from stream_metrics.inputs.times import LIMIT, format_duration, parse_duration
 from stream_metrics.metrics.metric_set import MetricSet
@@ -30,7 +30,7 @@ __all__ = ["AnyPanes", "Panes", "parted_by"]
 State = TypeVar("State", MetricSet, ByGroup)
 
 
-class _AsBytes(PaneForm[State, bytes]):
+class _AsBytes(Generic[State]):
     """Panes are stored as bytes; `written` has those that a checkpoint has written already.
 
     What was read last is kept as a state too: until a pane is over, every reading needs the same merge, and a copy of
@@ -42,6 +42,10 @@ class _AsBytes(PaneForm[State, bytes]):
         self._written = written
         self._last: tuple[bytes, State] | None = None
 
+    def state(self, opened: State) -> State:
+        """Return the state of a pane that is not stored."""
+        return opened
+
     def freeze(self, pane: int, state: State) -> bytes:
         """Return the bytes of a pane, those that were written if nothing has changed."""
         return self._written.pop(pane, b"") or self.keep(state)
@@ -50,16 +54,15 @@ class _AsBytes(PaneForm[State, bytes]):
         """Return the bytes of a pane with what came late if they were written; else it would take a merge now."""
         return self._written.pop(pane, None)
 
-    def read(self, stored: bytes) -> State:
-        """Return a new state."""
-        state: State = self._kind.from_bytes(stored)
-        return state
-
     def thaw(self, stored: bytes) -> State:
+        """Return a new state."""
+        return self._kind.from_bytes(stored)
+
+    def copied(self, stored: bytes) -> State:
         """Return a new state."""
         last = self._last
         if last is None or last[0] is not stored:
-            self._last = last = stored, self.read(stored)
+            self._last = last = stored, self.thaw(stored)
         return last[1].copy()
 
     def keep(self, state: State) -> bytes:
@@ -189,7 +192,8 @@ class Panes(Generic[State]):
 
     def alone(self, number: int) -> State:
         """Return a copy of the state of a pane; an empty one if the pane is."""
-        state = self._decoded(self._merges.frozen[number]) if number in self._merges.frozen else self.inner.copy()
+        frozen = self._merges.frozen
+        state = type(self.inner).from_bytes(frozen[number]) if number in frozen else self.inner.copy()
         return state.merge(self._open[number]) if number in self._open else state
 
     def replace(self, number: int, state: State) -> None:
@@ -241,15 +245,12 @@ class Panes(Generic[State]):
         state = self.alone(number) if number in self._merges.frozen else self._open[number]
         return state.to_bytes()
 
-    def _decoded(self, data: bytes) -> State:
-        return type(self.inner).from_bytes(data)
-
     def fill(self, seen: int | None, panes: Mapping[int, bytes]) -> None:
         """Take over what `seen` and `written` returned; DecodeError if no such window would have returned it."""
         newest, inner = None if seen is None else seen // self.length, self.inner.to_bytes()
         for number, data in panes.items():
             older = newest is not None and number < newest
-            state = self._decoded(data)
+            state = type(self.inner).from_bytes(data)
             twin = state.copy()
             twin.reset()
             if twin.to_bytes() != inner or data == inner:
