@@ -404,6 +404,8 @@ class ComparisonSnapshot(Rendered, Mapping[str, Difference]):
         pairs, sign = metric.pairs(self.joint, label)
         se = methods.delta_se(metric, self._sides, self.joint.values, label)
         note = self._rare(metric, label)
+        if note and label is None and self.n >= ENOUGH:  # the value of a class leans on that class
+            note = note if not pairs and methods.leans(metric, self._sides, self.joint) else ""
         if pairs:
             low, high = _signed(shares.paired_bounds(pairs, level), sign)
             return replace(empty, low=low, high=high, se=se, method="tango", note=note)

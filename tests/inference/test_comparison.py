@@ -172,6 +172,17 @@ def test_the_delta_method_agrees_with_the_bootstrap() -> None:
 
 
 @pytest.mark.quick
+def test_few_samples_of_a_class_are_noted_where_the_metric_leans_on_it() -> None:
+    """Ten of a thousand samples say little of a mean over classes, and hardly matter to kappa."""
+    truth = np.array([0] * 590 + [1] * 400 + [2] * 10)
+    a, b = (np.where(np.arange(1000) % step, truth, (truth + 1) % 3) for step in (4, 7))
+    notes = {key: compared(truth, a, b).difference(key).note for key in ("cohen_kappa", "weighted_f1", "macro_f1")}
+
+    assert notes.pop("macro_f1") == "a class has 10 samples, too few for this interval"
+    assert not any(notes.values())
+
+
+@pytest.mark.quick
 def test_folds_see_what_depends() -> None:
     """Each sample given ten times over under its unit: folds know, independent formulas are three times too sure."""
     rows = drawn(1000)

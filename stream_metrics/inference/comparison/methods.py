@@ -20,7 +20,7 @@ from stream_metrics.evaluation.evaluate import Options, checked_options, compute
 from stream_metrics.formulas.arithmetic import inner
 from stream_metrics.formulas.protocol import Floats, NumberOrArray
 from stream_metrics.inference.comparison.shares import DiscordantPairs, pairs_of
-from stream_metrics.inference.intervals.adequacy import HALF, effective_count, padded
+from stream_metrics.inference.intervals.adequacy import HALF, THIN_SHARE, effective_count, padded
 from stream_metrics.inference.intervals.anytime import exact_bounds, exact_classes, rests_on_enough
 from stream_metrics.inference.intervals.batched_counts import BatchedCounts, MatrixCells, batched, make_cells
 from stream_metrics.inference.intervals.batched_formulas import (
@@ -35,11 +35,12 @@ from stream_metrics.inference.intervals.matrix_counts import MatrixCounts
 from stream_metrics.labels import Label
 
 __all__ = [
-    "Joint", "Measure", "Side", "apart", "delta_se", "measure", "posterior", "sides", "steady", "value_of",
+    "Joint", "Measure", "Side", "apart", "delta_se", "leans", "measure", "posterior", "sides", "steady", "value_of",
     "without_folds",
 ]  # fmt: skip
 
 CHUNK = 2**22  # numbers that are drawn at a time
+FEW, FEW_OF_MANY = 10, 15  # samples of a class of two, and of more, that say next to nothing of it
 DENSE = 512  # classes of a matrix that is written out
 
 
@@ -202,11 +203,33 @@ def steady(metric: Measure, both: tuple[Side, Side], joint: Joint, label: Label 
     if metric.options or metric.row.key in CELLS:  # the gradient in empty cells is not known
         f = f - inner(weights, f) / weights.sum()
         return bool(least_discordant(joint) >= enough and effective_count(weights, f) >= enough)
-    added = _added(metric, both, joint, label)
+    added, _ = _added(metric, both, joint, label)
     f = np.concatenate([f, added])
     weights = np.concatenate([weights, np.full(len(added), HALF)])
     f = f - inner(weights, f) / weights.sum()
     return bool(np.isfinite(f).all()) and rests_on_enough(weights, f, len(added), enough)
+
+
+def leans(metric: Measure, both: tuple[Side, Side], joint: Joint) -> bool:
+    """Tell whether a whole difference leans on classes with next to no samples or predictions.
+
+    More than a quarter of its variance comes from them, with half a sample more of each kind as in `steady`. If the
+    gradient in empty cells is not known, the difference is taken to lean on every class.
+    """
+    if metric.options or metric.row.key in CELLS:
+        return True
+    k, wrong = len(joint.labels), (joint.truth != joint.a, joint.truth != joint.b)
+    few = FEW if k <= 2 else FEW_OF_MANY
+    thin = np.bincount(joint.truth, joint.values, k) < few
+    predicted = [np.bincount(side, joint.values, k) < few for side in (joint.a, joint.b)]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        first, second = (_influence(metric, side, joint.values, None) for side in both)
+    added, classes = _added(metric, both, joint, None)
+    f, weights = np.append(second - first, added), np.append(joint.values, np.full(len(added), HALF))
+    parts = weights * (f - inner(weights, f) / weights.sum()) ** 2
+    rare = thin[joint.truth] | (predicted[0][joint.a] & wrong[0]) | (predicted[1][joint.b] & wrong[1])
+    share = parts[np.append(rare, (thin | predicted[0] | predicted[1])[classes])].sum() / parts.sum()
+    return not share <= THIN_SHARE
 
 
 def apart(metric: Measure, both: tuple[Side, Side], label: Label | None, level: float) -> tuple[float, float] | None:
@@ -238,13 +261,17 @@ def least_discordant(joint: Joint) -> int:
     return int(np.bincount(joint.truth, joint.values * one)[np.unique(joint.truth)].min())
 
 
-def _added(metric: Measure, both: tuple[Side, Side], joint: Joint, label: Label | None) -> Floats:
-    """Return the influence of a sample of each class that one model misses, and that one takes for the class."""
+def _added(
+    metric: Measure, both: tuple[Side, Side], joint: Joint, label: Label | None
+) -> tuple[Floats, NDArray[np.intp]]:
+    """Return the influence of a sample of each class that one model misses, and that one takes for it; the classes."""
     true = np.bincount(joint.truth, joint.values, len(joint.labels))
     (hit_a, missed_a, taken_a), (hit_b, missed_b, taken_b) = (_kinds(metric, side, joint, label) for side in both)
-    parts = [(missed_b - hit_a)[true > 0], (hit_b - missed_a)[true > 0]]
-    parts += [true @ hit_b / true.sum() - taken_a, taken_b - true @ hit_a / true.sum()]
-    return np.concatenate([part[np.isfinite(part)] for part in parts])
+    parts = np.array([missed_b - hit_a, hit_b - missed_a, true @ hit_b / true.sum() - taken_a,
+                      taken_b - true @ hit_a / true.sum()])  # fmt: skip
+    parts[:2, true <= 0] = np.nan
+    kinds, classes = np.nonzero(np.isfinite(parts))
+    return parts[kinds, classes], classes
 
 
 def _kinds(metric: Measure, side: Side, joint: Joint, label: Label | None) -> tuple[Floats, Floats, Floats]:
