@@ -9,25 +9,22 @@ which all averages over samples follow. Where scores are counted, each label has
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
-from contextlib import suppress
+from collections.abc import Iterable, Set
 from math import isqrt
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
 from stream_metrics._core.numeric.kernels import MISSING, Guarded, Step, Swap, chosen_labels, chosen_scores, commit
 from stream_metrics.containers.inner import check_same, emptied
-from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError, WeightError, quantity
+from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError, quantity
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import Weights
 from stream_metrics.inputs.columns import Column
-from stream_metrics.inputs.label_sets import NONE, check_table, label_rows, label_set, score_row
-from stream_metrics.inputs.options import real
-from stream_metrics.inputs.score_tables import own_names
+from stream_metrics.inputs.label_sets import NONE, Names, check_table, label_rows, label_set, score_row
 from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label, unique
-from stream_metrics.metrics.metric_set import MetricSet, states_by_name
+from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.snapshots.multilabel import MultiLabelSnapshot, checked_keys, parsed
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix
@@ -39,7 +36,9 @@ __all__ = ["MultiLabel"]
 
 OF_SCORES = {True: ["roc_auc", "log_loss"], "any": ["roc_auc"]}  # keys that bring the states of scores
 UNIT = 2**64  # units of a weight of 1
-Totals = tuple[int, ...]  # weights of the samples in which a label is true, predicted, both; in units
+Totals: TypeAlias = tuple[int, ...]
+Scores: TypeAlias = dict[Label, float]
+ReadSample: TypeAlias = tuple[Set[Label], Scores, Set[Label] | None]
 
 
 class MultiLabel(Guarded, Portable):
@@ -112,23 +111,17 @@ class MultiLabel(Guarded, Portable):
         threshold: float | None = None,
         zero_division: float | None = None,
     ) -> None:
-        counted = checked_scores(scores)
         self.metrics = None if metrics is None else checked_keys(metrics)
-        named = any(parsed(key)[1].state != "counts" for key in self.metrics or ())
-        self.scores: bool | Literal["any"] = counted or named
+        states = {parsed(key)[1].state for key in self.metrics or ()}
+        self.scores: bool | Literal["any"] = checked_scores(scores) or not states <= {"counts"}
         self.fixed_labels = None if labels is None else unique(labels)
-        if NONE in (self.fixed_labels or ()):
-            raise LabelError(argument="labels", expected="to have no label ()", got=NONE)
         if self.scores and self.fixed_labels is None:
             raise LabelError(argument="labels", expected="to be given where scores are counted", got=None)
-        of_label = MetricSet(  # in which the threshold and `zero_division` are checked
-            OF_SCORES[self.scores or True],
-            labels=[False, True],
-            threshold=(0.0 if scores == "any" else 0.5) if threshold is None else real(threshold, "threshold"),
-            pairs=False,
-            zero_division=zero_division,
-        )
+        threshold = 0.0 if threshold is None and scores == "any" else threshold
+        options: dict[str, Any] = {"threshold": threshold, "zero_division": zero_division}
+        of_label = MetricSet(OF_SCORES[self.scores or True], labels=[False, True], pairs=False, **options)
         self.threshold, self.zero_division = of_label.threshold, of_label.zero_division
+        self._of_label: Any = of_label if self.scores else ConfusionMatrix([False, True])  # without samples
         self._counts = ConfusionMatrix(None if self.fixed_labels is None else [*self.fixed_labels, NONE])
         self._sizes = ConfusionMatrix()
         self._sets = {label: of_label.copy() for label in self.fixed_labels or ()} if self.scores else {}
@@ -199,18 +192,17 @@ class MultiLabel(Guarded, Portable):
         WeightError
             If a weight is negative or not finite, or a sum of weights would reach 2**63.
         """
-        predicted, named = self._prediction(y_pred, scores), "scores" if self.scores else "y_pred"
-        names = None if classes is None else unique(classes, "classes")
-        others = own_names(y_true) or own_names(predicted) or self.fixed_labels
-        truth, columns = label_rows(y_true, "y_true", names, others)
-        predicted, names = label_rows(predicted, named, names, others)
+        named, predicted = "scores" if self.scores else "y_pred", self._prediction(y_pred, scores)
+        given = None if classes is None else unique(classes, "classes")
+        truth, columns = label_rows(y_true, "y_true", given, predicted, self.fixed_labels)
+        predicted, names = label_rows(predicted, named, given, y_true, self.fixed_labels)
         weights = None if w is None else Weights(w, len(truth))
         if len(predicted) != len(truth):
             error = ScoreError if self.scores else LabelError
             raise error(argument=named, expected=f"to have as many rows as `y_true`, {len(truth)}", got=len(predicted))
         batch = emptied(self)
         if isinstance(truth, np.ndarray) and isinstance(predicted, np.ndarray) and columns == names:
-            batch._count_tables(truth, predicted, names or (), weights)
+            batch._count_tables(truth, predicted, names, weights)
         else:
             rows = zip(truth, predicted, weights.numbers() if weights else [1] * len(truth), strict=True)
             for position, (true, row, weight) in enumerate(rows):
@@ -250,54 +242,45 @@ class MultiLabel(Guarded, Portable):
         WeightError
             If the counts show that there was no such update. Nothing changes then.
         """
-        read = self._read(y_true, self._prediction(y_pred, scores), classes)
-        one = emptied(self)
+        read, one = self._read(y_true, self._prediction(y_pred, scores), classes), emptied(self)
         commit(one._steps(*read, w))
         with self._writing():
-            left = [self._counts.copy().subtract(one._counts), self._sizes.copy().subtract(one._sizes)]
-            swaps = [Swap(self._counts, left[0]), Swap(self._sizes, left[1])]
-            commit([*self._score_steps(*read, w, reverts=True), *swaps])
+            counts, sizes = self._counts.copy().subtract(one._counts), self._sizes.copy().subtract(one._sizes)
+            swaps = [Swap(self._counts, counts), Swap(self._sizes, sizes)]
+            commit([*self._score_steps(*read[:2], w, reverts=True), *swaps])
 
     def _prediction(self, y_pred: object, scores: object) -> object:
         """Return the prediction, however it is passed."""
-        if self.scores:
-            return chosen_scores(self, y_pred, scores)
-        if scores is not MISSING and scores is not None:
-            but = "got some; MultiLabel(scores=True) counts them"
-            raise ScoreError(argument="scores", subject="no `scores`", expected="where labels are counted", but=but)
-        return chosen_labels(self, y_pred, MISSING, None)
+        return chosen_scores(self, y_pred, scores) if self.scores else chosen_labels(self, y_pred, scores, None)
 
-    def _read(self, y_true: object, y_pred: object, classes: Any, columns: Any = None) -> tuple[Set[Label], Any]:
-        """Return the labels of a sample, and those predicted, or their scores by label; None for an abstention."""
+    def _read(self, y_true: object, y_pred: object, classes: Any, columns: Names = None) -> ReadSample:
+        """Return the labels of a sample, the scores by label, and the labels predicted, None for an abstention."""
         names = self.fixed_labels if classes is None else unique(classes, "classes")
         truth = label_set(y_true, "y_true", columns or names, None)
         if truth is None:
             raise LabelError(argument="y_true", expected="to have a value", got=y_true)
-        if self.scores:
-            return truth, score_row(y_pred, names, self._sets)
-        return truth, label_set(y_pred, "y_pred", names, self.threshold)
+        if not self.scores:
+            return truth, {}, label_set(y_pred, "y_pred", names, self.threshold)
+        scores = score_row(y_pred, names, self._sets)
+        return truth, scores, {label for label, x in scores.items() if x >= self.threshold} if scores else None
 
-    def _steps(self, truth: Set[Label], predicted: Any, w: object) -> list[Step]:
+    def _steps(self, truth: Set[Label], scores: Scores, predicted: Set[Label] | None, w: object) -> list[Step]:
         """Return the steps that count a sample."""
         if predicted is None:
             for label in truth:
                 self._counts._admit(label, "y_true")
             return [self._sizes._update_step(len(truth), None, w)]
-        steps = self._score_steps(truth, predicted, w)
-        if self.scores:
-            predicted = {label for label, score in predicted.items() if score >= self.threshold}
         labels = [*truth, *(predicted - truth)]
         rows, columns = ([label if label in side else NONE for label in labels] for side in (truth, predicted))
         code = _code(len(predicted), len(truth) + len(predicted) - len(labels))
-        return [*steps, self._counts._pairs_step(rows, columns, w), self._sizes._update_step(len(truth), code, w)]
+        steps = [self._counts._pairs_step(rows, columns, w), self._sizes._update_step(len(truth), code, w)]
+        return [*self._score_steps(truth, scores, w), *steps]
 
-    def _score_steps(self, truth: Set[Label], scores: Any, w: object, reverts: bool = False) -> list[Step]:
+    def _score_steps(self, truth: Set[Label], scores: Scores, w: object, reverts: bool = False) -> list[Step]:
         """Return the steps that count the scores of a sample, or undo that."""
-        if scores is None:
-            return []
         steps = list[Step]()
-        for label, each in self._sets.items():
-            steps += each._sample_steps((label in truth, scores[label], w, {}), reverts)
+        for label, score in scores.items():
+            steps += self._sets[label]._sample_steps((label in truth, score, w, {}), reverts)
         return steps
 
     def _count_tables(self, truth: Array, predicted: Array, names: tuple[Label, ...], weights: Weights | None) -> None:
@@ -308,11 +291,11 @@ class MultiLabel(Guarded, Portable):
             raise LabelError(argument="scores", expected=f"to be those of {list(self._sets)!r:.80}", got=names)
         self._sizes.update_many(true.sum(1), _code(positive.sum(1), (true & positive).sum(1)), weights)
         for at, name in enumerate([self._counts._admit(name, "classes") for name in names]):
-            if self.scores:
-                self._sets[name].update_many(true[:, at], scores=predicted[:, at], w=weights)
             rows = np.flatnonzero(true[:, at] | positive[:, at])
             actual, chosen = (Column((~side[rows, at]).view(np.int8), [name, NONE]) for side in (true, positive))
-            self._counts.update_many(actual, chosen, None if weights is None else weights.take(rows))
+            self._counts.update_many(actual, chosen, weights and weights.take(rows))
+            if self.scores:
+                self._sets[name].update_many(true[:, at], scores=predicted[:, at], w=weights)
 
     def merge(self, other: Self) -> Self:
         """Add the counts of another shard.
@@ -336,8 +319,7 @@ class MultiLabel(Guarded, Portable):
         """
         check_same(self, other, self._CONFIGURATION)
         with self._merging(other):
-            pairs = zip(self._states(), other._states(), strict=True)
-            commit([mine._merge_step(theirs) for mine, theirs in pairs])
+            commit([mine._merge_step(theirs) for mine, theirs in zip(self._states(), other._states(), strict=True)])
         return self
 
     def _states(self) -> list[Any]:
@@ -383,21 +365,6 @@ class MultiLabel(Guarded, Portable):
         """The labels, in the order of report."""
         return self.fixed_labels or tuple(label for label in self._counts.labels if label != NONE)
 
-    def _totals(self) -> dict[Label, Totals]:
-        """Return the weights of the samples in which each label is true, predicted, and both."""
-        scale = UNIT // self._counts.unit
-        columns = [[scale * units for units in column] for column in self._counts.unit_totals()]
-        totals = dict(zip(self._counts.labels, zip(*columns, strict=True), strict=True))
-        return {label: totals[label] for label in self.labels}
-
-    def _sized(self) -> list[Totals]:
-        """Return the numbers of labels that are true, predicted, and both, and the weight of such samples in units."""
-        labels: Any = self._sizes.labels
-        rows, columns, units = self._sizes.unit_cells()
-        scale = UNIT // self._sizes.unit
-        cells = zip(rows.tolist(), columns.tolist(), units, strict=True)
-        return [(labels[true], *_decoded(labels[code]), scale * weight) for true, code, weight in cells]
-
     def snapshot(self) -> MultiLabelSnapshot:
         """Return a frozen copy from which the metrics are read.
 
@@ -408,21 +375,30 @@ class MultiLabel(Guarded, Portable):
         """
         return MultiLabelSnapshot(self.copy())
 
-    def _views(self) -> tuple[dict[Label, Snapshot], Snapshot | None]:
-        """Return the snapshot of each label, and of all labels together, None if they weigh too much."""
-        totals, weight, weighted = self._totals(), sum(each[-1] for each in self._sized()), self._sizes.weighted
-        k, sets = len(totals), [*self._sets.values()]
-        states: list[Any] = sets or [_two_classes(each, weight, self.n, weighted) for each in totals.values()]
-        views, together = {label: self._view(each) for label, each in zip(totals, states, strict=True)}, None
-        with suppress(WeightError, OverflowError):
-            sums = [sum(column) for column in zip(*totals.values(), strict=True)] or [0, 0, 0]
-            together = self._view(sum(sets) if sets else _two_classes(sums, k * weight, k * self.n, k * weighted))
-        return views, together
+    def _totals(self) -> dict[Label, Totals]:
+        """Return the weights of the samples in which each label is true, predicted, and both, in units."""
+        scale = UNIT // self._counts.unit
+        columns = [[scale * units for units in column] for column in self._counts.unit_totals()]
+        totals = dict(zip(self._counts.labels, zip(*columns, strict=True), strict=True))
+        return {label: totals[label] for label in self.labels}
+
+    def _sized(self) -> list[Totals]:
+        """Return the numbers of labels that are true, predicted, and both, and the weight of such samples in units."""
+        labels: Any = self._sizes.labels
+        scale, (rows, columns, units) = UNIT // self._sizes.unit, self._sizes.unit_cells()
+        cells = zip(rows.tolist(), columns.tolist(), units, strict=True)
+        return [(labels[true], *_decoded(labels[code]), scale * weight) for true, code, weight in cells]
+
+    def _by_label(self) -> dict[Label, ConfusionMatrix]:
+        """Return the counts of each label, true or not, by whether it is predicted."""
+        weight, numbers = sum(each[-1] for each in self._sized()), (self.n, self._sizes.weighted)
+        return {label: _two_classes(each, weight, *numbers) for label, each in self._totals().items()}
 
     def _view(self, state: Any) -> Snapshot:
         """Return the snapshot of counts of the classes False and True, or of a set of them."""
-        states = states_by_name(getattr(state, "state", state), getattr(state, "scored", None))
-        return Snapshot(**states, zero_division=self.zero_division)
+        if isinstance(state, ConfusionMatrix):
+            return Snapshot(state, zero_division=self.zero_division)
+        return Snapshot(state.state, **state.scored.by_name(), zero_division=self.zero_division)
 
     def _content(self) -> list[object]:
         with self._reading():
@@ -432,11 +408,11 @@ class MultiLabel(Guarded, Portable):
 
     @classmethod
     def _restore(cls, content: Any) -> Self:
-        (metrics, zero_division, scores, threshold), counts, sizes, sets = content
-        matrix = ConfusionMatrix._from_content(counts)
-        labels = None if matrix.fixed_labels is None else matrix.fixed_labels[:-1]
+        (metrics, zero_division, scores, threshold), *tables, sets = content
+        counts, sizes = map(ConfusionMatrix._from_content, tables)
+        labels = None if counts.fixed_labels is None else counts.fixed_labels[:-1]
         state = cls(metrics, labels=labels, scores=scores, threshold=threshold, zero_division=zero_division)
-        state._counts, state._sizes = matrix, ConfusionMatrix._from_content(sizes)
+        state._counts, state._sizes = counts, sizes
         for each, written in zip(state._sets.values(), sets, strict=True):
             each.merge(MetricSet._from_content(written))
         state._validate()
@@ -444,21 +420,20 @@ class MultiLabel(Guarded, Portable):
 
     def _validate(self) -> None:
         """Raise ValueError for counts that contradict each other."""
-        sized, totals = self._sized(), self._totals()
+        sized, totals = self._sized(), self._totals().values()
         weight = sum(each[3] for each in sized)
         by_size = [sum(each[at] * each[3] for each in sized) for at in range(3)]
-        by_label = [sum(column) for column in zip(*totals.values(), strict=True)] or [0, 0, 0]
+        by_label = [sum(column) for column in zip(*totals, strict=True)] or [0, 0, 0]
         possible = {*map(type, self._sizes.labels)} <= {int} and all(0 <= both <= min(t, p) for t, p, both, _ in sized)
-        if not possible or by_size != by_label or any(t + p - both > weight for t, p, both in totals.values()):
+        if not possible or by_size != by_label or any(t + p - both > weight for t, p, both in totals):
             raise ValueError("as many labels of samples as of labels")
         rows, columns, _ = self._counts.cells()
         none = [*self._counts.labels, NONE].index(NONE)
         if self._counts.abstained or ((rows != columns) & (rows != none) & (columns != none)).any():
             raise ValueError("labels beside themselves or none")
-        for label, each in self._sets.items():
-            same = _two_classes(totals[label], weight, self.n, self._sizes.weighted) == each.state
-            if not same or each.scored.n != self.n:
-                raise ValueError("sets that have counted the same samples")
+        matrices = self._by_label()
+        if any(each.state != matrices[label] or each.scored.n != self.n for label, each in self._sets.items()):
+            raise ValueError("sets that have counted the same samples")
 
     def __repr__(self) -> str:
         return f"MultiLabel({quantity(self.n, 'sample')}, {quantity(len(self.labels), 'label')})"
@@ -475,7 +450,7 @@ def _decoded(code: int) -> tuple[int, int]:
     return predicted, code - _code(predicted, 0)
 
 
-def _two_classes(of_label: Sequence[int], weight: int, n: int, weighted: int) -> ConfusionMatrix:
+def _two_classes(of_label: Totals, weight: int, n: int, weighted: int) -> ConfusionMatrix:
     """Return the counts of a label, true or not, by whether it is predicted; `weight` is that of all samples."""
     true, predicted, both = of_label
     cells = [weight - true - predicted + both, predicted - both, true - both, both]

@@ -27,8 +27,8 @@ ALLOWED = f"to be a set or list of labels, or {SCORED.removeprefix('to be ')}"
 Names = tuple[Label, ...] | None
 
 
-def label_set(value: object, argument: str, names: Names, threshold: float | None) -> Set[Label] | None:
-    """Return the labels of a sample, None if it has no value; `threshold` is that of predictions, None for truth."""
+def label_set(value: object, argument: str, names: Names, threshold: float | None) -> Any:
+    """Return the set of the labels of a sample, None if it has no value; `threshold` is that of predictions."""
     labels: Any = value
     if not isinstance(value, list | tuple | Set):
         row = _by_label(value, argument, names, LabelError, ALLOWED)
@@ -45,11 +45,11 @@ def label_set(value: object, argument: str, names: Names, threshold: float | Non
     return distinct
 
 
-def score_row(value: object, names: Names, labels: Iterable[Label]) -> dict[Label, float] | None:
-    """Return the scores of a sample by label, None if it has none; an error unless there is one for each label."""
+def score_row(value: object, names: Names, labels: Iterable[Label]) -> dict[Label, float]:
+    """Return the scores of a sample by label, empty if it has none; an error unless there is one for each label."""
     row = _by_label(value, "scores", names, ScoreError, SCORED)
     if row is None:
-        return None
+        return {}
     scores = {label: _finite(row.get(label), "scores") for label in labels}
     if len(scores) != len(row):
         raise LabelError(argument="scores", expected=f"to be those of {list(scores)!r:.80}", got=list(row))
@@ -100,13 +100,13 @@ def _is_there(x: object, argument: str, threshold: float | None) -> bool:
     return number == 1
 
 
-def label_rows(values: Any, argument: str, classes: Names, others: Names) -> tuple[Any, Names]:
+def label_rows(values: Any, argument: str, classes: Names, beside: Any, labels: Names) -> tuple[Any, Any]:
     """Return a batch as a table, whose columns have the names returned, or as a list of rows.
 
-    `others` are the names of what has none of its own.
+    What has no names has those of `beside`, which is the truth or the predictions beside it, or else `labels`.
     """
     values = tensor_to_numpy(values.toarray() if hasattr(values, "toarray") else values, argument)
-    names = classes or own_names(values) or others
+    names = classes or own_names(values) or own_names(beside) or labels
     is_frame = is_table(values) or hasattr(values, "get_column")
     values = np.asarray(score_table(values)) if is_frame else as_container(values, argument)
     if not (isinstance(values, np.ndarray) and values.ndim == 2 and values.dtype.kind in "biuf"):

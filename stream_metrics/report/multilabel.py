@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from stream_metrics.catalog.table import CATALOG
@@ -18,48 +19,44 @@ if TYPE_CHECKING:
 __all__ = ["document"]
 
 OWN = ("subset_accuracy", "hamming_loss")
+KINDS = ("micro", "macro", "weighted", "samples")
 MOST = 50  # labels in a report
 
 
 def document(snapshot: MultiLabelSnapshot, medium: Medium) -> list[Element]:
     """Return the report of samples with several labels: sizes, averages, and the values of the labels."""
-    tables = map(medium.fit, _tables(snapshot, medium.separator))
-    return [
-        Title(_sizes(snapshot, medium.separator)),
-        Warnings(snapshot.warnings),
-        *(Section(table, [*table.marks(), *table.width_note()]) for table in tables),
-        Notes(_left_out(snapshot)),
-    ]
+    counts = {"sample": snapshot.n, "label": len(snapshot.labels), "abstention": snapshot.abstained}
+    sizes = [quantity(n, noun, medium.separator) for noun, n in counts.items() if n or noun != "abstention"]
+    elements: list[Element] = [Title(", ".join(sizes)), Warnings(snapshot.warnings)]
+    for table in map(medium.fit, (_averages(snapshot), _labels(snapshot, medium.separator))):
+        elements.append(Section(table, [*table.marks(), *table.width_note()]))
+    left = len(snapshot.labels) - MOST
+    return [*elements, Notes([f"The labels with the lowest F1; JSON has the other {left}"] if left > 0 else [])]
 
 
-def _sizes(snapshot: MultiLabelSnapshot, separator: str) -> str:
-    text = f"{quantity(snapshot.n, 'sample', separator)}, {quantity(len(snapshot.labels), 'label', separator)}"
-    return text + (f", {quantity(snapshot.abstained, 'abstention', separator)}" if snapshot.abstained else "")
-
-
-def _tables(snapshot: MultiLabelSnapshot, separator: str) -> list[Table]:
-    """Return a table of the averages, a column for each kind of average, and one of the labels."""
-    own: dict[str, dict[str, str]] = {}
+def _averages(snapshot: MultiLabelSnapshot) -> Table:
+    """Return a table of the averages, a column for each kind of average."""
+    averages: dict[str, dict[str, str]] = {}
     for key, value in snapshot.items():
         if not isinstance(value, dict):
             kind, _, metric = key.partition("_") if key not in OWN else ("samples", "", key)
             title = CATALOG[metric].title if metric in CATALOG else metric.capitalize().replace("_", " ")
-            own.setdefault(title, {})[kind] = score(value, snapshot._value(key)[1])
-    kinds = [kind for kind in ("micro", "macro", "weighted", "samples") if any(kind in cells for cells in own.values())]
-    columns = [ReportColumn(kind, kind, [cells.get(kind, "") for cells in own.values()]) for kind in kinds]
-    averages = Table("Average", list(own), columns)
-    names, rows = dict(zip(snapshot.labels, map(visible, label_names(snapshot.labels)), strict=True)), []
-    labels = list(names) if len(names) <= MOST else sorted(names, key=snapshot["f1"].__getitem__)[:MOST]
+            averages.setdefault(title, {})[kind] = score(value, math.isnan(snapshot._number(key)))
+    kinds = [kind for kind in KINDS if any(kind in cells for cells in averages.values())]
+    columns = [ReportColumn(kind, kind, [cells.get(kind, "") for cells in averages.values()]) for kind in kinds]
+    return Table("Average", list(averages), columns)
+
+
+def _labels(snapshot: MultiLabelSnapshot, separator: str) -> Table:
+    """Return a table of the labels; of many, those with the lowest F1."""
+    names = dict(zip(snapshot.labels, map(visible, label_names(snapshot.labels)), strict=True))
+    shown = list(names) if len(names) <= MOST else sorted(names, key=snapshot["f1"].__getitem__)[:MOST]
+    columns = []
     for drop, key in enumerate(snapshot._label_keys()):
-        values, lost = snapshot._value(key)
+        values, lost = snapshot[key], snapshot._number(key)
         if CATALOG[key].state == "counts" and CATALOG[key].high > 1:
-            cells = numbers([values[label] for label in labels], separator)
+            cells = numbers([values[label] for label in shown], separator)
         else:
-            cells = [score(values[label], label in lost) for label in labels]
-        rows.append(ReportColumn(column_title(key), short_title(key), cells, drop=drop))
-    return [averages, Table("Label", [names[label] for label in labels], rows, positions=range(len(labels)))]
-
-
-def _left_out(snapshot: MultiLabelSnapshot) -> list[str]:
-    left = len(snapshot.labels) - MOST
-    return [f"The labels with the lowest F1; JSON has the other {left}"] if left > 0 else []
+            cells = [score(values[label], math.isnan(lost[label])) for label in shown]
+        columns.append(ReportColumn(column_title(key), short_title(key), cells, drop=drop))
+    return Table("Label", [names[label] for label in shown], columns, positions=range(len(shown)))

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from stream_metrics.catalog.table import ALIASES, find
-from stream_metrics.errors import UnknownKeyError, no_attribute
+from stream_metrics.errors import UnknownKeyError
 from stream_metrics.evaluation.evaluation import States
 from stream_metrics.evaluation.warnings import label_warnings
 from stream_metrics.formulas.stats.normal import normal_quantile, t_quantile
@@ -132,9 +132,6 @@ class ComparisonSnapshot(Rendered, Mapping[str, Difference]):
     __slots__ = (
         "_differences", "_left_out", "_scored", "_sides", "_units", "_weighted", "abstentions", "joint", "n", "names",
     )  # fmt: skip
-
-    if not TYPE_CHECKING:  # for type checkers an unknown attribute is an error
-        __getattr__ = no_attribute
 
     def __init__(
         self,

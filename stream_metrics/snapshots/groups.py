@@ -11,7 +11,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stream_metrics.catalog.table import find
-from stream_metrics.errors import OptionError, UnknownKeyError, no_attribute
+from stream_metrics.errors import OptionError, UnknownKeyError
 from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.inputs.options import real
 from stream_metrics.labels import canonical
@@ -75,9 +75,6 @@ class GroupSnapshot(Rendered, Mapping["Label", Snapshot]):
 
     __slots__ = ("_groups", "interval_level", "notes", "other", "other_name", "overall")
 
-    if not TYPE_CHECKING:  # for type checkers an unknown attribute is an error
-        __getattr__ = no_attribute
-
     def __init__(
         self,
         groups: Mapping[Label, Snapshot],
@@ -114,14 +111,6 @@ class GroupSnapshot(Rendered, Mapping["Label", Snapshot]):
     def __len__(self) -> int:
         """The number of groups that are kept apart."""
         return len(self._groups)
-
-    def __eq__(self, other: object) -> bool:
-        """Tell whether both have equal groups, and equal samples beside them."""
-        if not isinstance(other, GroupSnapshot):
-            return NotImplemented
-        return self is other or self.__reduce__()[1] == other.__reduce__()[1]
-
-    __hash__ = None  # type: ignore[assignment]  # equal by value
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the snapshots."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from stream_metrics.catalog.spec import MetricSpec
 from stream_metrics.catalog.table import ALIASES, CATALOG, LABEL_VALUED, find
-from stream_metrics.errors import UnknownKeyError, no_attribute, quantity
+from stream_metrics.errors import UnknownKeyError, quantity
 from stream_metrics.evaluation.warnings import label_warnings
 from stream_metrics.labels.json_names import label_names
 from stream_metrics.snapshots.groups import GroupSnapshot
@@ -24,54 +25,51 @@ if TYPE_CHECKING:
 
 __all__ = ["MultiLabelSnapshot", "checked_keys", "parsed"]
 
-OWN = {"subset_accuracy": ("subset", "accuracy"), "hamming_loss": ("macro", "zero_one_loss")}
 AVERAGES = ("micro", "macro", "weighted", "samples")
-OF_SAMPLES = {  # from the numbers of labels that are true, predicted, and both: numerator and denominator
-    "precision": lambda t, p, both: (both, p),
-    "recall": lambda t, p, both: (both, t),
-    "f1": lambda t, p, both: (2 * both, t + p),
-    "jaccard": lambda t, p, both: (both, t + p - both),
+OF_SAMPLES: dict[str, Callable[..., tuple[int, int]]] = {  # of true, predicted, and both labels
+    "subset_accuracy": lambda t, p, both: (t == p == both, 1),
+    "samples_precision": lambda t, p, both: (both, p),
+    "samples_recall": lambda t, p, both: (both, t),
+    "samples_f1": lambda t, p, both: (2 * both, t + p),
+    "samples_jaccard": lambda t, p, both: (both, t + p - both),
 }
-TOO_MANY = "the weights of all labels together reach 2**63"
-SHOWN = {  # by the state that must be there
-    "counts": (*OWN, *(f"{average}_{key}" for key in OF_SAMPLES for average in AVERAGES)),
-    "ranks": tuple(f"{average}_{key}" for key in ("roc_auc", "average_precision") for average in AVERAGES[:3]),
-    "losses": ("macro_log_loss", "macro_brier_score"),
-}
-OF_LABELS = {
-    "counts": ("support", "predicted_count", *OF_SAMPLES),
+LABEL_KEYS = {  # keys of labels that reports and tables show, by the state that must be there
+    "counts": ("support", "predicted_count", "precision", "recall", "f1", "jaccard"),
     "ranks": ("roc_auc", "average_precision"),
     "losses": ("log_loss",),
+}
+SHOWN = {
+    "counts": (
+        "subset_accuracy",
+        "hamming_loss",
+        *(f"{average}_{key}" for key in LABEL_KEYS["counts"][2:] for average in AVERAGES),
+    ),
+    "ranks": tuple(f"{average}_{key}" for key in LABEL_KEYS["ranks"] for average in AVERAGES[:3]),
+    "losses": ("macro_log_loss", "macro_brier_score"),
 }
 
 
 def parsed(key: object) -> tuple[str, MetricSpec]:
     """Return the average that a key names, empty for the values of all labels, and the metric of a label."""
-    name = str(ALIASES.get(key, key) if isinstance(key, str) else key)
-    average, _, metric = name.partition("_")
-    if name in OWN:
-        average, metric = OWN[name]
-    elif average not in AVERAGES or (metric not in CATALOG and metric not in ALIASES):
+    name = ALIASES.get(key, key) if isinstance(key, str) else str(key)
+    average, _, metric = ("macro_zero_one_loss" if name == "hamming_loss" else name).partition("_")
+    if name not in OF_SAMPLES and (average not in AVERAGES or (metric not in CATALOG and metric not in ALIASES)):
         average, metric = "", name
-    spec = find(metric)
-    if spec.kind == "matrix" or spec.key in LABEL_VALUED or spec.state == "confidence":
+    row = find(metric)
+    if row.kind == "matrix" or row.key in LABEL_VALUED or row.state == "confidence":
         raise UnknownKeyError(argument="key", expected="to be that of a metric of one label", got=key)
-    if average == "samples" and spec.key not in OF_SAMPLES:
-        expected = f"to be samples_ and one of {', '.join(OF_SAMPLES)}"
-        raise UnknownKeyError(argument="key", expected=expected, got=key)
-    return average, spec
+    if average == "samples" and f"samples_{row.key}" not in OF_SAMPLES:
+        raise UnknownKeyError(argument="key", expected=f"to be one of {', '.join(OF_SAMPLES)}", got=key)
+    return average, row
 
 
 def checked_keys(metrics: Iterable[Any]) -> tuple[str, ...]:
     """Return keys in their one spelling; KeyError for one that is not known, ValueError for a single text."""
     if isinstance(metrics, str | set | frozenset) or not isinstance(metrics, Iterable):
         raise ValueError(f"Expected `metrics` to be a sequence of keys, but got {metrics!r}")
-    keys = []
-    for metric in metrics:
-        key = getattr(metric, "key", metric)
-        average, row = parsed(key)
-        keys.append(key if key in OWN else f"{average}_{row.key}" if average else row.key)
-    return tuple(dict.fromkeys(keys))
+    names = {key: parsed(key) for key in (getattr(metric, "key", metric) for metric in metrics)}
+    full = {key: f"{average}_{row.key}" if average else row.key for key, (average, row) in names.items()}
+    return tuple(dict.fromkeys(key if key == "hamming_loss" else full[key] for key in full))
 
 
 class MultiLabelSnapshot(Rendered, Mapping[str, Any]):
@@ -108,45 +106,17 @@ class MultiLabelSnapshot(Rendered, Mapping[str, Any]):
     ({'macro_f1': 0.5, 'samples_jaccard': 0.75}, 0.0, [('art', 0.0)])
     """
 
-    __slots__ = ("_keys", "_sizes", "_state", "_states", "_together", "_values", "by_label")
-
-    if not TYPE_CHECKING:  # for type checkers an unknown attribute is an error
-        __getattr__ = no_attribute
-
     def __init__(self, state: Any) -> None:
         """Take over the counts."""
-        views, self._together = state._views()
-        self.by_label, self._sizes, self._state = GroupSnapshot(views, None, None), state._sized(), state
-        self._states = tuple(next(iter(views.values())).evaluation.states) if views else ("counts",)
+        self._state, self._sizes, self._numbers = state, state._sized(), dict[str, Any]()
+        self._by_label = state._sets or state._by_label()
+        views = {label: state._view(each) for label, each in self._by_label.items()}
+        self.by_label = GroupSnapshot(views, None, None)
+        self.labels: tuple[Label, ...] = tuple(self.by_label)
+        self.n, self.weight, self.abstained = state.n, state._sizes.weight, state.abstained
+        self._states = next((tuple(view.evaluation.states) for view in self.by_label.values()), ("counts",))
         usual = tuple(key for name in self._states for key in SHOWN[name])
-        self._keys: tuple[str, ...] = usual if state.metrics is None else state.metrics
-        self._values: dict[str, tuple[Any, Any]] = {}
-
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        """The labels, in the order of report."""
-        return tuple(self.by_label)
-
-    @property
-    def n(self) -> int:
-        """Number of samples counted, abstentions not included."""
-        return int(self._state.n)
-
-    @property
-    def weight(self) -> int | float:
-        """Sum of the sample weights; equals `n` where no weights were given."""
-        return self._state._sizes.weight  # type: ignore[no-any-return]
-
-    @property
-    def abstained(self) -> int:
-        """Number of samples without a prediction; they are in no metric."""
-        return int(self._state.abstained)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Sentences about data that look wrong: labels of truth and predictions that have nothing in common."""
-        true, predicted = ([a for a, count in self[key].items() if count] for key in ("support", "predicted_count"))
-        return tuple(label_warnings(true, predicted, self.n)) if len(true) > 1 else ()
+        self._chosen: tuple[str, ...] = usual if state.metrics is None else state.metrics
 
     def __getitem__(self, key: str | tuple[str, Label]) -> Any:
         """Return the value of a key, or with `snapshot[key, label]` that of one label."""
@@ -155,76 +125,86 @@ class MultiLabelSnapshot(Rendered, Mapping[str, Any]):
             if not isinstance(values, dict):
                 raise UnknownKeyError(argument="key", expected="to be that of a label, beside a label", got=key[0])
             return _of_label(values, key[1])
-        value = self._value(key)[0]
-        return dict(value) if isinstance(value, dict) else value
+        number, instead = self._number(key), self._instead(key)
+        if isinstance(number, dict):
+            return {label: instead if math.isnan(x) else x for label, x in number.items()}
+        return instead if math.isnan(number) else number
 
-    def _value(self, key: Any) -> tuple[Any, Any]:
-        """Return the value of a key, and whether it is 0/0; of a key of labels a dict, and those labels."""
-        if key not in self._values:
+    def _instead(self, key: object) -> float:
+        """Return what stands for 0/0."""
+        own = self._state.zero_division
+        return parsed(key)[1].zero_division if own is None else own
+
+    def _number(self, key: Any) -> Any:
+        """Return the value of a key, nan if it is 0/0; of a key of labels a dict."""
+        if key not in self._numbers:
+            number: Any
             average, row = parsed(key)
-            if average:
-                self._values[key] = self._average(average, row)
+            if average in ("samples", "subset"):
+                instead, formula = self._instead(key), OF_SAMPLES[f"{average}_{row.key}"]
+                ratios = [(formula(*numbers), weight) for *numbers, weight in self._sizes]
+                number = _mean([(top / bottom if bottom else instead, weight) for (top, bottom), weight in ratios])
+            elif average == "micro":
+                number = _of_label_view(self._together, row)
+            elif average:
+                values = self[row.key]
+                support = self["support"] if average == "weighted" else dict.fromkeys(values, 1)
+                number = _mean([(value, support[label]) for label, value in values.items()])
             else:
-                pairs = {label: _of_class(view, row) for label, view in self.by_label.items()}
-                undefined = [label for label, (_, lost) in pairs.items() if lost]
-                self._values[key] = {label: value for label, (value, _) in pairs.items()}, undefined
-        return self._values[key]
+                number = {label: _of_label_view(view, row) for label, view in self.by_label.items()}
+            self._numbers[key] = number
+        return self._numbers[key]
 
-    def _average(self, average: str, row: MetricSpec) -> tuple[float, bool]:
-        """Return an average, and whether it is 0/0."""
-        instead = row.zero_division if self._state.zero_division is None else self._state.zero_division
-        if average == "micro":
-            if self._together is None:
-                raise UnknownKeyError(argument="key", expected="to have a value", but=f"got {row.key!r}: {TOO_MANY}")
-            return _of_class(self._together, row)
-        if average == "subset":
-            terms = [(float(t == p == both), weight) for t, p, both, weight in self._sizes]
-        elif average == "samples":
-            ratios = [(OF_SAMPLES[row.key](*numbers), weight) for *numbers, weight in self._sizes]
-            terms = [(top / bottom if bottom else instead, weight) for (top, bottom), weight in ratios]
-        else:
-            values = self[row.key]
-            support = self["support"] if average == "weighted" else dict.fromkeys(values, 1.0)
-            terms = [(value, support[label]) for label, value in values.items()]
-        terms = [(value, weight) for value, weight in terms if value == value]
-        total = math.fsum(weight for _, weight in terms)
-        if not total:
-            return instead, True
-        return math.fsum(value * weight for value, weight in terms) / total, False
+    @cached_property
+    def _together(self) -> Snapshot:
+        """The snapshot of the decisions on all labels; WeightError if they weigh too much."""
+        total = self._state._of_label.copy()
+        for state in self._by_label.values():
+            total.merge(state)
+        view: Snapshot = self._state._view(total)
+        return view
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences about data that look wrong: labels of truth and predictions that have nothing in common."""
+        true, predicted = ([a for a, count in self[key].items() if count] for key in ("support", "predicted_count"))
+        return tuple(label_warnings(true, predicted, self.n)) if len(true) > 1 else ()
 
     @property
     def undefined(self) -> tuple[str | tuple[str, Label], ...]:
         """The values shown that are 0/0 and were replaced by `zero_division`: "key", or ("key", label)."""
         keys: list[str | tuple[str, Label]] = []
-        for key in dict.fromkeys([*self, *self._label_keys()]):
-            lost = self._value(key)[1]
-            keys += [key] if lost is True else [(key, label) for label in lost or ()]
+        for key in self._ipython_key_completions_():
+            number = self._number(key)
+            if isinstance(number, dict):
+                keys += [(key, label) for label, x in number.items() if math.isnan(x)]
+            elif math.isnan(number):
+                keys.append(key)
         return tuple(keys)
 
-    @property
+    @cached_property
     def omitted(self) -> Mapping[str, str]:
         """The keys to show that cannot be computed, and why; `snapshot[key]` raises for them."""
         omitted = {}
-        for key in self._keys:
+        for key in self._chosen:
             try:
-                self._value(key)
+                self._number(key)
             except (KeyError, ValueError) as error:
                 omitted[key] = str(error)
         return omitted
 
     def _label_keys(self) -> tuple[str, ...]:
         """Return the keys of labels that reports and tables show: those chosen, or else the usual ones."""
-        chosen = tuple(key for key in self if isinstance(self[key], dict))
-        return chosen or tuple(key for state in self._states for key in OF_LABELS.get(state, ()))
+        chosen = tuple(key for key in self if not parsed(key)[0])
+        return chosen or tuple(key for state in self._states for key in LABEL_KEYS[state])
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the keys to show that can be computed."""
-        omitted = self.omitted
-        return (key for key in self._keys if key not in omitted)
+        return (key for key in self._chosen if key not in self.omitted)
 
     def __len__(self) -> int:
         """Number of keys over which this iterates."""
-        return sum(1 for _ in self)
+        return len(self._chosen) - len(self.omitted)
 
     def __contains__(self, key: object) -> bool:
         """Tell whether `key` is one of those over which this iterates."""
@@ -233,12 +213,6 @@ class MultiLabelSnapshot(Rendered, Mapping[str, Any]):
     def _ipython_key_completions_(self) -> list[str]:
         """Return what notebooks complete in `snapshot[...]`."""
         return list(dict.fromkeys([*self, *self._label_keys()]))
-
-    def __eq__(self, other: object) -> bool:
-        """Tell whether both have the same counters, chosen keys and options."""
-        return self._state == other._state if isinstance(other, MultiLabelSnapshot) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]  # equal by value
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the counters, not the values."""
@@ -252,18 +226,17 @@ class MultiLabelSnapshot(Rendered, Mapping[str, Any]):
         dict
             Values by key, those of labels under their JSON names.
         """
-        names = label_names(self.labels)
-        lost = [key if isinstance(key, str) else [key[0], names[self.labels.index(key[1])]] for key in self.undefined]
-        values = {key: self[key] for key in dict.fromkeys([*self, *self._label_keys()])}
+        names = dict(zip(self.labels, label_names(self.labels), strict=True))
+        values = {key: self[key] for key in self._ipython_key_completions_()}
         per_label = {key: value for key, value in values.items() if isinstance(value, dict)}
         return {
             "n": self.n,
             "weight": self.weight,
             "abstained": self.abstained,
-            "labels": names,
+            "labels": list(names.values()),
             "metrics": {key: value for key, value in values.items() if key not in per_label},
-            "per_label": {key: dict(zip(names, each.values(), strict=True)) for key, each in per_label.items()},
-            "undefined": lost,
+            "per_label": {key: {names[label]: x for label, x in each.items()} for key, each in per_label.items()},
+            "undefined": [key if isinstance(key, str) else [key[0], names[key[1]]] for key in self.undefined],
             "omitted": dict(self.omitted),
             "warnings": list(self.warnings),
         }
@@ -314,13 +287,19 @@ class MultiLabelSnapshot(Rendered, Mapping[str, Any]):
 
     def __repr__(self) -> str:
         """Return one line: size and number of labels."""
-        return f"<MultiLabelSnapshot n={self.n}, labels={len(self.by_label)}>"
+        return f"<MultiLabelSnapshot n={self.n}, labels={len(self.labels)}>"
 
 
-def _of_class(view: Snapshot, row: MetricSpec) -> tuple[float, bool]:
-    """Return the value of a label, and whether it is 0/0: that of the class True where each class has one."""
+def _of_label_view(view: Snapshot, row: MetricSpec) -> float:
+    """Return the value of a label, nan if it is 0/0: that of the class True where each class has one."""
     value, lost = view.evaluation.value_and_undefined(row.key)
     if row.kind == "whole":
-        return float(value), bool(lost)
-    values = view.evaluation.per_class(row.key)
-    return values.get(True, view.evaluation.zero_division_of(row)), True in lost or True not in values
+        return math.nan if lost else float(value)
+    return math.nan if True in lost else view.evaluation.per_class(row.key).get(True, math.nan)
+
+
+def _mean(terms: list[tuple[float, float]]) -> float:
+    """Return the mean of values with weights, without those that are nan; nan if nothing is left."""
+    terms = [(value, weight) for value, weight in terms if not math.isnan(value)]
+    total = math.fsum(weight for _, weight in terms)
+    return math.fsum(value * weight for value, weight in terms) / total if total else math.nan

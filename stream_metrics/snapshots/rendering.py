@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from stream_metrics.errors import no_attribute
 from stream_metrics.labels.json_names import json_data
 
 if TYPE_CHECKING:
@@ -17,6 +18,17 @@ class Rendered:
     """A snapshot with `to_dict` and `_document`, what its report says."""
 
     __slots__ = ()
+
+    if not TYPE_CHECKING:  # for type checkers an unknown attribute is an error
+        __getattr__ = no_attribute
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether both have the same counters and show the same of them."""
+        if type(other) is not type(self):
+            return NotImplemented
+        return self is other or self.__reduce__()[1] == other.__reduce__()[1]
+
+    __hash__ = None  # type: ignore[assignment]  # equal by value
 
     def _document(self, medium: Medium) -> list[Element]:
         """Return the elements of the report."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from stream_metrics.catalog.obstacles import Obstacle
 from stream_metrics.catalog.table import ALIASES, CATALOG, LABEL_VALUED, find
-from stream_metrics.errors import UnknownKeyError, no_attribute
+from stream_metrics.errors import UnknownKeyError
 from stream_metrics.evaluation.evaluation import Estimate, Evaluation, Options, States, read_only
 from stream_metrics.evaluation.warnings import data_warnings
 from stream_metrics.formulas.losses import LossState
@@ -91,9 +91,6 @@ class Snapshot(Rendered, ScoreReadings, IntervalReadings, Mapping[str, Any]):
     """
 
     __slots__ = ("_intervals", "_obstacles", "chosen_keys", "evaluation", "interval_display", "notes")
-
-    if not TYPE_CHECKING:  # for type checkers an unknown attribute is an error
-        __getattr__ = no_attribute
 
     def __init__(
         self,
@@ -322,14 +319,6 @@ class Snapshot(Rendered, ScoreReadings, IntervalReadings, Mapping[str, Any]):
     def __len__(self) -> int:
         """Number of keys over which this iterates."""
         return sum(1 for _ in self)
-
-    def __eq__(self, other: object) -> bool:
-        """Tell whether both have the same counters, chosen keys and options."""
-        if not isinstance(other, Snapshot):
-            return NotImplemented
-        return self is other or self.__reduce__()[1] == other.__reduce__()[1]
-
-    __hash__ = None  # type: ignore[assignment]  # equal by value
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python types.
