@@ -25,14 +25,16 @@ def fold_of(unit: Label, folds: int) -> int:
     unit = _whole(unit)
     if isinstance(unit, int) and -(2**63) <= unit < 2**63:
         return int(_mixed(np.array([unit], np.int64))[0] % np.uint64(folds))
-    return int.from_bytes(hashlib.blake2b(encoded(unit), digest_size=8).digest(), "little") % folds
+    return _hashed(unit, folds)
 
 
-def content_fold(y_true: object, pred_a: Scores, pred_b: Scores, folds: int) -> int:
+def content_fold(y_true: object, *scores: Scores, folds: int) -> int:
     """Return the fold of a sample without a unit: a hash of its truth and scores."""
-    truth = canonical(y_true, "y_true")
-    written = encoded([_whole(truth), _plain(pred_a), _plain(pred_b)])
-    return int.from_bytes(hashlib.blake2b(written, digest_size=8).digest(), "little") % folds
+    return _hashed([_whole(canonical(y_true, "y_true")), *map(_plain, scores)], folds)
+
+
+def _hashed(content: object, folds: int) -> int:
+    return int.from_bytes(hashlib.blake2b(encoded(content), digest_size=8).digest(), "little") % folds
 
 
 def _plain(pred: Scores) -> object:

@@ -13,8 +13,8 @@ formulas of independent samples are sharper; for its scores the fold is the hash
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from stream_metrics._core.paired.kernels import PairedCounts, ScoredStep
 from stream_metrics.errors import ScoreError, StreamMetricsError, options_differ, other_kind, quantity
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import Batch, Weights, label_batch
-from stream_metrics.inputs.columns import admit_labels, as_column, check_column, checked_column, factorize
+from stream_metrics.inputs.columns import admit_labels, check_column, checked_column, factorize
 from stream_metrics.inputs.containers import as_container, is_table, row_objects
 from stream_metrics.inputs.score_tables import (
     check_classes,
@@ -45,7 +45,7 @@ from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import check_fixed, not_counted, with_options
 from stream_metrics.states.score_labels import LabelRule, Scores
-from stream_metrics.states.score_states import ScoreStates, check_counted, checked_scores
+from stream_metrics.states.score_states import ScoreStates, Seen, check_counted, checked_scores
 from stream_metrics.wire import Portable
 
 if TYPE_CHECKING:
@@ -54,8 +54,10 @@ if TYPE_CHECKING:
 __all__ = ["Comparison"]
 
 CONFIGURATION = ("a", "b", "scores", "pos_label", "folds")
-ARGUMENTS = ("y_true", "pred_a", "pred_b")
-Pair = tuple[ScoreStates, ScoreStates]
+SIDES = ("pred_a", "pred_b")
+Pair: TypeAlias = tuple[ScoreStates, ScoreStates]
+Columns: TypeAlias = tuple[object, object]
+Names: TypeAlias = tuple[tuple[Label, ...] | None, tuple[Label, ...] | None]
 
 
 class Comparison(PairedCounts, Portable):
@@ -139,40 +141,45 @@ class Comparison(PairedCounts, Portable):
     ) -> None:
         """Count a sample that has a unit or scores."""
         names = _names(classes)
-        if names is not None and not self.scores:
-            self._refuse_tables(None, None, names)
         fold = self.folds if unit is None else fold_of(canonical(unit, "unit"), self.folds)
-        if not self.scores or is_abstention(pred_a) or is_abstention(pred_b):
-            if self.scores:
-                pred_a, pred_b = (None if is_abstention(pred) else y_true for pred in (pred_a, pred_b))
-            commit([self._sample_step(y_true, pred_a, pred_b, w, fold)])
+        if self.scores:
+            self._count_scored(y_true, (pred_a, pred_b), w, fold, (names, names), self._shown_labels)
             return
-        pred_a, pred_b = (
-            self._by_class(self._scores_of(pred, argument, names), y_true, argument)
-            for pred, argument in ((pred_a, "pred_a"), (pred_b, "pred_b"))
-        )
-        place = fold if unit is not None else content_fold(y_true, pred_a, pred_b, self.folds)
+        if names is not None:
+            self._refuse_tables(None, None, names)
+        self._count(y_true, pred_a, pred_b, w, fold)
+
+    def _count_scored(
+        self, y_true: object, predictions: Columns, w: object, fold: int, names: Names, seen: Seen
+    ) -> None:
+        """Count the scores of both models for a sample, and the labels that they predict."""
+        if any(map(is_abstention, predictions)):
+            a, b = (None if is_abstention(pred) else y_true for pred in predictions)
+            self._count(y_true, a, b, w, fold)
+            return
+        scores = [self._scores_of(*given, y_true) for given in zip(predictions, SIDES, names, strict=True)]
+        place = content_fold(y_true, *scores, folds=self.folds) if fold == self.folds else fold
         with self._writing():
             pair = self._scored.get(place) or (self._empty(), self._empty())
-            (labels_a, read_a), (labels_b, read_b) = (
-                scored.read_sample(y_true, pred, w, None, None, self._shown_labels)
-                for scored, pred in zip(pair, (pred_a, pred_b), strict=True)
-            )
-            states = pair[0].bound(read_a) + pair[1].bound(read_b)
-            of_scores = [state._update_step(*arguments) for state, arguments in states]
-            of_labels = self._sample_step(y_true, labels_a[1], labels_b[1], w, fold, inside=True)
+            read = [side.read_sample(y_true, own, w, None, None, seen) for side, own in zip(pair, scores, strict=True)]
+            a, b = (labels[1] for labels, _ in read)
+            of_labels = self._sample_step(y_true, a, b, w, fold)
+            of_sides = [
+                [state._update_step(*arguments) for state, arguments in side.bound(of_states)]
+                for side, (_, of_states) in zip(pair, read, strict=True)
+            ]
             added = [] if place in self._scored else [ScoredStep(self, {**self._scored, place: pair})]
             try:
-                commit([*of_scores, of_labels, *added])
+                commit([*of_sides[0], *of_sides[1], of_labels, *added])
             except ScoreError as error:
                 try:
-                    commit([state._update_step(*arguments) for state, arguments in self._empty().bound(read_a)])
+                    commit([state._update_step(*arguments) for state, arguments in self._empty().bound(read[0][1])])
                 except ScoreError:
                     raise error.with_argument("pred_a") from None
                 raise error.with_argument("pred_b") from None
 
-    def _scores_of(self, pred: object, argument: str, names: tuple[Label, ...] | None) -> Scores:
-        """Return a prediction as a float or as a mapping to floats; a truth value is no score."""
+    def _scores_of(self, pred: object, argument: str, names: tuple[Label, ...] | None, y_true: object) -> Scores:
+        """Return a prediction as a float or as floats by class; a truth value is no score."""
         pred = plain_number(pred)
         try:
             if names is not None and is_row(pred):
@@ -180,13 +187,7 @@ class Comparison(PairedCounts, Portable):
             if not is_mapping(pred) and (isinstance(pred, bool) or real_number(pred) is None):
                 expected = "to be a mapping from label to score, a number, or a row of scores with `classes`"
                 raise ScoreError(argument=argument, expected=expected, got=pred)
-            return finite_scores(pred)
-        except ScoreError as error:
-            raise error.with_argument(argument) from None
-
-    def _by_class(self, scores: Scores, y_true: object, argument: str) -> Scores:
-        """Return scores by the classes that their keys name."""
-        try:
+            scores = finite_scores(pred)
             return scores if isinstance(scores, float) else by_class(scores, y_true, self.class_names)
         except ScoreError as error:
             raise error.with_argument(argument) from None
@@ -254,86 +255,31 @@ class Comparison(PairedCounts, Portable):
     def _count_labels(self, first: Batch, second: Batch, folds: NDArray[np.int64]) -> None:
         """Count two batches of labels with the same truth and weights."""
         labels, codes = [], []
-        for column, argument in zip((first.truth, first.predicted, second.predicted), ARGUMENTS, strict=True):
+        for column, argument in zip((first.truth, first.predicted, second.predicted), ("y_true", *SIDES), strict=True):
             assert column is not None
             check_column(column, argument, argument != "y_true")
             column_codes, names = factorize(column)
             labels.append(admit_labels(self._admit, names, column, argument))
             codes.append(column_codes.astype(np.int64))
-        self._commit(labels, codes, folds, *first.split_weights())
+        self._count_rows(labels, codes, folds, *first.split_weights())
 
     def _scored_batch(
-        self,
-        y_true: object,
-        predictions: tuple[object, object],
-        w: object,
-        unit: object,
-        names: tuple[Label, ...] | None,
+        self, y_true: object, predictions: Columns, w: object, unit: object, names: tuple[Label, ...] | None
     ) -> Comparison:
-        """Return a state of its own that has counted a batch of scores."""
+        """Return a state of its own that has counted a batch of scores, row by row."""
         truth = checked_column(y_true, "y_true")
-        whole = Batch(truth, None if w is None else Weights(w, truth.n))
-        folds = folds_of(unit, truth.n, self.folds)
-        given = zip(predictions, ARGUMENTS[1:], strict=True)
-        columns = [self._score_column(values, argument, truth.n, names) for values, argument in given]
-        rows = np.flatnonzero([None not in pair for pair in zip(*columns, strict=True)])
-        rule, sides, labels = self._empty().rule, [], []
-        for column, argument in zip(columns, ARGUMENTS[1:], strict=True):
-            side = whole.take(rows, [column[row] for row in rows.tolist()])
-            filled = [None if x is None else label for x, label in zip(column, truth.objects(), strict=True)]
-            for row, label in zip(rows.tolist(), rule.of_batch(side, self.labels).labels.objects(), strict=True):
-                filled[row] = label
-            sides.append(side)
-            labels.append(as_column(filled, argument, True))
+        n, labels = truth.n, truth.objects()
+        given = zip(predictions, SIDES, strict=True)
+        rows, classes = zip(*[_score_rows(values, argument, n, names) for values, argument in given], strict=True)
+        weights: Iterable[object] = repeat(1, n) if w is None else Weights(w, n).numbers()
+        folds, seen = folds_of(unit, n, self.folds).tolist(), {*self.labels, *labels}
         batch: Comparison = self._emptied()
-        first, second = (Batch(truth, whole.weights, predicted=column) for column in labels)
-        batch._count_labels(first, second, folds)
-        batch._count_scores(sides, folds[rows])
-        return batch
-
-    def _score_column(
-        self, values: object, argument: str, n: int, names: tuple[Label, ...] | None
-    ) -> list[Scores | None]:
-        """Return the scores of each row as a float or as a mapping to floats, None for an abstention."""
-        own = own_names(values)
-        try:
-            table = own is not None or getattr(values, "ndim", 1) != 1
-            rows = score_table(values) if table else as_container(values, "scores")
-            if isinstance(rows, np.ndarray) and rows.ndim == 2:
-                check_classes(names or own, rows.shape[1])
-        except ScoreError as error:
-            raise error.with_argument(argument) from None
-        column = row_objects(rows, argument)
-        if len(column) != n:
-            raise ScoreError(argument=argument, expected=f"to have as many rows as `y_true`, {n}", got=len(column))
-        for position, pred in enumerate(column):
+        for row, (label, a, b, weight, fold) in enumerate(zip(labels, *rows, weights, folds, strict=True)):
             try:
-                column[position] = None if is_abstention(pred) else self._scores_of(pred, argument, names or own)
+                batch._count_scored(label, (a, b), weight, fold, classes, lambda: seen)
             except StreamMetricsError as error:
-                raise error.with_position(position) from None
-        return column
-
-    def _count_scores(self, sides: list[Batch], folds: NDArray[np.int64]) -> None:
-        """Let the states of each fold count the scores of both models, in a state that has counted none."""
-        samples = zip(sides[0].truth.objects(), sides[0].scores, sides[1].scores, strict=True)
-        places = np.array(
-            [
-                content_fold(truth, a, b, self.folds) if fold == self.folds else fold
-                for (truth, a, b), fold in zip(samples, folds.tolist(), strict=True)
-            ],
-            np.int64,
-        )
-        for fold in np.unique(places).tolist():
-            pair, own = (self._empty(), self._empty()), np.flatnonzero(places == fold)
-            for scored, side, argument in zip(pair, sides, ARGUMENTS[1:], strict=True):
-                part = side.take(own, [side.scores[row] for row in own.tolist()])
-                try:
-                    for state in scored._states().values():
-                        state._count_batch(part)
-                except StreamMetricsError as error:
-                    error = part.with_caller_position(error)
-                    raise (error.with_argument(argument) if error.argument == "scores" else error) from None
-            self._scored[fold] = pair
+                raise error.with_position(row) from None
+        return batch
 
     def merge(self, other: Self) -> Self:
         """Add the counts of another shard.
@@ -355,6 +301,7 @@ class Comparison(PairedCounts, Portable):
         """
         if not isinstance(other, Comparison):
             raise other_kind(Comparison, other)
+        other = other.copy() if other is self else other
         for name in CONFIGURATION:
             mine, theirs = getattr(self, name), getattr(other, name)
             if repr(mine) != repr(theirs):
@@ -510,3 +457,21 @@ class Comparison(PairedCounts, Portable):
 
 def _names(classes: Iterable[Label] | None) -> tuple[Label, ...] | None:
     return None if classes is None else unique(classes, "classes")
+
+
+def _score_rows(
+    values: object, argument: str, n: int, names: tuple[Label, ...] | None
+) -> tuple[list[Any], tuple[Label, ...] | None]:
+    """Return the scores of each of `n` rows, and the classes of a row that is a sequence."""
+    own = own_names(values)
+    try:
+        table = own is not None or getattr(values, "ndim", 1) != 1
+        rows = score_table(values) if table else as_container(values, "scores")
+        if isinstance(rows, np.ndarray) and rows.ndim == 2:
+            check_classes(names or own, rows.shape[1])
+    except ScoreError as error:
+        raise error.with_argument(argument) from None
+    column = row_objects(rows, argument)
+    if len(column) != n:
+        raise ScoreError(argument=argument, expected=f"to have as many rows as `y_true`, {n}", got=len(column))
+    return column, names or own

@@ -9,30 +9,28 @@ The caller assigns folds; the last one, number `folds`, has the samples that bel
 """
 
 cimport cython
-from collections.abc import Mapping
 
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawRealloc
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 import numpy as np
 
 from stream_metrics._core.numeric.kernels cimport (
-    by_class,
     HASH_SEED, MOST_SAMPLES, Guarded, IdentityCacheEntry, LabelIndex, Step, cache_entry, check_samples, commit_steps,
-    most_type_count, numeric_kind, numeric_kinds, plain, refuse_samples, samples_left, split, sum_overflow,
+    most_type_count, numeric_kind, numeric_kinds, refuse_samples, samples_left, split, sum_overflow,
 )
 from stream_metrics._core.numeric.openmap cimport (
     CounterMap, map_create, map_find, map_free, map_has, map_has_room, map_is_zero, map_put, map_reserve,
 )
-from stream_metrics.errors import LabelError
-from stream_metrics.labels.label import canonical, is_missing, most_likely
+from stream_metrics.errors import LabelError, StreamMetricsError
+from stream_metrics.labels.label import canonical
 
 cdef object ONE = 1
 cdef int64_t LARGEST = 0x7FFFFFFFFFFFFFFF
 cdef Py_ssize_t MOST_FOLDS = 1022
-cdef Py_ssize_t FIRST_SLOTS = 256
+cdef Py_ssize_t FIRST_SLOTS = 64
 
 
 cdef extern from * nogil:
@@ -47,11 +45,11 @@ cdef struct PairedClass:
 
 cdef struct PairedSample:
     int64_t index[3]  # of the labels; they and `at` are not set for a sample that is in no cell
-    int kind[3]
+    int64_t kind[3]
     Py_ssize_t at     # the position of the cell
     int64_t whole
     uint64_t part
-    bint keyed
+    Py_ssize_t fold   # `folds` for a sample without a unit
     int alone         # which abstention it is; -1 for none
 
 
@@ -60,15 +58,13 @@ cdef inline uint64_t key_of(Py_ssize_t fold, int64_t i, int64_t j, int64_t k) no
     return ((<uint64_t> (fold + 1)) << 54) | (<uint64_t> i << 36) | (<uint64_t> j << 18) | <uint64_t> k
 
 
-cdef object too_many_labels(Py_ssize_t labels):
-    return LabelError(subject=f"at most {MOST_LABELS} labels", expected="where two models are compared", got=labels)
-
-
-cdef inline bint absent(object predicted):
-    """Whether a prediction is an abstention."""
-    if plain(predicted):
-        return type(predicted) is float and predicted != predicted
-    return predicted is None or (not predicted if isinstance(predicted, Mapping) else is_missing(predicted))
+cdef inline PairedSample start_sample(object w, Py_ssize_t fold) except *:
+    """Return a sample of a weight, whose labels were not read yet."""
+    cdef PairedSample s
+    s.whole, s.part, s.fold, s.alone = 1, 0, fold, -1
+    if w is not ONE:
+        split(w, &s.whole, &s.part)
+    return s
 
 
 cdef class PairedCounts(Guarded):
@@ -91,61 +87,29 @@ cdef class PairedCounts(Guarded):
     def __cinit__(self, *args, **kwargs):
         self.label_index, self._scored = LabelIndex.__new__(LabelIndex), {}
 
-    def _configure(self, labels, folds, aside):
-        """Become empty, with these fixed labels (None if there are none) and that many folds; `aside`: see `update`."""
-        if type(folds) is not int or not 2 <= folds <= MOST_FOLDS:
-            raise ValueError(f"Expected `folds` to be a whole number from 2 to {MOST_FOLDS}, but got {folds!r}")
-        cdef LabelIndex label_index = LabelIndex.__new__(LabelIndex, labels)
-        self.reserve(label_index.used)
-        self.label_index = label_index
-        if self.classes != NULL:
-            memset(self.classes, 0, self.capacity * sizeof(PairedClass))
-        self.folds, self.aside = folds, aside
-        self.start()
-
-    cdef int start(self) except -1:
-        map_free(&self.table)
-        if map_create(&self.table, FIRST_SLOTS, False, HASH_SEED) < 0:
-            raise MemoryError("no memory for the first cells")
-        self.n, self.keyed, self.weighted, self.mass, self.spare = 0, 0, 0, 0, 0
-        self.alone[0], self.alone[1], self.alone[2] = 0, 0, 0
-        return 0
-
-    cdef int count(self, object y_true, object pred_a, object pred_b, object w, Py_ssize_t fold) except -1:
-        """Count one sample in a fold."""
-        cdef IdentityCacheEntry *t
-        cdef IdentityCacheEntry *a
-        cdef IdentityCacheEntry *b
-        cdef int64_t whole = 1
-        cdef uint64_t part = 0
-        if w is not ONE:
-            split(w, &whole, &part)
-        if self.holder != 0:
-            self.wait()
-        if self.spare <= 0:
-            self.find_spare(1)
-        t, a, b = cache_entry(self.label_index, y_true), cache_entry(self.label_index,
-                                                                     pred_a), cache_entry(self.label_index, pred_b)
-        if (t.label != <PyObject *> y_true or a.label != <PyObject *> pred_a or b.label != <PyObject *> pred_b
-                or (whole | <int64_t> part) == 0):
-            return self.count_new(y_true, pred_a, pred_b, whole, part, fold)
-        self.check_weight(whole)
-        if part != 0:
-            self.make_fractional()
-        self.add_at(self.place(key_of(fold, t.index, a.index, b.index)), whole, part)
-        self.classes[t.index].type_counts[t.kind] += 1
-        self.classes[a.index].type_counts[a.kind] += 1
-        self.classes[b.index].type_counts[b.kind] += 1
-        self.mass += whole + (part != 0)
-        self.weighted += whole != 1 or part != 0
-        self.keyed += fold != self.folds
-        self.n += 1
-        self.spare -= 1
-        return 0
-
     def __dealloc__(self):
         map_free(&self.table)
         PyMem_RawFree(self.classes)
+
+    def _configure(self, labels, folds, aside):
+        """Set the fixed labels (None if there are none), the number of folds and `aside`, which `update` reads.
+
+        Nothing was counted yet.
+        """
+        if type(folds) is not int or not 2 <= folds <= MOST_FOLDS:
+            raise ValueError(f"Expected `folds` to be a whole number from 2 to {MOST_FOLDS}, but got {folds!r}")
+        self.label_index = LabelIndex.__new__(LabelIndex, labels)
+        self.reserve(self.label_index.used)
+        self.folds, self.aside = folds, aside
+        map_free(&self.table)
+        if map_create(&self.table, FIRST_SLOTS, False, HASH_SEED) < 0:
+            raise MemoryError("no memory for the first cells")
+
+    cdef PairedCounts empty(self):
+        """Return counters of the same configuration."""
+        cdef PairedCounts counts = PairedCounts()
+        counts._configure(self.label_index.fixed_labels, self.folds, self.aside)
+        return counts
 
     cdef int make_fractional(self) except -1:
         """Add a fraction part to every counter."""
@@ -155,13 +119,7 @@ cdef class PairedCounts(Guarded):
                 raise MemoryError(f"no memory for {self.table.slots} cells")
         return 0
 
-    cdef Py_ssize_t place(self, uint64_t key) except -1:
-        """Return the position of a cell, which is added without weight if it is new."""
-        cdef Py_ssize_t at = map_find(&self.table, key, 2)
-        if at < 0:
-            raise MemoryError(f"no memory for more than {self.table.occupied} cells")
-        return at
-
+    @cython.final
     cdef void add_at(self, Py_ssize_t at, int64_t whole, uint64_t part) noexcept:
         """Count a checked weight; the fractions exist if `part` is not 0."""
         if self.table.fraction != NULL:
@@ -169,23 +127,27 @@ cdef class PairedCounts(Guarded):
             whole += self.table.fraction[at] < part
         self.table.value[at] += whole
 
+    @cython.final
+    cdef void add_types(self, int64_t i, int64_t kind, int64_t times) noexcept:
+        self.classes[i].counted = True
+        self.classes[i].type_counts[kind] += times
+
     cdef int reserve(self, Py_ssize_t classes) except -1:
         """Reserve memory for `classes` classes; on failure nothing has changed."""
         cdef Py_ssize_t capacity = max(self.capacity, 8)
-        cdef PairedClass *larger
+        cdef PairedClass *longer
+        if classes > MOST_LABELS:
+            expected = "where two models are compared"
+            raise LabelError(subject=f"at most {MOST_LABELS} labels", expected=expected, got=classes)
         if classes <= self.capacity:
             return 0
-        if classes > MOST_LABELS:
-            raise too_many_labels(classes)
         while capacity < classes:
             capacity *= 2
-        larger = <PairedClass *> PyMem_RawCalloc(capacity, sizeof(PairedClass))
-        if larger == NULL:
+        longer = <PairedClass *> PyMem_RawRealloc(self.classes, capacity * sizeof(PairedClass))
+        if longer == NULL:
             raise MemoryError(f"no memory for {capacity} labels")
-        if self.capacity:
-            memcpy(larger, self.classes, self.capacity * sizeof(PairedClass))
-        PyMem_RawFree(self.classes)
-        self.classes, self.capacity = larger, capacity
+        memset(longer + self.capacity, 0, (capacity - self.capacity) * sizeof(PairedClass))
+        self.classes, self.capacity = longer, capacity
         return 0
 
     cdef Py_ssize_t intern(self, object label) except -1:
@@ -196,21 +158,18 @@ cdef class PairedCounts(Guarded):
             i = self.label_index.add(label)
         return i
 
-    cdef bint is_class(self, Py_ssize_t i) noexcept:
-        """Whether a label is shown: it is fixed, or a sample has it."""
-        return i < self.label_index.fixed or self.classes[i].counted
-
     cdef int64_t largest_type_count(self) noexcept:
         """The largest type count."""
         return 0 if self.capacity == 0 else most_type_count(self.classes.type_counts, sizeof(PairedClass),
                                                             self.label_index.used)
 
     cdef list order(self):
-        """The indices of the classes in the order of report; in a section."""
+        """The indices of the classes in the order of report: of fixed labels, and of those that a sample has; in a
+        section."""
         cdef Py_ssize_t a
         self.label_index.sort()
         return [self.label_index.ranking[a] for a in range(self.label_index.ranked)
-                if self.is_class(self.label_index.ranking[a])]
+                if a < self.label_index.fixed or self.classes[self.label_index.ranking[a]].counted]
 
     cdef int check_weight(self, int64_t whole) except -1:
         if whole >= LARGEST - 1 - self.mass:
@@ -220,58 +179,59 @@ cdef class PairedCounts(Guarded):
     cdef int64_t absent_samples(self) noexcept:
         return self.alone[0] + self.alone[1] + self.alone[2]
 
-    cdef int find_spare(self, int64_t more) except -1:
-        """Update `spare`; raise WeightError if it is less than `more`."""
-        self.spare = samples_left(self.n, self.absent_samples(), self.largest_type_count(), 3)
-        if more > self.spare:
-            refuse_samples(more, MOST_SAMPLES - self.spare)
-        return 0
-
-    cdef int check_labels(self, list labels) except -1:
-        """Raise LabelError for more canonical, distinct labels than the keys of cells can distinguish."""
-        cdef Py_ssize_t n = len(self.label_index.names)
-        if n + len(labels) > MOST_LABELS:
-            n += sum([label not in self.label_index.index for label in labels])
-            if n > MOST_LABELS:
-                raise too_many_labels(n)
-        return 0
-
-    cdef int count_new(self, object y_true, object pred_a, object pred_b, int64_t whole, uint64_t part,
-                       Py_ssize_t fold) except -1:
-        """Count a sample with a label that is not cached, or of weight 0."""
-        cdef PairedSample s
-        cdef list labels = self._checked(y_true, pred_a, pred_b)
-        if self.holder != 0:
-            self.wait()
-        self.read_sample(y_true, pred_a, pred_b, labels, whole, part, fold, &s)
-        self.apply_sample(&s)
-        return 0
-
-    cdef int read_sample(self, object y_true, object pred_a, object pred_b, list labels, int64_t whole, uint64_t part,
-                         Py_ssize_t fold, PairedSample *s) except -1:
-        """Check a sample of admitted labels, None for an abstention, and reserve memory; runs no Python code."""
-        cdef Py_ssize_t at
-        s.whole, s.part, s.keyed, s.alone = whole, part, fold != self.folds, -1
+    cdef int check_spare(self) except -1:
+        """Raise WeightError if no sample more can be counted."""
         if self.spare <= 0:
-            self.find_spare(1)
-        if labels[1] is None or labels[2] is None:
-            s.alone = 2 if labels[1] is None and labels[2] is None else labels[1] is not None
-            return 0
-        self.check_weight(whole)
-        if (whole | <int64_t> part) == 0:
-            return 0
-        if len(self.label_index.names) + 3 > MOST_LABELS:
-            self.check_labels(list({*labels}))
-        if part != 0:
-            self.make_fractional()
-        s.index[0] = self.locate(y_true, labels[0])
-        s.index[1] = self.locate(pred_a, labels[1])
-        s.index[2] = self.locate(pred_b, labels[2])
-        for at in range(3):
-            s.kind[at] = numeric_kind(labels[at])
-        s.at = self.place(key_of(fold, s.index[0], s.index[1], s.index[2]))
+            self.spare = samples_left(self.n, self.absent_samples(), self.largest_type_count(), 3)
+            if self.spare <= 0:
+                refuse_samples(1, MOST_SAMPLES - self.spare)
         return 0
 
+    cdef int read_labels(self, object y_true, object pred_a, object pred_b, bint waits, PairedSample *s) except -1:
+        """Read the labels of a sample, and find their indices unless it is an abstention or has no weight.
+
+        Outside a section it `waits` for a stretch.
+        """
+        cdef Py_ssize_t at
+        given, labels = (y_true, pred_a, pred_b), [self.label_index.admitted(y_true, "y_true", None)]
+        for name, predicted in (("pred_a", pred_a), ("pred_b", pred_b)):
+            try:
+                labels.append(self.label_index.admit_prediction(predicted, y_true))
+            except StreamMetricsError as error:
+                raise error.with_argument(name) if error.argument == "y_pred" else error from None
+        if waits and self.holder != 0:
+            self.wait()
+        if labels[1] is None or labels[2] is None:
+            s.alone = 2 if labels[1] is labels[2] else labels[1] is not None
+        elif (s.whole | <int64_t> s.part) != 0:
+            self.check_labels(labels)
+            for at in range(3):
+                s.index[at], s.kind[at] = self.intern(labels[at]), numeric_kind(labels[at])
+                self.label_index.cache_put(given[at], s.index[at], s.kind[at])
+        return 0
+
+    @cython.final
+    cdef int find_place(self, PairedSample *s) except -1:
+        """Check a sample whose labels were read, and reserve memory for its cell."""
+        self.check_spare()
+        if s.alone >= 0:
+            return 0
+        self.check_weight(s.whole)
+        if s.part != 0:
+            self.make_fractional()
+        if (s.whole | <int64_t> s.part) != 0:
+            s.at = self.place(key_of(s.fold, s.index[0], s.index[1], s.index[2]))
+        return 0
+
+    @cython.final
+    cdef Py_ssize_t place(self, uint64_t key) except -1:
+        """Return the position of a cell, which is added without weight if it is new."""
+        cdef Py_ssize_t at = map_find(&self.table, key, 2)
+        if at < 0:
+            raise MemoryError(f"no memory for more than {self.table.occupied} cells")
+        return at
+
+    @cython.final
     cdef void apply_sample(self, const PairedSample *s) noexcept:
         """Count a sample for which memory was reserved."""
         cdef int at
@@ -285,26 +245,15 @@ cdef class PairedCounts(Guarded):
                 self.add_types(s.index[at], s.kind[at], 1)
             self.mass += s.whole + (s.part != 0)
         self.weighted += s.whole != 1 or s.part != 0
-        self.keyed += s.keyed
+        self.keyed += s.fold != self.folds
         self.n += 1
 
-    cdef int locate(self, object given, object label) except -1:
-        """Return the index of an admitted label, a new one if it has none, and cache the object given for it."""
-        cdef Py_ssize_t i = self.intern(label)
-        self.label_index.cache_put(given, i, numeric_kind(label))
-        return i
-
-    def _checked(self, y_true, pred_a, pred_b):
-        """The labels to count for a sample, None for an abstention; LabelError or ScoreError for what is none."""
-        labels = [self.label_index.admitted(y_true, "y_true", None)]
-        for name, predicted in (("pred_a", pred_a), ("pred_b", pred_b)):
-            if absent(predicted):
-                labels.append(None)
-                continue
-            if not plain(predicted) and isinstance(predicted, Mapping):
-                predicted = most_likely(by_class(predicted, y_true, self.label_index.class_names()), name)
-            labels.append(self.label_index.admitted(predicted, name, None))
-        return labels
+    cdef int check_labels(self, list labels) except -1:
+        """Raise LabelError for more canonical labels than the keys of cells can distinguish."""
+        cdef Py_ssize_t n = len(self.label_index.names)
+        if n + len(labels) > MOST_LABELS:
+            self.reserve(n + len({label for label in labels if label not in self.label_index.index}))
+        return 0
 
     def update(self, y_true, pred_a, pred_b, w=1, *, classes=None, unit=None):
         """Count one sample of both models.
@@ -343,81 +292,76 @@ cdef class PairedCounts(Guarded):
         else:
             self._update(y_true, pred_a, pred_b, w, unit, classes)
 
-    def _sample_step(self, y_true, pred_a, pred_b, w, Py_ssize_t fold, bint inside=False):
-        """Return the step that counts one sample in a fold, `folds` for none."""
+    def _count(self, y_true, pred_a, pred_b, w, Py_ssize_t fold):
+        """Count one sample in a fold, `folds` for none."""
+        self.count(y_true, pred_a, pred_b, w, fold)
+
+    @cython.final
+    cdef int count(self, object y_true, object pred_a, object pred_b, object w, Py_ssize_t fold) except -1:
+        cdef PairedSample s = start_sample(w, fold)
+        cdef IdentityCacheEntry *t
+        cdef IdentityCacheEntry *a
+        cdef IdentityCacheEntry *b
+        if self.holder != 0:
+            self.wait()
+        t, a = cache_entry(self.label_index, y_true), cache_entry(self.label_index, pred_a)
+        b = cache_entry(self.label_index, pred_b)
+        if t.label == <PyObject *> y_true and a.label == <PyObject *> pred_a and b.label == <PyObject *> pred_b:
+            s.index[0], s.index[1], s.index[2] = t.index, a.index, b.index
+            s.kind[0], s.kind[1], s.kind[2] = t.kind, a.kind, b.kind
+        else:
+            self.read_labels(y_true, pred_a, pred_b, True, &s)
+        self.find_place(&s)
+        self.apply_sample(&s)
+        return 0
+
+    def _sample_step(self, y_true, pred_a, pred_b, w, Py_ssize_t fold):
+        """Return the step that counts one sample in a fold; called in a section."""
         cdef PairedStep step = PairedStep.__new__(PairedStep)
-        split(w, &step.whole, &step.part)
-        step.labels = self._checked(y_true, pred_a, pred_b)
-        step.target, step.fold, step.inside = self, fold, inside
+        step.target, step.inside, step.sample = self, True, start_sample(w, fold)
+        step.given = (y_true, pred_a, pred_b)
         return step
 
     def _admit(self, label, str argument, position=None):
         """The canonical label to count for `label`; LabelError if it is none, or outside the fixed labels."""
         return self.label_index.admitted(label, argument, position)
 
-    def _commit(self, list labels, codes, fold, wholes, parts):
-        """Count a batch that was checked.
+    def _count_rows(self, list labels, codes, fold, wholes, parts):
+        """Count a batch whose labels were admitted.
 
-        labels: three lists of admitted labels; codes: three arrays that index them, -1 for an abstention; fold: the
-        fold of each row; wholes, parts: the weights, None for 1 and for no fractions.
+        labels: three lists of labels; codes: three arrays that index them, -1 for an abstention; fold: the fold of each
+        row; wholes, parts: the weights, None for 1 and for no fractions.
         """
-        cdef PairedCounts batch = PairedCounts()
-        batch._configure(self.label_index.fixed_labels, self.folds, self.aside)
-        batch.add_batch(labels, codes, fold, wholes, parts)
-        commit_steps([self._merge_step(batch)])
-
-    cdef int add_batch(self, list labels, codes, fold, wholes, parts) except -1:
         cdef const int64_t[::1] t = codes[0], a = codes[1], b = codes[2], folds = fold, whole = wholes
         cdef const uint64_t[::1] part = parts
-        cdef bint fractional = parts is not None, weights = wholes is not None
-        cdef Py_ssize_t r, rows = t.shape[0]
-        cdef int64_t w = 1
-        cdef uint64_t f = 0
-        total = rows if wholes is None else sum(wholes.tolist()) + (0 if parts is None else len(parts))
-        if total >= LARGEST - 1 - self.mass:
-            raise sum_overflow(total, self.mass, "2**63 - 1", None)
-        if rows > self.spare:
-            self.find_spare(rows)
-        if len(self.label_index.names) + sum(map(len, labels)) > MOST_LABELS:
-            counts = (codes[1] >= 0) & (codes[2] >= 0)
-            if weights:
-                counts &= (wholes != 0) if parts is None else (wholes != 0) | (parts != 0)
-            used = {names[code] for names, of in zip(labels, codes) for code in np.unique(of[counts]).tolist()}
-            self.check_labels([*used])
-        if fractional:
-            self.make_fractional()
-        at = [np.full(len(names) + 1, -1, np.int64) for names in labels]
-        cdef int64_t[::1] to_t = at[0], to_a = at[1], to_b = at[2]
-        cdef const int64_t[::1] kind_t = numeric_kinds(labels[0]), kind_a = numeric_kinds(labels[1])
-        cdef const int64_t[::1] kind_b = numeric_kinds(labels[2])
-        for r in range(rows):
+        cdef PairedCounts batch = self.empty()
+        cdef const int64_t[::1] to_t, to_a, to_b
+        to_t, to_a, to_b = [batch._places(*each) for each in zip(labels, codes)]
+        cdef const int64_t[::1] kind_t, kind_a, kind_b
+        kind_t, kind_a, kind_b = [numeric_kinds(names) for names in labels]
+        cdef PairedSample s = start_sample(ONE, self.folds)
+        cdef Py_ssize_t r
+        for r in range(t.shape[0]):
+            s.fold, s.alone = folds[r], -1
+            if wholes is not None:
+                s.whole, s.part = whole[r], 0 if parts is None else part[r]
             if a[r] < 0 or b[r] < 0:
-                self.alone[2 if a[r] < 0 and b[r] < 0 else a[r] >= 0] += 1
-                continue
-            if weights:
-                w, f = whole[r], part[r] if fractional else 0
-            self.n += 1
-            self.keyed += folds[r] != self.folds
-            self.weighted += w != 1 or f != 0
-            if w == 0 and f == 0:
-                continue
-            if to_t[t[r]] < 0:
-                to_t[t[r]] = self.intern(labels[0][t[r]])
-            if to_a[a[r]] < 0:
-                to_a[a[r]] = self.intern(labels[1][a[r]])
-            if to_b[b[r]] < 0:
-                to_b[b[r]] = self.intern(labels[2][b[r]])
-            self.add_at(self.place(key_of(folds[r], to_t[t[r]], to_a[a[r]], to_b[b[r]])), w, f)
-            self.add_types(to_t[t[r]], kind_t[t[r]], 1)
-            self.add_types(to_a[a[r]], kind_a[a[r]], 1)
-            self.add_types(to_b[b[r]], kind_b[b[r]], 1)
-            self.mass += w + (f != 0)
-        self.spare -= rows
-        return 0
+                s.alone = 2 if a[r] == b[r] else a[r] >= 0
+            else:
+                s.index[0], s.index[1], s.index[2] = to_t[t[r]], to_a[a[r]], to_b[b[r]]
+                s.kind[0], s.kind[1], s.kind[2] = kind_t[t[r]], kind_a[a[r]], kind_b[b[r]]
+            batch.find_place(&s)
+            batch.apply_sample(&s)
+        commit_steps([self._merge_step(batch)])
 
-    cdef void add_types(self, int64_t i, int64_t kind, int64_t times) noexcept:
-        self.classes[i].counted = True
-        self.classes[i].type_counts[kind] += times
+    def _places(self, list labels, codes):
+        """Return the index of each label that a code stands for, -1 for the others."""
+        cdef Py_ssize_t code
+        used, places = np.zeros(len(labels) + 1, bool), np.full(len(labels) + 1, -1, np.int64)
+        used[codes] = True  # that of -1 is at the end
+        for code in np.flatnonzero(used[:len(labels)]).tolist():
+            places[code] = self.intern(labels[code])
+        return places
 
     cdef int check_sums(self, PairedCounts o) except -1:
         """Raise WeightError or LabelError if the counts of another state of the same configuration cannot be added."""
@@ -433,15 +377,8 @@ cdef class PairedCounts(Guarded):
     def _merge_step(self, PairedCounts other, bint inside=False):
         """Return the step that adds the counts of another state of the same configuration."""
         cdef PairedMergeStep step = PairedMergeStep.__new__(PairedMergeStep)
-        step.target, step.source, step.inside = self, other, inside
+        step.target, step.source, step.inside, step.other = self, other, inside, other
         return step
-
-    def _twin(self):
-        """An independent table with the same configuration and counts; called in a section."""
-        cdef PairedCounts twin = PairedCounts()
-        twin._configure(self.label_index.fixed_labels, self.folds, self.aside)
-        commit_steps([twin._merge_step(self, True)])
-        return twin
 
     @property
     def labels(self):
@@ -491,82 +428,64 @@ cdef class PairedCounts(Guarded):
         Fractions are None if all weights are whole. Labels are given by their places in `labels`; the fold `folds`
         has the samples without a unit.
         """
-        self.enter_reading()
-        try:
-            return self.in_order()
-        finally:
-            self.leave()
-
-    cdef tuple in_order(self):
         cdef Py_ssize_t at, r = 0
         cdef uint64_t key
-        place = np.full(max(self.label_index.used, 1), -1, np.int64)
-        order = self.order()
-        place[order] = np.arange(len(order))
-        cdef const int64_t[::1] to = place
-        columns = np.empty((5, self.table.occupied), np.int64)
-        parts = None if self.table.fraction == NULL else np.empty(self.table.occupied, np.uint64)
-        cdef int64_t[:, ::1] out = columns
-        cdef uint64_t[::1] part = parts
-        for at in range(0, 2 * self.table.slots, 2):
-            key = self.table.key[at]
-            if key == 0 or map_is_zero(&self.table, at + 1):
-                continue
-            out[0, r] = <int64_t> (key >> 54) - 1
-            out[1, r], out[2, r], out[3, r] = to[(key >> 36) & 0x3FFFF], to[(key >> 18) & 0x3FFFF], to[key & 0x3FFFF]
-            out[4, r] = self.table.value[at + 1]
-            if parts is not None:
-                part[r] = self.table.fraction[at + 1]
-            r += 1
-        columns = columns[:, :r]
-        by = np.lexsort(columns[3::-1])
-        columns = columns[:, by]
-        if parts is not None:
-            parts = parts[by]
-        return (*columns, parts if parts is not None and parts.any() else None)
+        cdef int64_t[::1] to
+        cdef int64_t[:, ::1] out
+        cdef uint64_t[::1] part
+        self.enter_reading()
+        try:
+            order = self.order()
+            place = np.full(max(self.label_index.used, 1), -1, np.int64)
+            place[order] = np.arange(len(order))
+            columns, parts = np.empty((5, self.table.occupied), np.int64), np.zeros(self.table.occupied, np.uint64)
+            to, out, part = place, columns, parts
+            for at in range(0, 2 * self.table.slots, 2):
+                key = self.table.key[at]
+                if key == 0 or map_is_zero(&self.table, at + 1):
+                    continue
+                out[0, r] = <int64_t> (key >> 54) - 1
+                out[1, r], out[2, r] = to[(key >> 36) & 0x3FFFF], to[(key >> 18) & 0x3FFFF]
+                out[3, r], out[4, r] = to[key & 0x3FFFF], self.table.value[at + 1]
+                part[r] = 0 if self.table.fraction == NULL else self.table.fraction[at + 1]
+                r += 1
+        finally:
+            self.leave()
+        by = np.lexsort(columns[3::-1, :r])
+        return (*columns[:, by], parts[by] if parts[:r].any() else None)
 
     def _refill(self, list labels, appearances, counters, cells):
         """Fill an empty table with decoded counts; raise ValueError for counts that no stream of samples produces."""
-        cdef Py_ssize_t i, at = 0, kind, fixed = self.label_index.fixed
-        folds, t, a, b, wholes, parts = cells
-        for label in labels:
-            if repr(canonical(label)) != repr(label) or self.intern(label) != self.label_index.used - 1:
-                raise ValueError("every label once, in its plain form")
-        mass, total = counters[0], sum(wholes)
-        _, n, keyed, weighted, *alone = counters
+        cdef Py_ssize_t i, kind
+        mass, n, keyed, weighted, *alone = counters
+        written = iter(appearances)
+        if repr([*map(canonical, labels)]) != repr(labels):
+            raise ValueError("labels in their plain form")
         if not (0 <= n <= MOST_SAMPLES and min(alone) >= 0 and sum(alone) <= MOST_SAMPLES
                 and 0 <= min(keyed, weighted) <= max(keyed, weighted) <= n):
             raise ValueError(f"numbers of samples from 0 to {MOST_SAMPLES}")
         if not all(0 <= x <= LARGEST for x in appearances):
             raise ValueError("counts of appearances that are not negative")
-        if any(x < 0 for column in cells for x in column) or not max(total,
-                                                                     n - weighted) <= mass <= min(total + weighted,
-                                                                                                  LARGEST - 2):
+        columns, parts = np.array(cells[:5], np.int64), np.array(cells[5], np.uint64)
+        names = [*(self.label_index.fixed_labels or ()), *labels]
+        if columns.min(initial=0) < 0 or columns[0].max(initial=0) > self.folds or columns[1:4].max(
+                initial=-1) >= len(names):
+            raise ValueError("cells of the labels and folds there are")
+        total, units = sum(cells[4]), int((columns[0] < self.folds).sum())
+        if not max(total, n - weighted) <= mass <= min(total + weighted, LARGEST - 2):
             raise ValueError("weights that add up, below 2**63")
-        units = sum([fold < self.folds for fold in folds])
-        if units > keyed or len(folds) - units > n - keyed:
+        if units > keyed or columns.shape[1] - units > n - keyed:
             raise ValueError("a sample for every cell")
-        if any(parts):
-            self.make_fractional()
-        for fold, i_t, i_a, i_b, whole, part in zip(folds, t, a, b, wholes, parts):
-            if not (0 <= fold <= self.folds and 0 <= part < 1 << 64 and max(i_t, i_a, i_b) < self.label_index.used):
-                raise ValueError("cells of the labels and folds there are")
-            self.add_at(self.place(key_of(fold, i_t, i_a, i_b)), whole, part)
-            for i in (i_t, i_a, i_b):
-                self.classes[i].counted = True
-        for i in range(fixed, self.label_index.used):
-            if numeric_kind(self.label_index.names[i]) == 3:
-                continue
-            if at + 3 > len(appearances):
-                raise ValueError("three counts of appearances for every number")
-            for kind in range(3):
-                self.classes[i].type_counts[kind] = appearances[at]
-                at += 1
-        if at != len(appearances):
-            raise ValueError("appearances of the labels only")
-        self.mass = mass
-        self.n, self.keyed, self.weighted, self.alone[0], self.alone[1], self.alone[2] = counters[1:]
-        self.spare = 0
+        self._count_rows([names] * 3, columns[1:4], columns[0], columns[4], parts if parts.any() else None)
+        for i in range(self.label_index.used):
+            for kind in range(4):
+                self.classes[i].type_counts[kind] = 0
+        for i in self.order():
+            if i >= self.label_index.fixed and numeric_kind(self.label_index.names[i]) < 3:
+                for kind in range(3):
+                    self.classes[i].type_counts[kind] = next(written, 0)
+        self.mass, self.n, self.keyed, self.weighted, self.spare = mass, n, keyed, weighted, 0
+        self.alone[0], self.alone[1], self.alone[2] = alone
 
     @property
     def _mass(self):
@@ -576,17 +495,15 @@ cdef class PairedCounts(Guarded):
 
 @cython.final
 cdef class PairedStep(Step):
-    """One sample, whose labels were admitted."""
+    """One sample."""
 
-    cdef list labels
-    cdef int64_t whole
-    cdef uint64_t part
-    cdef Py_ssize_t fold
+    cdef tuple given
     cdef PairedSample sample
 
     cdef int prepare(self) except -1:
-        return (<PairedCounts> self.target).read_sample(self.labels[0], self.labels[1], self.labels[2], self.labels,
-                                                        self.whole, self.part, self.fold, &self.sample)
+        cdef PairedCounts counts = self.target
+        counts.read_labels(self.given[0], self.given[1], self.given[2], False, &self.sample)
+        return counts.find_place(&self.sample)
 
     cdef void apply(self) noexcept:
         (<PairedCounts> self.target).apply_sample(&self.sample)
@@ -594,16 +511,15 @@ cdef class PairedStep(Step):
 
 @cython.final
 cdef class PairedMergeStep(Step):
-    """The counts of another state of the same configuration."""
+    """The counts of another state of the same configuration, which is not the one that they are added to."""
 
     cdef PairedCounts other
     cdef const int64_t[::1] to     # the index here of each label there, or -1
     cdef int64_t[::1] place        # the position here of each slot there
 
     cdef int prepare(self) except -1:
-        cdef PairedCounts counts = self.target, o = self.source
+        cdef PairedCounts counts = self.target, o = self.other
         cdef Py_ssize_t b, new = 0
-        o = self.other = o._twin() if o is counts else o
         counts.check_sums(o)
         if o.table.fraction != NULL:
             counts.make_fractional()
