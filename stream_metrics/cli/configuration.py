@@ -8,7 +8,6 @@ from typing import Any
 import stream_metrics as sm
 from stream_metrics.cli import containers, files, options
 from stream_metrics.cli.errors import UsageError
-from stream_metrics.cli.scores import Classes
 from stream_metrics.cli.sources import declared_format
 from stream_metrics.labels import Label
 from stream_metrics.labels.class_names import ClassNames, number_named
@@ -99,12 +98,3 @@ def _pos_label(arguments: argparse.Namespace) -> Label:
     if value is not None and form is None:
         raise UsageError(f"--pos-label {text} is a number in JSON Lines and text in CSV: --input says which it is")
     return text if value is None or form == "csv" else value
-
-
-def classes(state: Accumulator) -> Classes:
-    """Return the classes of a state."""
-    inner = containers.innermost(state)
-    if not isinstance(inner, sm.MetricSet) or inner.scored is None:
-        return Classes(None, None)
-    negative = inner.scored.negative
-    return Classes(inner.labels, None if negative is None else (negative[0], inner.pos_label))

@@ -1,40 +1,38 @@
-"""Count records of lines in chunks, and tables in batches, and note the bad ones."""
+"""Count files in batches of records, and note the bad ones."""
 
 from __future__ import annotations
 
-import operator
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from math import isfinite
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-import numpy as np
+from typing import Protocol
 
 import stream_metrics as sm
-from stream_metrics.cli.errors import CliError, FileError
+from stream_metrics.cli import lines
+from stream_metrics.cli.errors import CliError, FileError, UsageError
 from stream_metrics.cli.interrupts import defer_interrupts
-from stream_metrics.cli.reading import Row, RowKeys
-from stream_metrics.cli.scores import table
-from stream_metrics.cli.sources import InputFile, Piece
+from stream_metrics.cli.sources import TABLES, Batch, Fields, InputFile, format_of, open_input
 from stream_metrics.errors import quantity
 from stream_metrics.report.layout import number
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.tables.counting import START, Place, count_columns
 
-if TYPE_CHECKING:
-    from stream_metrics.cli.table_rows import RowBatch
-
-
-CHUNK = 8192
+MIXED = "their labels differ in type, so they cannot be counted in one run"
 SHOWN = 5
-
-Tick: TypeAlias = "Callable[[], None] | None"
 
 
 class StopCounting(Exception):
-    """The rest of a piece is not wanted, since the run ends."""
+    """The rest of a file is not wanted, since the run ends."""
+
+
+class Source(Protocol):
+    """An open file."""
+
+    name: str
+
+    def position(self) -> int:
+        """Return how many bytes were read."""
 
 
 class Skipped:
@@ -101,148 +99,116 @@ class Skipped:
 
 
 class Counter:
-    """Counts rows into ``state`` and calls ``report`` after every ``every`` records counted."""
+    """Counts files into ``state`` and calls ``report`` after every ``every`` records counted.
+
+    ``log`` has the last record that was counted of each file, None for the last one of the file.
+    """
 
     def __init__(
-        self, state: Accumulator, fields: RowKeys, skipped: Skipped, every: int, report: Callable[[], None]
+        self,
+        state: Accumulator,
+        fields: Fields,
+        skipped: Skipped,
+        every: int = 0,
+        report: Callable[[], None] = lambda: None,
+        stopped: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.state = state
+        self.state, self.skipped = state, skipped
         self.counted = 0
-        self.waiting: list[Row] = []
-        self.log: dict[InputFile, int | None] = {}  # the last record counted of each file, None for the last one
-        self.position = 0  # of the last record that was counted or refused, in its file
-        self._done = 0  # records of the file that were counted before
-        self._source = ""
-        self._fields = fields
-        self.skipped = skipped
-        self._every = every
-        self._report = report
-        self._chunk = self._next_chunk()
+        self.log: dict[InputFile, int | None] = {}
+        self.format: str | None = None  # of the lines so far
+        self._fields, self._every, self._report, self._stopped = fields, every, report, stopped
+        self._finished = 0  # bytes of files
+        self._source: Source | None = None  # that is read
+        self._position = 0  # of the last record that was counted or refused, in its file
 
-    @property
-    def seen(self) -> int:
-        """Records counted, and those that wait for their chunk."""
-        return self.counted + len(self.waiting)
+    def position(self) -> int:
+        """Return how many bytes of all files were read."""
+        return self._finished + (0 if self._source is None else self._source.position())
 
-    def refuse(self, source: str, line: int, reason: str) -> None:
-        """Note a record that cannot be read, after the rows before it, so that the first bad record is reported."""
-        if line <= self._done:
-            return
-        if len(self.skipped.first) < SHOWN:
-            self.flush()
-        self.skipped.add(source, line, reason)
-
-    @contextmanager
-    def part(self, piece: Piece) -> Iterator[None]:
-        """Count the records of a piece, and log how far its file was counted, also if the run is interrupted.
+    def count(self, file: InputFile, form: str | None) -> None:
+        """Count the records of a file that were not counted before, and log how far, also if that is interrupted.
 
         Nothing of a file that cannot be read is counted, if such files may be skipped.
         """
         skipped = self.skipped
         before = (self.state.copy(), self.counted, skipped.count, skipped.first[:]) if skipped.files_allowed else None
-        self.position, self._done = piece.first, piece.file.done
+        self._position = file.done
         try:
-            yield
+            with self._open(file, form) as (self._source, batches):
+                for batch in batches:
+                    self._count(batch, self._source.name)
+                    if self._stopped():
+                        raise StopCounting
             with defer_interrupts():
-                self.log[piece.file] = piece.until
+                self.log[file] = None
         except FileError as error:
-            skipped.add_file(piece.file, error)
+            skipped.add_file(file, error)
             if before is not None:
-                self.waiting.clear()
                 self.state, self.counted, skipped.count, skipped.first = before
         except (KeyboardInterrupt, StopCounting):
-            try:
-                self.flush()
-            finally:
-                self.log[piece.file] = self.position
+            self.log[file] = self._position
             raise
+        self._source = None
+        self._finished += file.size or 0
 
-    def feed(self, source: str, rows: Iterable[Row], tick: Tick = None) -> None:
-        """Count all rows of one source but for those counted before; ``tick`` is called after each."""
-        self._source = source
-        for row in rows:
-            if self._done and row[4] <= self._done:
-                continue
-            self.waiting.append(row)
-            if len(self.waiting) >= self._chunk:
-                self.flush()
-            if tick is not None:
-                tick()
-        self.flush()
+    @contextmanager
+    def _open(self, file: InputFile, form: str | None) -> Iterator[tuple[Source, Iterator[Batch]]]:
+        """Open a file, and read it in batches."""
+        if form in TABLES:
+            from stream_metrics.cli.tables import TableSource
 
-    def feed_batches(self, source: str, batches: Iterable[RowBatch], tick: Tick = None) -> None:
-        """Count all batches of one source but for rows counted before; ``tick`` is called after each."""
-        self._source = source
-        for batch in batches:
-            at = max(self._done - batch.first, 0)
-            while at < batch.n:
-                part = batch.part(at, min(batch.n - at, self._left() or batch.n))
-                self._count(part.columns(), part.n, partial(operator.add, part.first + 1))
-                at += part.n
-            if tick is not None:
-                tick()
+            own = format_of(file.path)
+            table = TableSource(file, self._fields, own if own in TABLES else form)
+            yield table, table.batches(self._room, file.done)
+            return
+        with open_input(file, form, not self.skipped.allowed) as source:
+            if self._fields.delimiter and source.format != "csv":
+                raise UsageError(f"--delimiter is of CSV, but {source.name} is {source.format}")
+            self.check_format(source.format, source.name)
+            yield source, lines.batches(source, self._fields, self._room)
 
-    def flush(self) -> None:
-        """Count the rows that wait."""
-        if self.waiting:
-            rows = self.waiting
-            self._count(self._columns(rows), len(rows), lambda at: rows[at][4])
+    def check_format(self, form: str | None, name: str) -> None:
+        """Refuse a file of lines if an earlier one has another format."""
+        if self.format and form and form != self.format:
+            raise UsageError(f"{name} is {form}, but what came before it is {self.format}: {MIXED}")
+        self.format = form or self.format
 
-    def _next_chunk(self) -> int:
-        return min(CHUNK, self._left() or CHUNK)
-
-    def _left(self) -> int:
+    def _room(self) -> int:
         """Return how many records may be counted before the next report; 0 if there is none."""
         return self._every - self.counted % self._every if self._every else 0
 
-    def _columns(self, rows: list[Row]) -> dict[str, Any]:
-        """Return rows as arguments of `update_many`."""
-        fields = self._fields
-        columns: dict[str, Any] = {"y_true": [row[0] for row in rows]}
-        if fields.prediction is not None:
-            columns["y_pred"] = [row[1] for row in rows]
-        if fields.weight is not None:
-            columns["w"] = [row[2] for row in rows]
-        if fields.scores is not None:
-            columns["scores"], columns["classes"] = table([row[3] for row in rows])
-        if fields.time is not None:
-            columns["t"] = np.array([row[5] for row in rows], "datetime64[ns]")
-        if fields.group is not None:
-            columns["group"] = [row[6] for row in rows]
-        return columns
-
-    def _count(self, columns: dict[str, Any], n: int, number_of: Callable[[int], int]) -> None:
-        """Count n records but for those that the state refuses, and report; `number_of` is that in the file."""
-        refused: list[tuple[int, Exception]] = []
+    def _count(self, batch: Batch, name: str) -> None:
+        """Count a batch but for the records that the state refuses, and report."""
+        numbers, problems = batch.numbers, list(batch.refused)
 
         def refuse(error: Exception, place: Place, rows: Sequence[int]) -> None:
-            refused.extend((number_of(row), error) for row in rows)
+            problems.extend((numbers[row], _reason(error, self._fields)) for row in rows)
 
         with defer_interrupts():
             try:
-                count_columns(self.state, columns, START, refuse)
+                if numbers:
+                    count_columns(self.state, batch.columns, START, refuse)
             except ValueError as error:
-                raise CliError(f"{self._source}, {self.skipped.place} {number_of(0)} and later: {error}") from None
-            for line, problem in sorted(refused, key=operator.itemgetter(0)):
-                self.skipped.add(self._source, line, _reason(problem, self._fields))
-            self.counted += n - len(refused)
-            self.position = number_of(n - 1)
-            self.waiting.clear()
-        self._chunk = self._next_chunk()
-        if self._every and len(refused) < n and self.counted % self._every == 0:
+                where = f"{name}, {self.skipped.place} {numbers[0]} and later"
+                raise CliError(f"{where}: {_reason(error, self._fields)}") from None
+            for number, reason in sorted(problems):
+                self.skipped.add(name, number, reason)
+            good = len(numbers) + len(batch.refused) - len(problems)
+            self.counted += good
+            self._position = max([self._position, *numbers[-1:], *(number for number, _ in batch.refused)])
+        if self._every and good and self.counted % self._every == 0:
             self._report()
 
 
-def _reason(error: Exception, fields: RowKeys) -> str:
+def _reason(error: Exception, fields: Fields) -> str:
     """Return why a state refuses a record, with the names of its fields."""
     if not isinstance(error, sm.StreamMetricsError):
         return str(error)
-    names = zip(
-        ("y_true", "y_pred", "w", "scores", "t", "group"), (*fields[:4], fields.time, fields.group), strict=True
-    )
-    name = dict(names).get(error.argument or "")
+    names = {**fields.named, "scores": fields.scores}
+    name = names.get(error.argument or "")
     if name is not None and error._subject == f"`{error.argument}`":
         error = error.with_subject(f"field {name!r}")
     margin = isinstance(error, sm.ScoreError) and isinstance(error.got, float) and isfinite(error.got)
-    text = str(error.with_position(None)).replace("pos_label=", "--pos-label")
+    text = str(error.with_position(None)).replace("pos_label=", "--pos-label").replace("`classes`", "--classes A,B")
     return f"{text}{'; --margins keeps scores that are no probabilities' if margin else ''}"

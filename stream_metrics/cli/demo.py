@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -135,14 +134,11 @@ def _count(task: DemoTask, limit: int | None) -> tuple[list[sm.MetricSet], sm.Me
     shards, whole = [sm.MetricSet(scores=True) for _ in range(SHARDS)], sm.MetricSet(scores=True)
     done = 0
     total = min(task.data.n_samples, limit or task.data.n_samples)
-    progress = Progress(lambda: (done, done), total)
-    tick: Callable[[], None] = progress.tick or (lambda: None)
-    for features, truth in task.data.take(total):
-        scores = task.model.predict_proba_one(features)
-        shards[done % SHARDS].update(truth, scores)
-        whole.update(truth, scores)
-        task.model.learn_one(features, truth)
-        done += 1
-        tick()
-    progress.clear()
+    with Progress(lambda: (done, done), total):
+        for features, truth in task.data.take(total):
+            scores = task.model.predict_proba_one(features)
+            shards[done % SHARDS].update(truth, scores)
+            whole.update(truth, scores)
+            task.model.learn_one(features, truth)
+            done += 1
     return shards, whole

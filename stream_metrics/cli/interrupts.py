@@ -32,28 +32,29 @@ _INTERRUPTS = _Interrupts()
 
 
 @contextmanager
-def _handled_by(handler: Any) -> Iterator[None]:
+def handled_by(handler: Any) -> Iterator[None]:
     """Handle SIGINT by `handler` inside, if it would raise KeyboardInterrupt in this thread."""
-    usual = signal.default_int_handler
-    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is usual
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT) if main else None
+    ours = before in (signal.default_int_handler, _INTERRUPTS.handle)
     if ours:
         signal.signal(signal.SIGINT, handler)
     try:
         yield
     finally:
         if ours:
-            signal.signal(signal.SIGINT, usual)
+            signal.signal(signal.SIGINT, before)
 
 
 def end_at_interrupt() -> AbstractContextManager[None]:
     """Let Ctrl-C end the process inside, without a traceback; leave a SIGINT alone that has another handler."""
-    return _handled_by(signal.SIG_DFL)
+    return handled_by(signal.SIG_DFL)
 
 
 def interruptible() -> AbstractContextManager[None]:
     """Make ``defer_interrupts`` work inside; leave a SIGINT alone that is ignored or has another handler."""
     _INTERRUPTS.pending = False
-    return _handled_by(_INTERRUPTS.handle)
+    return handled_by(_INTERRUPTS.handle)
 
 
 @contextmanager

@@ -1,12 +1,12 @@
-"""A progress line on a terminal, redrawn by time (about four times a second) and never by count; silent elsewhere."""
+"""A line of progress on a terminal, drawn about four times a second by a thread of its own; silent elsewhere."""
 
 from __future__ import annotations
 
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Callable
-from typing import TextIO
 
 from stream_metrics.report.layout import number
 
@@ -15,44 +15,37 @@ BAR = 24  # characters
 
 
 class Progress:
-    """``read`` returns (records, work done so far); ``total`` is all the work in the same unit, None where unknown."""
+    """Draws inside ``with``; ``read`` returns (records, work done so far), ``total`` is all work, None if unknown."""
 
-    def __init__(
-        self,
-        read: Callable[[], tuple[int, float]],
-        total: float | None,
-        *,
-        stream: TextIO | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._stream = stream or sys.stderr
-        self._read = read
-        self._total = total
-        self._clock = clock
-        self._began = clock()
-        self._next = self._began + INTERVAL
-        self._drawn = False
-        self.live = self._stream is not None and self._stream.isatty()
+    def __init__(self, read: Callable[[], tuple[int, float]], total: float | None) -> None:
+        self._read, self._total = read, total
+        self._began = time.monotonic()
+        self._stopped = threading.Event()
+        self._drawing = threading.Lock()
+        self._thread = threading.Thread(target=self._draw, daemon=True)
 
-    @property
-    def tick(self) -> Callable[[], None] | None:
-        """The function to call after each record; None if nothing is drawn."""
-        return self._tick if self.live else None
+    def __enter__(self) -> Progress:
+        if sys.stderr is not None and sys.stderr.isatty():
+            self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stopped.set()
+        self.clear()
 
     def clear(self) -> None:
         """Remove the line, so that something else can be printed."""
-        if self._drawn:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
-            self._drawn = False
+        if self._thread.ident is not None:
+            with self._drawing:
+                print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
-    def _tick(self) -> None:
-        if (now := self._clock()) >= self._next:
-            self._next = now + INTERVAL
+    def _draw(self) -> None:
+        while not self._stopped.wait(INTERVAL):
             width = shutil.get_terminal_size().columns - 1
-            self._stream.write("\r" + self._line(now - self._began)[:width] + "\x1b[K")
-            self._stream.flush()
-            self._drawn = True
+            line = self._line(time.monotonic() - self._began)[:width]
+            with self._drawing:
+                if not self._stopped.is_set():
+                    print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
 
     def _line(self, elapsed: float) -> str:
         records, done = self._read()

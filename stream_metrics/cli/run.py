@@ -6,9 +6,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from stream_metrics.cli import configuration, files, options, pieces
+from stream_metrics.cli import configuration, files, options
 from stream_metrics.cli.containers import is_timed
-from stream_metrics.cli.counting import Counter, Skipped
+from stream_metrics.cli.counting import MIXED, Counter, Skipped
 from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.cli.interrupts import interruptible
 from stream_metrics.cli.ledger import Ledger
@@ -20,8 +20,7 @@ from stream_metrics.cli.output import (
 )
 from stream_metrics.cli.paths import expand_paths
 from stream_metrics.cli.progress import Progress
-from stream_metrics.cli.reading import RowKeys
-from stream_metrics.cli.sources import STDIN, TABLES, format_of
+from stream_metrics.cli.sources import STDIN, TABLES, Fields, format_of
 from stream_metrics.containers.inner import emptied
 from stream_metrics.errors import quantity
 from stream_metrics.inputs.field_names import Y_PRED
@@ -82,12 +81,12 @@ look. All assume independent samples.
 --format csv prints a row for each value (metric, class, value) or, with --every, for
 each line of values, and then nothing else.
 
-Several workers count at once where that is faster, or as many as --jobs says:
-threads for tables, processes for large CSV and JSON Lines. They share row groups
-of Parquet, and else whole files: split a large file of lines first. The merged
-counts equal those of one worker, byte for byte. Records have no order then, so
---every and a window of the last N are counted by one, and so is a window of time
-unless --jobs says otherwise: records that come late are not recognised then.
+Several workers count files at once where that is faster, or as many as --jobs
+says: threads for tables, processes for large CSV and JSON Lines. Each file is
+counted by one worker: split a large one first. The merged counts equal those of
+one worker, byte for byte. Records have no order then, so --every and a window of
+the last N are counted by one, and so is a window of time unless --jobs says
+otherwise: records that come late are not recognised then.
 
 examples:
   stream-metrics run predictions.jsonl
@@ -190,7 +189,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if tables and formats - tables:
         raise UsageError("Parquet and other formats together: count them in two runs, by --state and --resume")
     if len(formats - tables) > 1:
-        raise UsageError(f"CSV and JSON Lines together: {pieces.MIXED}")
+        raise UsageError(f"CSV and JSON Lines together: {MIXED}")
     if paths.count(STDIN) > 1:
         raise UsageError("stdin can be read once only")
     if arguments.every and arguments.jobs and arguments.jobs > 1:
@@ -227,28 +226,22 @@ def _count(
         if running is not None:
             running.print(counter.state, counter.counted)
 
-    jobs, fields = _jobs(arguments, state), _fields(arguments, state)
-    form, parts = pieces.plan(arguments.files, arguments.input, fields, jobs, skipped)
-    counter = Counter(state, fields, skipped, arguments.every, report)
-    if jobs > 1 and len(parts) > 1:
-        from stream_metrics.cli.jobs import Task, count_in_parallel
+    jobs, fields, inputs = _jobs(arguments, state), _fields(arguments), arguments.files
+    counter, interrupted = Counter(state, fields, skipped, arguments.every, report), False
+    if jobs > 1 and len(inputs) > 1:
+        from stream_metrics.cli.jobs import count_in_parallel
 
-        task = Task(form, fields, emptied(state), skipped.empty())
+        empty = emptied(state)
         with interruptible():
-            interrupted = count_in_parallel(task, parts, min(jobs, len(parts)), counter)
-    else:
-        reader, interrupted = pieces.PieceReader(fields, arguments.input), False
-        progress = Progress(lambda: (counter.seen, reader.position()), pieces.total_size(parts))
-        with interruptible():
-            try:
-                for part in parts:
-                    reader.count(part, counter, progress.tick)
-            except KeyboardInterrupt:
-                interrupted = True
-            finally:
-                progress.clear()
-    order = [file.path for file in arguments.files]
-    skipped.files.sort(key=lambda item: order.index(item["file"]))
+            return counter, count_in_parallel(arguments.input, fields, empty, inputs, min(jobs, len(inputs)), counter)
+    sizes = [file.size for file in inputs]
+    total = None if None in sizes else sum(sizes)
+    with interruptible(), Progress(lambda: (counter.counted, counter.position()), total) as progress:
+        try:
+            for file in inputs:
+                counter.count(file, arguments.input)
+        except KeyboardInterrupt:
+            interrupted = True
     return counter, interrupted
 
 
@@ -257,8 +250,11 @@ def _jobs(arguments: argparse.Namespace, state: Accumulator) -> int:
     stdin = any(file.path == STDIN for file in arguments.files)
     if arguments.jobs is None:
         ordered = arguments.every or is_timed(state) or stdin
-        jobs = 1 if ordered else pieces.fastest_jobs(arguments.files, arguments.input)
-        return 1 if jobs > 1 and mergeable(state) else jobs
+        if ordered or len(arguments.files) == 1 or mergeable(state):
+            return 1
+        from stream_metrics.cli.jobs import fastest_jobs
+
+        return fastest_jobs(arguments.files, arguments.input)
     if arguments.jobs > 1 and (reason := mergeable(state)) is not None:
         raise UsageError(f"--jobs does not go with these counts: {reason}")
     if arguments.jobs > 1 and stdin:
@@ -266,11 +262,15 @@ def _jobs(arguments: argparse.Namespace, state: Accumulator) -> int:
     return int(arguments.jobs)
 
 
-def _fields(arguments: argparse.Namespace, state: Accumulator) -> RowKeys:
+def _fields(arguments: argparse.Namespace) -> Fields:
     """Return the fields to read: with the prediction, unless it follows from the scores."""
-    prediction = arguments.pred
-    if prediction is None and arguments.scores is None:
-        prediction = Y_PRED
-    classes = configuration.classes(state)
-    more = arguments.time_field, arguments.by, arguments.delimiter, arguments.classes
-    return RowKeys(arguments.true, prediction, arguments.weight, arguments.scores, classes, *more)
+    prediction = Y_PRED if arguments.pred is None and arguments.scores is None else arguments.pred
+    named = {
+        "y_true": arguments.true,
+        "y_pred": prediction,
+        "w": arguments.weight,
+        "t": arguments.time_field,
+        "group": arguments.by,
+    }
+    given = {argument: name for argument, name in named.items() if name is not None}
+    return Fields(given, arguments.scores, arguments.classes, arguments.delimiter)

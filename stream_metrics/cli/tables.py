@@ -1,120 +1,210 @@
-"""Tables in pieces: files of Parquet, Arrow IPC (Feather) and ORC, their row groups, and rows in batches.
+"""Files of tables, Parquet, Arrow IPC (Feather) and ORC, as batches of columns.
+
+A field is a column, a path of names joined by dots into nested columns, or a partition of the path. Labels and groups
+are text, numbers, decimals, true or false, dates, or bytes; nothing else is turned into a label, so a time is refused
+before anything is counted. Null means the same as in JSON Lines. Scores are a column of structs, maps or lists, a
+column of numbers, or columns for each class.
 
 Only the columns of the fields are read, and labels of text as the dictionary that Parquet has them with. Memory depends
 neither on the number of rows nor on the size of the row groups of Parquet, which is why its files are read here and not
-as fragments of `pyarrow.dataset`: these hold whole row groups, and cost a tenth more time. Others are read as such, and
-each of their files is one piece. One worker reads with one thread, so that --jobs says how many processors are used.
+as fragments of `pyarrow.dataset`: these hold whole row groups, and cost a tenth more time. Others are read as such. One
+worker reads with one thread, so that --jobs says how many processors are used.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Callable, Iterator
-from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
-from stream_metrics.cli.errors import CliError, FileError
-from stream_metrics.cli.reading import RowKeys
-from stream_metrics.cli.sources import ARROW, PARQUET, TABLES, InputFile, Piece, format_of
+from stream_metrics.cli.errors import CliError, FileError, UsageError, listed
+from stream_metrics.cli.lines import hint, score_columns
+from stream_metrics.cli.sources import ARROW, PARQUET, Batch, Fields, InputFile
 from stream_metrics.cli.storage import is_url, open_file
+from stream_metrics.inputs.field_names import field_in
 
 try:
     import pyarrow as pa
     import pyarrow.parquet as pq
-except ImportError as missing:
-    raise ImportError('Parquet, Arrow and ORC need pyarrow: pip install "stream-metrics[parquet]"') from missing
-
-from stream_metrics.cli.table_columns import Layout
-from stream_metrics.cli.table_rows import RowBatch
+except ImportError:
+    raise UsageError('Parquet, Arrow and ORC need pyarrow: pip install "stream-metrics[parquet]"') from None
 
 BUFFER = 1 << 20  # bytes of a column that are read at once
 BATCH = 1 << 19  # values that are counted at once: more leave the cache, of fewer the fixed cost of a call shows
 LEAST = 1 << 10  # rows of a batch, however many columns
 
+is_ = pa.types
+BYTES = (is_.is_binary, is_.is_large_binary)
+TEXT = (is_.is_string, is_.is_large_string, getattr(is_, "is_string_view", is_.is_string))
+NUMBER = (is_.is_integer, is_.is_floating)
+LIST = (is_.is_list, is_.is_large_list, is_.is_fixed_size_list)
+LABELS = (*TEXT, *NUMBER, *BYTES, is_.is_fixed_size_binary, is_.is_boolean, is_.is_null, is_.is_decimal, is_.is_date)
+LABEL = (LABELS, "a label (text, a number, true or false)")
+KINDS = {
+    "y_true": LABEL,
+    "y_pred": LABEL,
+    "group": (LABELS, "a group (text, a number, true or false)"),
+    "w": (NUMBER, "a weight (a number)"),
+    "t": (
+        (*TEXT, *NUMBER, is_.is_timestamp, is_.is_date),
+        "a time (a timestamp, a date, seconds since 1970, ISO 8601 text)",
+    ),
+    "scores": ((*NUMBER, *LIST, is_.is_struct, is_.is_map), "scores (numbers, or structs, maps or lists of numbers)"),
+    "score": (NUMBER, "scores (numbers)"),
+}  # the types that an argument may have, and what they are
+Read: TypeAlias = Callable[["list[Column]", int], Iterator[pa.RecordBatch]]
 
-class TableReader:
-    """Reads pieces one after another; a file stays open for the next piece of it."""
 
-    def __init__(self, fields: RowKeys, form: str | None = None) -> None:
-        self._fields, self._form = fields, form
-        self._path = ""
-        self._table: _Parquet | _Dataset
+def _is(kind: pa.DataType, kinds: tuple[Callable[[pa.DataType], bool], ...]) -> bool:
+    return any(is_kind(kind) for is_kind in kinds)
 
-    def pieces(self, file: InputFile) -> list[Piece]:
-        """Return the row groups of a file, one by one; FileError if it does not have the fields."""
-        self._open(file)
-        rows = self._table.group_rows
-        firsts = accumulate(rows, initial=0)
-        last = len(rows) - 1
-        return [
-            Piece(file, n, (at,), first, at == last) for at, (n, first) in enumerate(zip(rows, firsts, strict=False))
-        ]
 
-    def batches(self, piece: Piece) -> Iterator[RowBatch]:
-        """Yield the rows of a piece."""
-        self._open(piece.file)
-        layout = self._table.layout
-        first = piece.first
+class Column(NamedTuple):
+    """A column by the names that lead to it, and its type; ``constant`` is the value of a partition."""
+
+    path: tuple[str, ...]
+    type: pa.DataType
+    constant: pa.Scalar | None = None
+
+    def of(self, table: pa.RecordBatch) -> pa.Array:
+        """Return this column of a batch; where the struct that it is in is null, it is null."""
+        if self.constant is not None:
+            return pa.repeat(self.constant, table.num_rows)
+        values = table.column(self.path[0])
+        for name in self.path[1:]:
+            values = values.flatten()[values.type.get_field_index(name)]
+        return values
+
+
+class TableSource:
+    """One open file of a table; ``row`` is the number of rows read so far."""
+
+    def __init__(self, file: InputFile, fields: Fields, form: str | None) -> None:
+        self.name, self._file, self._fields = file.path, file, fields
+        self.row = 0
         try:
-            for batch in self._table.batches(piece.groups, max(BATCH // layout.width, LEAST)):
-                yield RowBatch(layout, batch, first)
-                first += batch.num_rows
-        except (pa.ArrowException, OSError) as error:
-            raise FileError(f"{piece.file.path}, after row {first}: {_reason(error)}") from None
-
-    def _open(self, file: InputFile) -> None:
-        if file.path == self._path:
-            return
-        form = format_of(file.path)
-        form = form if form in TABLES else self._form
-        try:
-            self._table = _Parquet(file, self._fields) if form == PARQUET else _Dataset(file, self._fields, form)
+            self._schema, self._read, self._rows = (_parquet if form == PARQUET else _dataset)(file, form)
         except FileNotFoundError as error:  # a wrong name, and no damaged file
-            raise CliError(f"{file.path}: {os.strerror(error.errno or errno.ENOENT)}") from None
+            raise CliError(f"{self.name}: {error.strerror or 'No such file or directory'}") from None
         except (OSError, pa.ArrowException) as error:
-            raise FileError(f"{file.path}: {_reason(error)}") from None
-        self._path = file.path
+            raise FileError(f"{self.name}: {_reason(error)}") from None
+        self._columns = {key: self._column(name, key) for key, name in fields.named.items()}
+        self._scores: list[Column] = []
+        self._classes = fields.classes
+        if fields.scores is not None:
+            self._find_scores(fields.scores)
+
+    def position(self) -> int:
+        """Return how much of the size of the file was read."""
+        return (self._file.size or 0) * self.row // max(self._rows, 1)
+
+    def batches(self, room: Callable[[], int], done: int) -> Iterator[Batch]:
+        """Yield the rows after the first `done`, at most as many at a time as there is room for."""
+        columns = [*self._columns.values(), *self._scores]
+        inside = sum(64 if is_.is_map(column.type) else column.type.num_fields for column in self._scores)
+        width = len(columns) + max(inside, len(self._classes or ()))
+        try:
+            for table in self._read(columns, max(BATCH // width, LEAST)):
+                begin, self.row = self.row, self.row + table.num_rows
+                at = max(done - begin, 0)
+                while at < table.num_rows:
+                    part = table.slice(at, room() or table.num_rows)
+                    yield Batch(self._arguments(part), range(begin + at + 1, begin + at + part.num_rows + 1), [])
+                    at += part.num_rows
+        except (pa.ArrowException, OSError) as error:
+            raise FileError(f"{self.name}, after row {self.row}: {_reason(error)}") from None
+
+    def _arguments(self, table: pa.RecordBatch) -> dict[str, Any]:
+        """Return the arguments of `update_many`."""
+        arguments: dict[str, Any] = {key: column.of(table) for key, column in self._columns.items()}
+        if not self._scores:
+            return arguments
+        scores = [column.of(table) for column in self._scores]
+        if is_.is_struct(scores[0].type) and any(
+            each.null_count > scores[0].null_count for each in scores[0].flatten()
+        ):
+            # Arrow fills in null for the keys that a record lacks.
+            rows = [
+                row and {key: value for key, value in row.items() if value is not None} for row in scores[0].to_pylist()
+            ]
+            return arguments | {"scores": rows}
+        if self._fields.classes is None and self._classes is not None:
+            return arguments | {"scores": pa.record_batch(scores, list(self._classes))}
+        return arguments | {"scores": scores[0], "classes": self._classes}
+
+    def _column(self, name: str, argument: str) -> Column:
+        """Return the column of a field; FileError if there is none, or its type is none of an argument."""
+        names, kinds = self._schema.names, KINDS[argument]
+        name = field_in(names, name)
+        if names.count(name) > 1:
+            raise FileError(f"{self.name}: column {name!r} is there more than once")
+        column = self._find((name,)) or self._find(tuple(name.split(".")))
+        partitions = dict(self._file.partitions)
+        if column is None and name in partitions:
+            value = pa.scalar(partitions[name])
+            column = Column((name,), value.type, value)
+        if column is None:
+            raise FileError(f"{self.name}: column {name!r} is not in the file, which has {listed(names)}{hint(name)}")
+        kind = column.type.value_type if is_.is_dictionary(column.type) else column.type
+        if not _is(kind, kinds[0]):
+            raise FileError(f"{self.name}: expected column {name!r} to hold {kinds[1]}, but its type is {column.type}")
+        return column
+
+    def _find(self, path: tuple[str, ...]) -> Column | None:
+        field = self._schema
+        for at, name in enumerate(path):
+            index = field.get_field_index(name) if at == 0 or is_.is_struct(field) else -1
+            if index < 0:
+                return None
+            field = field.field(index).type
+        return Column(path, field)
+
+    def _find_scores(self, spec: str) -> None:
+        used = [column.path[0] for column in self._columns.values()]
+        classes, columns = score_columns(spec, self._schema.names, used, self.name)
+        self._scores = [self._column(column, "scores" if classes is None else "score") for column in columns]
+        self._classes = classes if classes is not None else self._classes
+        kind = self._scores[0].type
+        in_lists = _is(kind, LIST)
+        if in_lists and self._fields.classes is None:
+            raise FileError(f"{self.name}: column {columns[0]!r} holds lists: --classes A,B names their classes")
+        one = kind.value_type if in_lists else kind.item_type if is_.is_map(kind) else None
+        inside = [field.type for field in kind] if is_.is_struct(kind) else [] if one is None else [one]
+        if not all(_is(each, (*NUMBER, is_.is_null)) for each in inside):
+            raise FileError(f"{self.name}: expected column {columns[0]!r} to hold numbers, but its type is {kind}")
 
 
-class _Parquet:
-    """A file of Parquet."""
+def _parquet(file: InputFile, form: str | None) -> tuple[pa.Schema, Read, int]:
+    """Return the schema of a file of Parquet, what reads columns in batches of some rows, and its rows."""
+    opened = pq.ParquetFile(_content(file), buffer_size=BUFFER)
 
-    def __init__(self, file: InputFile, fields: RowKeys) -> None:
-        opened = pq.ParquetFile(_source(file), buffer_size=BUFFER)
-        self.layout = layout = Layout(opened.schema_arrow, fields, file)
-        if layout.encoded:
-            more = {"metadata": opened.metadata, "read_dictionary": layout.encoded}
-            opened = pq.ParquetFile(_source(file), buffer_size=BUFFER, **more)
-        self._file = opened
-        metadata = opened.metadata
-        self.group_rows = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+    def read(columns: list[Column], rows: int) -> Iterator[pa.RecordBatch]:
+        stored = [column for column in columns if column.constant is None]
+        encoded = [each.path[0] for each in stored if len(each.path) == 1 and _is(each.type, (*TEXT, *BYTES))]
+        again = pq.ParquetFile(_content(file), metadata=opened.metadata, read_dictionary=encoded, buffer_size=BUFFER)
+        names = list(dict.fromkeys(".".join(column.path) for column in stored))
+        yield from again.iter_batches(rows, columns=names, use_threads=False)
 
-    def batches(self, groups: tuple[int, ...], rows: int) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of some row groups, so many at a time."""
-        yield from self._file.iter_batches(rows, groups, self.layout.columns, use_threads=False)
+    return opened.schema_arrow, read, opened.metadata.num_rows
 
 
-class _Dataset:
-    """A file that `pyarrow.dataset` reads."""
+def _dataset(file: InputFile, form: str | None) -> tuple[pa.Schema, Read, int]:
+    """Return the same of a file that `pyarrow.dataset` reads."""
+    import pyarrow.dataset as ds
+    from pyarrow.fs import LocalFileSystem
 
-    def __init__(self, file: InputFile, fields: RowKeys, form: str | None) -> None:
-        import pyarrow.dataset as ds
-        from pyarrow.fs import LocalFileSystem
+    content = _content(file)
+    system = LocalFileSystem() if isinstance(content, str) else None
+    fragment = (ds.IpcFileFormat if form == ARROW else ds.OrcFileFormat)().make_fragment(content, filesystem=system)
 
-        kind: Callable[[], Any] = ds.IpcFileFormat if form == ARROW else ds.OrcFileFormat
-        source = _source(file)
-        system = LocalFileSystem() if isinstance(source, str) else None
-        self._fragment = kind().make_fragment(source, filesystem=system)
-        self.layout = Layout(self._fragment.physical_schema, fields, file)
-        self.group_rows = [self._fragment.count_rows()]
+    def read(columns: list[Column], rows: int) -> Iterator[pa.RecordBatch]:
+        names = list(dict.fromkeys(column.path[0] for column in columns if column.constant is None))
+        yield from fragment.to_batches(columns=names, batch_size=rows, use_threads=False)
 
-    def batches(self, _: tuple[int, ...], rows: int) -> Iterator[pa.RecordBatch]:
-        """Yield all rows, at most so many at a time."""
-        yield from self._fragment.to_batches(columns=self.layout.tops, batch_size=rows, use_threads=False)
+    return fragment.physical_schema, read, fragment.count_rows()
 
 
-def _source(file: InputFile) -> Any:
+def _content(file: InputFile) -> Any:
     """Return what pyarrow reads a file from."""
     if is_url(file.path):
         return open_file(file.path, seek=True)

@@ -49,7 +49,7 @@ def _numbers(column: Any) -> Array | None:
         if arrow.is_pyarrow(column) and hasattr(column, "type") and arrow.is_number(column.type):
             return arrow.as_array(column)
         return np.asarray(score_table(column), np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

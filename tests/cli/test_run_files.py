@@ -106,7 +106,7 @@ def test_a_partition_beside_fields(tmp_path):
         assert set(run_json("run", tmp_path / "land=x" / f"a.{form}", "--by", "land")["groups"]) == groups
 
     fill(tmp_path, "land=fi/a.csv", "land=__HIVE_DEFAULT_PARTITION__/b.csv", "c.csv", text="y_true,y_pred\na,a\n")
-    reasons = {"c.csv": "column 'land' is not in the header", "land=__*/b.csv": "field 'land' is empty"}
+    reasons = {"c.csv": "column 'land' is not in the header", "land=__*/b.csv": "field 'land' to be a"}
     for name, reason in reasons.items():
         said = refusal("run", tmp_path / "land=fi", tmp_path / name, "--by", "land")
         assert (reason in said, name[-5:] in said) == (True, True), said

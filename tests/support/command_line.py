@@ -18,17 +18,15 @@ from typing import Any, NamedTuple, TypeVar
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.cli import counting, pieces
+from stream_metrics.cli import lines
+from stream_metrics.cli.errors import UsageError
 from stream_metrics.cli.main import main
 
 COMMAND = [sys.executable, "-m", "stream_metrics"]
-SMALL = [
-    (counting, "CHUNK", 7),
-    (pieces, "SMALLEST", 1),
-]  # limits of pieces of input
+SMALL = [(lines, "CHUNK", 7)]  # limits of batches
 try:
     from stream_metrics.cli import tables
-except ImportError:  # without pyarrow
+except UsageError:  # without pyarrow
     pass
 else:
     SMALL += [(tables, "LEAST", 1), (tables, "BATCH", 16)]
