@@ -337,14 +337,6 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
             self._expire_due(True)
         self._report()
 
-    def _falls_due(self, pane: int) -> int:
-        """Return the latest time at which a pane has to go, or a window with it has to close."""
-        window = pane
-        if self.on_close is not None:
-            window = pane - self._panes + 1
-            window = window if self._closed_to is None else min(max(window, self._closed_to + 1), pane)
-        return (window + self._panes) * self._length + self._lateness
-
     def _expire(self) -> None:
         """Give up the panes that are too old, and close the windows that can receive no more."""
         gone = self._gone()
@@ -352,7 +344,7 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
             self._close(gone)
         self._remove(gone)
         self._merges.trim(gone)
-        self._due = min(map(self._falls_due, self._panes_to(gone)), default=NEVER)
+        self._due = (gone + 1 + self._panes) * self._length + self._lateness
 
     def _report(self) -> None:
         """Pass the windows that have closed to `on_close`, which may use this one."""

@@ -6,15 +6,20 @@ panes beyond (`back`). A reading then merges one of the front, the back and the 
 have left, the back becomes the new front, one merge a pane. What comes late for a pane that is in a merge is kept
 beside it, and joins it when the front is next built.
 
-`parts` only selects what a reading merges, which is quick, and `Parts.merged` merges it. So a window can be read under
-a lock and merged outside, while counting goes on. The first reading of a front builds it.
+`parts` only selects what a reading merges, which is quick, and returns a function that merges it. So a window can be
+read under a lock and merged outside, while counting goes on. The first reading of a front builds it.
+
+Panes that receive no more in order, and merges of them, are stored in a form that changes no more. The `form` has the
+functions `freeze(pane, opened)` and `state(opened)` of a pane that the caller has, `thaw(stored)`, `copied(stored)` (a
+state that may be changed), `keep(state)`, and `add_late(pane, stored, late)` (None leaves what came late beside).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from stream_metrics._core.numeric.kernels import Guarded
 from stream_metrics._core.windows.kernels import move_key
@@ -22,38 +27,16 @@ from stream_metrics._core.windows.kernels import move_key
 if TYPE_CHECKING:
     from stream_metrics.states.protocols import Accumulator
 
-__all__ = ["PaneForm", "Parts", "TwoStackAggregator"]
+__all__ = ["TwoStackAggregator"]
 
 State = TypeVar("State", bound="Accumulator")
 Stored = TypeVar("Stored")  # what a pane is stored as
 
 
-class PaneForm(Protocol[State, Stored]):
-    """How panes that receive no more in order, and merges of them, are stored: in a form that changes no more."""
-
-    def state(self, opened: Any) -> State:
-        """Return the state of a pane that the caller has among the others."""
-
-    def freeze(self, pane: int, opened: Any) -> Stored:
-        """Return the stored form of a pane, whose state is not used any more unless it is that form."""
-
-    def add_late(self, pane: int, stored: Stored | None, late: Any) -> Stored | None:
-        """Return the stored form of a pane with what came late, which is not used any more; None to leave it beside."""
-
-    def thaw(self, stored: Stored) -> State:
-        """Return the state of a stored form, which the caller does not change."""
-
-    def copied(self, stored: Stored) -> State:
-        """Return the state of a stored form, a copy which the caller may change."""
-
-    def keep(self, state: State) -> Stored:
-        """Return the stored form of a state that changes afterwards."""
-
-
-class _Front(Generic[State, Stored]):
+class _Front(Generic[Stored]):
     """For each pane the stored merge of it with all that follow, built when it is first read; any thread may."""
 
-    def __init__(self, form: PaneForm[State, Stored], panes: Mapping[int, Stored]) -> None:
+    def __init__(self, form: Any, panes: Mapping[int, Stored]) -> None:
         self.panes = sorted(panes)
         self._form = form
         self._stored = [panes[pane] for pane in self.panes]
@@ -67,50 +50,21 @@ class _Front(Generic[State, Stored]):
             return None
         with self._building._writing():
             if self._merges is None:
-                self._merges = self._built()
-                self._stored = []
+                total, merges = None, list[Stored]()
+                for stored in self._stored[::-1]:
+                    total = self._form.copied(stored) if total is None else total.merge(self._form.thaw(stored))
+                    merges.append(self._form.keep(total))
+                self._merges, self._stored = merges[::-1], []
             return self._merges[at]
 
-    def _built(self) -> list[Stored]:
-        total, merges = None, list[Stored]()
-        for stored in self._stored[::-1]:
-            total = self._form.copied(stored) if total is None else total.merge(self._form.thaw(stored))
-            merges.append(self._form.keep(total))
-        return merges[::-1]
-
-    def without(self, gone: int) -> _Front[State, Stored]:
+    def without(self, gone: int) -> _Front[Stored]:
         """Return the front without the panes up to `gone`; itself if that saves no memory yet."""
         at, merges = bisect_right(self.panes, gone), self._merges
         if at == 0 or merges is None:
             return self
-        rest: _Front[State, Stored] = _Front(self._form, {})
+        rest: _Front[Stored] = _Front(self._form, {})
         rest.panes, rest._merges = self.panes[at:], merges[at:]
         return rest
-
-
-class Parts(Generic[State, Stored]):
-    """What a reading merges: a part of the front, stored panes, and states."""
-
-    def __init__(
-        self,
-        form: PaneForm[State, Stored],
-        front: tuple[_Front[State, Stored], int] | None,
-        stored: Sequence[Stored],
-        states: Sequence[State],
-        empty: State,
-    ) -> None:
-        self._form, self._front, self._stored, self._states, self._empty = form, front, stored, states, empty
-
-    def merged(self) -> State:
-        """Return the merge, a new state."""
-        newer = None if self._front is None else self._front[0].newer(self._front[1])
-        total: State | None = None if newer is None else self._form.copied(newer)
-        states = [*map(self._form.thaw, self._stored), *self._states]
-        if total is None:
-            total = states.pop(0).copy() if states else self._empty.copy()
-        for state in states:
-            total.merge(state)
-        return total
 
 
 class TwoStackAggregator(Generic[State, Stored]):
@@ -119,16 +73,16 @@ class TwoStackAggregator(Generic[State, Stored]):
     The panes that still receive samples, and what came late for others, are a dict of the caller.
     """
 
-    def __init__(self, form: PaneForm[State, Stored]) -> None:
+    def __init__(self, form: Any) -> None:
         self.frozen: dict[int, Stored] = {}
         self._form = form
         self.forget_merges()
 
     def forget_merges(self) -> None:
         """Forget all merges, since frozen panes have changed; they are built again at the next reading."""
-        self._front: _Front[State, Stored] = _Front(self._form, {})  # of the panes up to an edge
+        self._front: _Front[Stored] = _Front(self._form, {})  # of the panes up to an edge
         self._back: State | None = None
-        self._back_is_lent = False  # to parts that may be merged later
+        self._back_is_shared = False
         self._first_back = 0
         self._top = max(self.frozen, default=None)
         self._stale = bool(self.frozen)
@@ -140,15 +94,14 @@ class TwoStackAggregator(Generic[State, Stored]):
             self.forget_merges()
             self._top, self._stale = top, True
 
-    def copy(self, form: PaneForm[State, Stored]) -> TwoStackAggregator[State, Stored]:
+    def copy(self, form: Any) -> TwoStackAggregator[State, Stored]:
         """Return an independent copy of an aggregator whose stored forms are immutable."""
-        twin = TwoStackAggregator(form)
-        twin.frozen, twin._front = dict(self.frozen), self._front
-        twin._back = None if self._back is None else self._back.copy()
-        twin._first_back, twin._top, twin._stale = self._first_back, self._top, self._stale
+        self._back_is_shared = True
+        twin = TwoStackAggregator[State, Stored](form)
+        twin.__dict__.update(self.__dict__, frozen=dict(self.frozen), _form=form)
         return twin
 
-    def freeze(self, panes: dict[int, State], before: int) -> None:
+    def freeze(self, panes: dict[int, Any], before: int) -> None:
         """Take over the panes before `before` that are newer than all taken so far."""
         newer = sorted(pane for pane in panes if pane < before and (self._top is None or pane > self._top))
         stale, self._stale = self._stale, self._stale or bool(newer)  # if a merge is interrupted, all are built again
@@ -158,47 +111,55 @@ class TwoStackAggregator(Generic[State, Stored]):
             state, stored = self._form.state(panes[pane]), self._form.freeze(pane, panes[pane])
             move_key(panes, self.frozen, pane, stored)
             self._top = pane
-            if self._back is not None:
-                if self._back_is_lent:
-                    self._back, self._back_is_lent = self._back.copy(), False
-                self._back.merge(state)
-            else:
-                same = stored is state
-                self._back = state.copy() if same else state
-                self._first_back = pane
+            if self._back is None:
+                self._back, self._first_back, self._back_is_shared = state, pane, stored is state
+                continue
+            if self._back_is_shared:
+                self._back, self._back_is_shared = self._back.copy(), False
+            self._back.merge(state)
         self._stale = stale
 
     def expect_late(self, panes: Iterable[int]) -> None:
         """Build all merges again at the next reading if something comes late for many of some panes."""
         self._stale = self._stale or any(pane in self.frozen for pane in panes)
 
-    def merged(self, panes: dict[int, State], low: int, high: int, empty: State) -> State:
+    def merged(self, panes: dict[int, Any], low: int, high: int, empty: State) -> State:
         """Return a new state, the merge of all panes that are newer than `low` and not newer than `high`.
 
         What came late may be taken out of `panes` and be kept here from then on.
         """
-        return self._parts(panes, low, high, empty, copies=False).merged()
+        return self._merge(*self._selected(panes, low, high), empty)
 
-    def parts(self, panes: dict[int, State], low: int, high: int, empty: State) -> Parts[State, Stored]:
-        """Return what `merged` merges, which the window changes no more if stored forms are immutable."""
-        return self._parts(panes, low, high, empty, copies=True)
+    def parts(self, panes: dict[int, Any], low: int, high: int, empty: State) -> Callable[[], State]:
+        """Return what does as `merged` for the panes as they are now, if stored forms are immutable."""
+        front, at, stored, states = self._selected(panes, low, high)
+        self._back_is_shared = True
+        opened = [state if state is self._back else state.copy() for state in states]
+        return partial(self._merge, front, at, stored, opened, empty)
 
-    def _parts(self, panes: dict[int, State], low: int, high: int, empty: State, copies: bool) -> Parts[State, Stored]:
-        front, stored, states = None, list[Stored](), list[State]()
+    def _selected(
+        self, panes: dict[int, Any], low: int, high: int
+    ) -> tuple[_Front[Stored], int, list[Stored], list[State]]:
+        """Return what `_merge` merges: the front and from where on, stored panes, and states."""
+        front, stored, back = self._front, list[Stored](), self._back
         if self._top is not None and high < self._top:
+            front, back = _Front(self._form, {}), None
             stored = [each for pane, each in self.frozen.items() if low < pane <= high]
-        else:
-            if self._stale or (self._back is not None and self._first_back <= low):
-                self._flip(panes)
-            front = self._front, low
-            if self._back is not None:
-                states.append(self._back)
-                self._back_is_lent |= copies
-        newest = [self._form.state(panes[pane]) for pane in panes if low < pane <= high]
-        states += [state.copy() for state in newest] if copies else newest
-        return Parts(self._form, front, stored, states, empty)
+        elif self._stale or (back is not None and self._first_back <= low):
+            self._flip(panes)
+            front, back = self._front, None
+        states = [self._form.state(panes[pane]) for pane in panes if low < pane <= high]
+        return front, low, stored, states if back is None else [back, *states]
 
-    def _flip(self, panes: dict[int, State]) -> None:
+    def _merge(self, front: _Front[Stored], low: int, stored: list[Stored], states: list[State], empty: State) -> State:
+        newer, states = front.newer(low), [*map(self._form.thaw, stored), *states]
+        first = empty if newer is not None or not states else states.pop(0)
+        total: State = first.copy() if newer is None else self._form.copied(newer)
+        for state in states:
+            total.merge(state)
+        return total
+
+    def _flip(self, panes: dict[int, Any]) -> None:
         """Start a new front from all frozen panes and what came late for them."""
         self._stale = True  # until all is done: a reading that is interrupted leaves no half of it
         self._top = max(self.frozen, default=None)

@@ -9,7 +9,7 @@ decodes one state and merges two more, and each pane is decoded once in the time
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.containers.timed import TimeWindow
-from stream_metrics.containers.two_stack import Parts, TwoStackAggregator
+from stream_metrics.containers.two_stack import TwoStackAggregator
 from stream_metrics.errors import DecodeError, MergeError
 from stream_metrics.inputs.times import LIMIT, format_duration, parse_duration
 from stream_metrics.metrics.metric_set import MetricSet
@@ -175,16 +175,15 @@ class Panes(Generic[State]):
 
     def merged(self, t: int) -> State:
         """Return the window at a time that is not before the latest as a state like `inner`, a new one."""
-        return self.parts(t).merged()
+        return self.parts(t)()
 
-    def parts(self, t: int) -> Parts[State, bytes]:
-        """Return what `merged` merges: any thread may merge it later, while this window goes on."""
+    def parts(self, t: int) -> Callable[[], State]:
+        """Return what does as `merged` for this moment: any thread may call it later, while this window goes on."""
         high = t // self.length
         low = high - self.panes
         if self.gone is not None and low < self.gone:
             raise ValueError(f"Expected a time of {self.seen} or later, but got {t}")
-        parts: Parts[State, bytes] = self._merges.parts(self._open, low, high, self.inner)
-        return parts
+        return self._merges.parts(self._open, low, high, self.inner)
 
     def snapshot(self, t: int | None = None) -> Snapshot | GroupSnapshot:
         """Return the snapshot of the window at a time, by default the latest."""

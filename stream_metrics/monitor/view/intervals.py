@@ -35,9 +35,7 @@ MANY = 100  # classes; with more, means of areas have no interval here, since ea
 UNKNOWN = "no bound is known for this metric"
 
 
-def intervals(
-    snapshot: Snapshot, keys: Sequence[str], valid: str
-) -> tuple[dict[str, Bounds | None], dict[str, str]]:
+def intervals(snapshot: Snapshot, keys: Sequence[str], valid: str) -> tuple[dict[str, Bounds | None], dict[str, str]]:
     """Return [low, high] of those metrics that have an interval, and why those with a note are not to be trusted."""
     bounds_by_key: dict[str, Bounds | None] = {}
     notes: dict[str, str] = {}
@@ -76,9 +74,7 @@ def interval_meaning(valid: str) -> IntervalMeaning:
     return IntervalMeaning(LEVEL, valid, assumption)
 
 
-def label_bounds(
-    snapshot: Snapshot, keys: Sequence[str], unlabelled: int
-) -> tuple[dict[str, Bounds], dict[str, str]]:
+def label_bounds(snapshot: Snapshot, keys: Sequence[str], unlabelled: int) -> tuple[dict[str, Bounds], dict[str, str]]:
     """Return between what metrics lie whatever the missing labels are, and why others have no such bounds.
 
     Of the samples that were counted and `unlabelled` more, each of any of the classes seen so far. Both are empty if no

@@ -119,6 +119,6 @@ def _partial(parts: Sequence[PartCounts]) -> frozenset[Label | None]:
 def _part(counts: PartCounts, name: str, at: int) -> _Part:
     covered, late = counts.coverage[name].read(at), counts.late.get(name, 0)
     if name in counts.windows:
-        return _Part(counts.windows[name].parts(at).merged, counts.groups[name].parts(at).merged, covered, late)
+        return _Part(counts.windows[name].parts(at), counts.groups[name].parts(at), covered, late)
     state, groups = counts.total.copy(), counts.total_groups.copy()
     return _Part(lambda: state, lambda: groups, covered, late)
