@@ -29,7 +29,7 @@ from stream_metrics.errors import LabelError, MergeError, UnknownKeyError, other
 from stream_metrics.inputs.arrow import as_pyarrow
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.states.batches import mergeable
-from stream_metrics.states.limits import capacity_left, load_of
+from stream_metrics.states.limits import MOST, capacity_left, load_of
 from stream_metrics.states.protocols import Accumulator, Mergeable
 from stream_metrics.wire import Portable, from_bytes, unpacked
 
@@ -151,6 +151,7 @@ class Aggregate(Portable):
         self._sums = PartialSums()  # of the states of all entries, and of the base
         self._newest = 0  # the largest epoch so far, 0 if there is none
         self._registered: dict[Label, int] = {}  # epochs of `register` under which nothing was reported
+        self._heaviest = 0  # what a state has counted at most
         self._first: Label | None = None  # the first worker by the order of names; None if that is to be found out
         self._store: StatePacker[Any] | None = None  # how the states are stored; None while there is none
         self._lock = Guarded()
@@ -223,33 +224,26 @@ class Aggregate(Portable):
             same numbers.
         """
         key, now = _name(worker), time.monotonic()
-        data = bytes(state) if isinstance(state, bytes | bytearray | memoryview) else None
-        given: Any = state if data is None else from_bytes(data)
+        given: Any = from_bytes(bytes(state)) if isinstance(state, bytes | bytearray | memoryview) else state
         if isinstance(given, Aggregate) or not (isinstance(given, Portable) and hasattr(given, "snapshot")):
             raise MergeError(f"Expected `state` to be an accumulator or its bytes, but got {given!r:.60}")
         numbers = _number(epoch, "epoch"), _number(sequence, "sequence")
         # a copy of one moment, since other threads may still feed the state
-        report: Any = given.copy() if data is None else given
+        report: Any = given.copy() if given is state else given
         with self._lock._writing():
             store = self._store_for(report)
-            new = Entry(*numbers, store.packed(report), now)
-            result = self._outcome(key, new)
+            new, old, floor = Entry(*numbers, store.packed(report), now), self._entries.get(key), self._base.floor
+            over = old is None and floor is not None and new.epoch <= floor
+            fenced = over and self._registered.get(key) != new.epoch
+            result = PutResult.FENCED if fenced else outcome(key, old, new)
             if result:
-                old = self._entries.get(key)
                 folded = [old] if fold and old is not None and new.epoch > old.epoch else []
-                self._replace({key: new}, self._folded(folded, store), store)
+                self._replace({key: new}, self._base_with(folded, store), store)
             if key in self._entries:
                 self._outcomes.setdefault(key, Counter())[result] += 1
         return result
 
-    def _outcome(self, key: Label, new: Entry) -> PutResult:
-        floor = self._base.floor
-        below = key not in self._entries and floor is not None and new.epoch <= floor
-        if below and self._registered.get(key) != new.epoch:
-            return PutResult.FENCED
-        return outcome(key, self._entries.get(key), new)
-
-    def _folded(self, entries: Iterable[Entry], store: StatePacker[Any] | None) -> RetiredCounts:
+    def _base_with(self, entries: Iterable[Entry], store: StatePacker[Any] | None) -> RetiredCounts:
         """Return the base with the states of workers added to it."""
         states = [self._base.state, *(entry.state for entry in entries)]
         parts = [state for state in states if state is not None]
@@ -260,24 +254,20 @@ class Aggregate(Portable):
 
     def _replace(self, entries: Mapping[Label, Entry], base: RetiredCounts, store: StatePacker[Any] | None) -> None:
         """Put entries in the place of those of their workers, and have another base; WeightError if it is too much."""
-        known = [self._entries[key] for key in entries if key in self._entries]
-        new, old = (
-            load_of(state for state in (part.state, *(entry.state for entry in parts)) if state is not None)
-            for part, parts in ((base, entries.values()), (self._base, known))
-        )
-        weight, samples, abstentions = (x + y - z for x, y, z in zip(self._base.load, new, old, strict=True))
-        capacity_left((weight, samples, abstentions))
-        base = base._replace(load=(weight, samples, abstentions))
-        for key, entry in entries.items():
+        after: dict[Label, Any] = {**entries, BASE: base}
+        loads = [part.state._merge_load() for part in after.values() if part.state is not None]
+        self._heaviest = max([self._heaviest, *map(max, loads)])
+        if self._heaviest * (len(self._entries) + len(entries)) > MOST:
+            parts = {**self._entries, **after}.values()
+            capacity_left(load_of(part.state for part in parts if part.state is not None))
+        for key in entries if base.state is self._base.state else after:
             self._sums.mark(key)
-            self._newest = max(self._newest, entry.epoch)
-            if self._first not in (None, key) and ordering([key, self._first])[0] == 0:
-                self._first = None
-        if base.state is not self._base.state:
-            self._sums.mark(BASE)
+        self._newest = max([self._newest, *(entry.epoch for entry in entries.values())])
+        if any(key not in self._entries or self._entries[key].state is None for key in entries):
+            self._first = None
         self._store = store
         over = [key for key, entry in entries.items() if entry.epoch >= self._registered.get(key, entry.epoch + 1)]
-        replace_keys(self._entries, {**entries, BASE: base})
+        replace_keys(self._entries, after)
         while over:  # what follows a commit takes no memory
             del self._registered[over.pop()]
 
@@ -340,16 +330,20 @@ class Aggregate(Portable):
         list of Label
             The names of the workers.
         """
-        before = time.monotonic() - _seconds(older_than)
         with self._lock._writing():
-            silent = [key for key, entry in self._workers() if entry.state is not None and entry.since <= before]
+            silent = self._older(older_than, True)
             self._retire(silent)
         return [silent[at] for at in ordering(silent)]
+
+    def _older(self, older_than: float, live: bool) -> list[Label]:
+        """Return the workers, that count or do not, of which nothing new came for some seconds."""
+        before = time.monotonic() - _seconds(older_than)
+        return [key for key, entry in self._workers() if (entry.state is not None) == live and entry.since <= before]
 
     def _retire(self, keys: Iterable[Label]) -> None:
         entries, now = {key: self._known(key) for key in keys}, time.monotonic()
         retired = {key: entry._replace(state=None, since=now, retired=True) for key, entry in entries.items()}
-        self._replace(retired, self._folded(entries.values(), self._store), self._store)
+        self._replace(retired, self._base_with(entries.values(), self._store), self._store)
 
     def _known(self, key: Label) -> Entry:
         entry: Entry | None = None if key == BASE else self._entries.get(key)
@@ -373,9 +367,8 @@ class Aggregate(Portable):
         int
             How many workers were forgotten.
         """
-        before = time.monotonic() - _seconds(older_than)
         with self._lock._writing():
-            gone = [key for key, entry in self._workers() if entry.state is None and entry.since <= before]
+            gone = self._older(older_than, False)
             self._forget(gone)
         return len(gone)
 
@@ -388,12 +381,13 @@ class Aggregate(Portable):
         changes: dict[Label, Any] = dict.fromkeys(workers)
         if not changes:
             return
-        base, epochs = self._base, [self._entries[key].epoch for key in changes]
-        floor = max([*epochs, *([] if base.floor is None else [base.floor])])
+        base = self._base
+        floor = max(self._entries[key].epoch for key in changes)
+        changes[BASE] = base._replace(floor=floor if base.floor is None else max(floor, base.floor))
         outcomes = {key: counts for key, counts in self._outcomes.items() if key not in changes}
         for key in changes:
             self._sums.mark(key)
-        replace_keys(self._entries, {**changes, BASE: base._replace(floor=floor)})
+        replace_keys(self._entries, changes)
         self._outcomes = outcomes
 
     def _restore_registered(self, worker: Label, epoch: int) -> None:
@@ -454,8 +448,8 @@ class Aggregate(Portable):
             total = None if store is None else self._sums.total(self._entries, store)
             if total is None or store is None:
                 raise MergeError("Expected at least one state to merge, but got none")
-            first = None if self._first is None else self._entries.get(self._first)
-            if first is None or first.state is None:
+            first = self._entries.get(self._first or BASE)
+            if first is None or first.state is None or self._first is None:
                 names = [key for key, entry in self._workers() if entry.state is not None]
                 self._first = next((names[at] for at in ordering(names)[:1]), None)
                 first = self._entries[BASE if self._first is None else self._first]
@@ -523,7 +517,7 @@ class Aggregate(Portable):
 
     def _takes_base(self, other: Self) -> bool:
         """Tell whether the base of the other is to be taken; MergeError if what it counts may be counted here, too."""
-        mine, theirs = self._base[:2], other._base[:2]
+        mine, theirs = self._base, other._base
         if theirs not in (mine, (None, None)) and mine != (None, None):
             raise MergeError(
                 "Expected to merge aggregates of which one at most has retired workers, but got two: "
@@ -545,7 +539,7 @@ class Aggregate(Portable):
         twin: Self = type(self)()
         with self._lock._reading():  # states of entries are never changed, so the copy has the same ones
             twin._entries, twin._sums = dict(self._entries), self._sums.copy()
-            twin._newest, twin._store = self._newest, self._store
+            twin._newest, twin._store, twin._heaviest = self._newest, self._store, self._heaviest
             twin._registered = dict(self._registered)
             twin._outcomes = {key: Counter(outcomes) for key, outcomes in self._outcomes.items()}
         return twin
@@ -565,7 +559,7 @@ class Aggregate(Portable):
 
     def _content(self) -> list[object]:
         with self._lock._reading():
-            (base, floor, _), kind = self._base, "" if self._store is None else self._store.empty.KIND
+            (base, floor), kind = self._base, "" if self._store is None else self._store.empty.KIND
             content: list[object] = [
                 [key, entry.epoch, entry.sequence, _written(entry, kind)] for key, entry in self._ordered()
             ]

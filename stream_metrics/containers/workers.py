@@ -8,7 +8,6 @@ from typing import NamedTuple
 from stream_metrics.containers.keyed import StoredState
 from stream_metrics.errors import MergeError
 from stream_metrics.labels import Label
-from stream_metrics.states.limits import Load
 
 __all__ = ["Entry", "PutResult", "RetiredCounts", "Worker", "newer", "outcome"]
 
@@ -96,14 +95,10 @@ class Entry(NamedTuple):
 
 
 class RetiredCounts(NamedTuple):
-    """What retired workers have counted, and the epoch up to which unknown workers are over.
-
-    `load` is what all workers and the base have counted together.
-    """
+    """What retired workers have counted, and the epoch up to which unknown workers are over."""
 
     state: StoredState | None = None
     floor: int | None = None
-    load: Load = (0, 0, 0)
 
 
 def outcome(worker: Label, old: Entry | None, new: Entry) -> PutResult:
