@@ -144,15 +144,20 @@ class Fading(Keyed, FadingUpdateBase, TimeReader, Portable):
         """The latest time seen, in seconds since 1970; None if there was none, or if samples fade by count."""
         return None if self._latest is None or self.by_count else self._latest / 1e9
 
-    def _place(self, t: object) -> int:
-        """Return where the next sample lies on the axis of time, or of updates."""
+    def _places(self, t: object, n: int) -> list[int]:
+        """Return where the next samples lie on the axis of time, or of updates."""
         if not self.by_count:
-            return self._instant(self.clock() if t is None else t)
+            times: list[int] = column_to_epoch_ns(self.clock() if t is None else t, n).tolist()
+            return times
         if t is not None:
             raise ValueError(f"Expected no `t` where samples fade by count, but got {t!r}")
-        if self._latest is not None and self._latest >= MOST:
-            raise WeightError("Expected fewer than 2**63 - 2 samples where they fade by count, but got one more")
-        return (self._latest or 0) + 1
+        first = (self._latest or 0) + 1
+        if first + n - 1 > MOST:
+            raise WeightError(f"Expected fewer than 2**63 - 2 samples where they fade by count, but got {n} more")
+        return [*range(first, first + n)]
+
+    def _place(self, t: object) -> int:
+        return self._places(t, 1)[0]
 
     def _scale(self, place: float, stretch: int) -> float:
         """Return the weight of a sample in the state that began with a stretch."""
@@ -306,15 +311,6 @@ class Fading(Keyed, FadingUpdateBase, TimeReader, Portable):
             dropped = 0 if before_all is None else sum(mine < before_all for mine in own)
             self._find_room(slots, latest, 0)
             self._keep(slots, latest, self._room, self.dropped + dropped)
-
-    def _places(self, t: object, n: int) -> list[int]:
-        first = self._place(t if self.by_count else self.clock())
-        times: list[int] = []
-        if self.by_count or t is None:
-            times = [first + row if self.by_count else first for row in range(n)]
-            if self.by_count and times[-1] > MOST:
-                raise WeightError(f"Expected fewer than 2**63 - 2 samples where they fade by count, but got {n} more")
-        return times or column_to_epoch_ns(t, n).tolist()
 
     def _take_over(self, changes: Slots, other: Self, capacity: int) -> None:
         latest = max((each._latest for each in (self, other) if each._latest is not None), default=None)

@@ -19,7 +19,7 @@ from stream_metrics._core.windows.kernels import GroupUpdateBase, Slot
 from stream_metrics.containers.group_keys import factorize_groups, rank, shown
 from stream_metrics.containers.inner import InRiver, empty_prototype, walk_inner
 from stream_metrics.containers.keyed import Keyed, Slots, StatePacker, _sum
-from stream_metrics.errors import UnknownKeyError, WeightError, quantity
+from stream_metrics.errors import UnknownKeyError, quantity
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.metrics.rules import count_unignored
@@ -125,26 +125,18 @@ class ByGroup(Keyed, GroupUpdateBase, InRiver, Portable):
             raise AttributeError(f"Expected an `inner` that can revert, but {type(self.inner).__name__} cannot")
         return self._revert
 
-    def _revert_one(self, y_true: object, y_pred: object, w: object, group: object) -> None:
-        """Undo one `update` even where groups are folded.
+    def _emptied(self, key: Label | None) -> dict[Any, Slot | None]:
+        """Return what changes once the last sample of a slot is taken back.
 
-        An empty group then stays, without samples, so that the same groups remain folded: a folded sample cannot be
-        moved to a group of its own. WeightError if there was no such update.
+        Where groups are folded, an empty group stays, without samples, so that the same groups remain folded: a folded
+        sample cannot be moved to a group of its own.
         """
-        key = canonical(group, "group")
-        if key in self._slots:
-            return self._revert(y_true, y_pred, w, group=group)
-        with self._writing():
-            if None not in self._slots:
-                raise WeightError(f"Expected to revert a sample that was counted, but got one of the group {group!r}")
-            state = self._store.copied(self._slots[None].state)
-            state.revert(y_true, y_pred, w)
-            changes: dict[Any, Slot | None] = {None: Slot(state)}
-            if not state.n + state.abstained:
-                empty = [key for key, slot in self._slots.items() if not slot.state.n + slot.state.abstained]
-                changes, self._largest = dict.fromkeys([None, *empty]), None
-            self._folded.clear()
-            self._commit(changes, self._capacity)
+        if key is not None:
+            return {key: Slot(self.inner.copy()) if None in self._slots else None}
+        self._folded.clear()
+        self._largest = None
+        empty = [key for key, slot in self._slots.items() if not slot.state.n + slot.state.abstained]
+        return dict.fromkeys([None, *empty])
 
     @named_arguments
     def update_many(

@@ -282,11 +282,6 @@ class Keyed(KeyedUpdateBase):
         twin._fill(slots, self)
         return twin
 
-    def _map_states(self, change: Callable[[Any], Any]) -> Self:
-        """Return a twin with changed copies of states."""
-        with self._reading():
-            return self._mapped(self.inner, change)
-
     def copy(self) -> Self:
         """Return an independent copy.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from stream_metrics._core.confusion.kernels import UpdateBase
 from stream_metrics._core.numeric.kernels import commit, split_weights
+from stream_metrics.containers.keyed import Keyed
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import Accumulator
@@ -22,9 +23,8 @@ def scale_weights(state: Accumulator, factor: float) -> Accumulator:
         return _faded_counts(state, factor)
     if isinstance(state, ProbabilityLosses):
         return _faded_losses(state, factor)
-    if hasattr(state, "_map_states"):
-        scaled: Accumulator = state._map_states(lambda part: scale_weights(part, factor))
-        return scaled
+    if isinstance(state, Keyed):
+        return state._mapped(state.inner, lambda part: scale_weights(part, factor))
     if isinstance(state, UpdateBase):
         scored = getattr(state, "scored", None)
         if scored is not None and scored.losses is not None:

@@ -16,12 +16,12 @@ from stream_metrics.errors import MergeError, OptionError, quantity, with_articl
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.samples import Reads, Sample, feed, plain_rows, plain_sample, read_samples, write_samples
 from stream_metrics.inputs.score_tables import materialize, names_of_state
-from stream_metrics.inputs.tensors import is_single
 from stream_metrics.labels import Label, unique
 from stream_metrics.metrics.base import MetricBase
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.metrics.rules import count_unignored
 from stream_metrics.snapshots.intervals import of_window
+from stream_metrics.states.batches import is_common
 from stream_metrics.states.limits import Load
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import Accumulator
@@ -154,18 +154,15 @@ class Rolling(RollingUpdateBase, InRiver, Portable):
         -----
         A batch that is longer than the window leaves its last rows.
         """
-        y_true, y_pred, w = (_kept(values, name) for values, name in ((y_true, "y_true"), (y_pred, "y_pred"), (w, "w")))
-        given = {"scores": scores, "classes": classes, "group": group, "unit": unit}
-        more = {name: _kept(values, name) for name, values in given.items() if values is not None}
-        names = more.pop("classes", None)
-        columns = {"y_true": y_true, "y_pred": y_pred, "w": w, **more}
+        given = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores, "group": group, "unit": unit}
+        columns = {name: _kept(values, name) for name, values in given.items()}
+        names = None if classes is None else unique(classes, "classes")
         count_unignored(self._sample_rule, columns, partial(self._count_columns, names))
 
-    def _count_columns(self, classes: tuple[Label, ...] | None, more: dict[str, Any]) -> None:
+    def _count_columns(self, classes: tuple[Label, ...] | None, columns: dict[str, Any]) -> None:
         """Count a batch of samples of which none is left out."""
-        y_true, y_pred, w = more.pop("y_true"), more.pop("y_pred"), more.pop("w")
-        if classes is not None:
-            more["classes"] = classes
+        y_true, y_pred, w = columns.pop("y_true"), columns.pop("y_pred"), columns.pop("w")
+        more = {name: values for name, values in {**columns, "classes": classes}.items() if values is not None}
         batch = self.inner.copy()
         batch.update_many(y_true, y_pred, w, **more)
         n, rows = plain_rows(self._reads, y_true, y_pred, w, more, self.window, self._classes, self._keys)
@@ -355,9 +352,6 @@ def _with_buckets(inner: Any, buckets: int) -> Any:
 
 def _kept(values: Any, argument: str) -> Any:
     """Return what can be read more than once, and floats as doubles, as which they are kept."""
-    if argument == "classes":
-        return unique(values, argument)
-    if argument in ("group", "unit") and is_single(values):
-        return values
-    values = materialize(values, argument)
+    if values is not None and not is_common(argument, values):
+        values = materialize(values, argument)
     return values.astype(np.float64) if getattr(values, "dtype", None) in (np.float32, np.float16) else values

@@ -307,16 +307,14 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
         panes = times // self._length
         with self._writing():
             self._expire_due()
-            on_time = filled & (panes > self._gone()) if self._started else filled
-            late = np.flatnonzero(filled & ~on_time)
-            if len(late):
-                batch._count_rows(late, self.inner)  # which may refuse them
-            old = self._slots.get
-            dealt = batch.split_by_key(panes, lambda pane: self._state_of(old(pane)), self.inner, on_time)
+            gone, old = self._gone() if self._started else -NEVER, self._slots.get
+            panes = np.maximum(panes, gone)  # what comes too late is counted as one, and dropped
+            dealt = batch.split_by_key(panes, lambda pane: self._state_of(old(pane)), self.inner, filled)
+            late = dealt.pop(gone, self.inner)
             added = self._cost(batch, (self._state_of(old(pane)) for pane in dealt), dealt.values())
             slots = {pane: Slot(state) for pane, state in dealt.items()}
-            dropped = len(late) if samples is None else int(samples[late].sum())
-            self._move(slots, int(times[filled].max()), t is not None, dropped, self._capacity - added)
+            latest, dropped = int(times[filled].max()), late.n + late.abstained
+            self._move(slots, latest, t is not None, dropped, self._capacity - added)
             self._expire_due(True)
 
     def _load(self) -> Load:

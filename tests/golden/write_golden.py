@@ -78,7 +78,7 @@ def emptied() -> sm.ByGroup:
     """Return groups some of which are folded, and one that has lost its only sample."""
     groups: sm.ByGroup = batch(sm.ByGroup(sm.ConfusionMatrix(), 2), ["a"] * 5, list("ababa"), group=list(range(5)))
     first = groups.groups[0]
-    groups._revert_one("a", "ab"[int(first) % 2], 1, first)
+    groups._revert("a", "ab"[int(first) % 2], 1, group=first)
     return groups
 
 

@@ -108,24 +108,25 @@ cdef class GroupUpdateBase(KeyedUpdateBase):
         return self.touch(self._slots[None])
 
     def _revert(self, y_true, y_pred=MISSING, w=1, *, group, t=None, scores=MISSING, classes=None, unit=None):
-        """Undo one update."""
+        """Undo one update, also of a folded group."""
         cdef Slot slot, own
         if scores is None and y_pred is MISSING:
             y_pred = None
         key = canonical(group, "group")
         self.enter()
         try:
-            slot = self._slots.get(key)
+            place = key if key in self._slots else None
+            slot = self._slots.get(place)
             if slot is None:
                 raise not_counted(group, f"one of the group {group!r}, which has none")
             own = Slot(self._store.copied(slot.state), slot.forms) if slot.counts is None else self.changeable(slot)
             own.state.revert(y_true, y_pred, w, **given_options(t, None, scores, classes, unit))
             own.remove_type_of(numeric_kind(key))
-            if not own.state.n and not own.state.abstained:
-                # an empty group stays where groups are folded, so that the same ones remain folded
-                own = Slot(self.inner.copy()) if None in self._slots else None
-            if own is not slot:
-                self._commit({key: own}, self._capacity)
+            if own.state.n or own.state.abstained:
+                changes = {} if own is slot else {place: own}
+            else:
+                changes = self._emptied(place)
+            self._commit(changes, self._capacity)
         finally:
             self.leave()
 

@@ -85,8 +85,6 @@ cdef class Slot:
     def __cinit__(self, state, forms=(0, 0, 0, 0), bint own=True):
         self.state, self.own = state, own and type(state) is not Packed
         self.counts = counters_of(state) if self.own else None
-        if type(state) is Packed:
-            self.n, self.abstained = (<Packed> state).n, (<Packed> state).abstained
         (self.type_counts[0], self.type_counts[1], self.type_counts[2],
          self.type_counts[3]) = [int(times) for times in forms]
 
@@ -97,7 +95,7 @@ cdef class Slot:
 
     cdef int measure(self) except -1:
         """Read the numbers of samples."""
-        if self.own:  # else it was measured before it was shared
+        if self.own or type(self.state) is Packed:  # else it was measured before it was shared
             self.n, self.abstained = self.state.n, self.state.abstained
         return 0
 

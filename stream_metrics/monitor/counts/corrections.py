@@ -66,7 +66,7 @@ def _without(counts: PartCounts, old: CountedRows, t: int, group: Label | None) 
         old.one(state, 0, "remove")
 
     def remove_in_group(groups: ByGroup) -> None:
-        groups._revert_one(old.truths[0], old.labels[0], 1 if old.weights is None else old.weights[0], group)
+        groups._revert(old.truths[0], old.labels[0], 1 if old.weights is None else old.weights[0], group=group)
 
     total, total_groups = counts.total.copy(), counts.total_groups.copy()
     try:
