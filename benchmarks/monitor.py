@@ -37,8 +37,7 @@ from stream_metrics.monitor.config import Config, CountingTable, JoinTable
 from stream_metrics.monitor.events.decoding import loads
 from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.sources.file import FileSource
-from stream_metrics.monitor.sources.lines import BLOCK, Lines
+from stream_metrics.monitor.sources.file import BLOCK, FileSource, Lines
 from stream_metrics.monitor.store.opening import open_store
 from stream_metrics.process_memory import collecting_rarely, return_large_blocks
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from stream_metrics.cli import logs, options
 from stream_metrics.cli.errors import CliError, UsageError, taken_addresses
 from stream_metrics.cli.monitor import usage
-from stream_metrics.monitor.serve.signals import handled_signals
+from stream_metrics.monitor.serve.sockets import handled_signals
 
 LOG = logging.getLogger("stream_metrics.collector")
 HELP = """\

@@ -20,7 +20,7 @@ def load(path: str) -> Accumulator:
     """Return the state that the file ``path`` holds."""
     data = Path(path).read_bytes()
     if data.startswith(SQLITE):
-        from stream_metrics.monitor.store.inspecting import stored_total
+        from stream_metrics.monitor.store.backups import stored_total
 
         total = stored_total(path)
         if total is None:

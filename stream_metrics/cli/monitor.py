@@ -18,8 +18,7 @@ from stream_metrics.cli.compression import without_suffix
 from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.cli.sources import STDIN, declared_format
 from stream_metrics.monitor.config import Config, ConfigError
-from stream_metrics.monitor.config.reading import configured, example, layered, tables_of
-from stream_metrics.monitor.config.secrets import resolved
+from stream_metrics.monitor.config.reading import configured, example, layered, resolved, tables_of
 
 HELP = """\
 Records are JSON: {"id": 1, "time": 1700000000, "y_pred": "cat", "y_true": "cat"}, or

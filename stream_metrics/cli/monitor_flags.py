@@ -9,7 +9,7 @@ from typing import Any
 
 from stream_metrics.cli import options
 from stream_metrics.monitor.config import ConfigKey, keys
-from stream_metrics.monitor.config.secrets import is_secret_option, written_out
+from stream_metrics.monitor.config.reading import is_secret_option, written_out
 
 TEXTS = tuple[str, ...]
 

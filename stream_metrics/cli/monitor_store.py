@@ -75,7 +75,7 @@ def execute_restore(arguments: argparse.Namespace) -> int:
 def execute_inspect(arguments: argparse.Namespace) -> int:
     """Read and print."""
     from stream_metrics.cli.query import iso
-    from stream_metrics.monitor.store.inspecting import inspected
+    from stream_metrics.monitor.store.backups import inspected
 
     contents = inspected(arguments.state)
     name = contents.pop("name")

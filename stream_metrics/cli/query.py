@@ -96,7 +96,7 @@ def _name(panes: Any, by: str | None) -> str:
 
 def _range(panes: Any, name: str, arguments: argparse.Namespace) -> tuple[int, int]:
     """Return the range that is asked for, in nanoseconds."""
-    from stream_metrics.monitor.archive.moments import moment
+    from stream_metrics.monitor.archive.writing import moment
 
     bounds, now = panes.bounds(name), time.time()
     if bounds is None:
@@ -156,8 +156,7 @@ def _absent_classes(taken: Any, keys: Sequence[str] | None) -> str:
 
 def _print_rows(panes: Any, name: str, cut: Any, arguments: argparse.Namespace, facts: Mapping[str, str]) -> None:
     """Print a row for each piece."""
-    from stream_metrics.monitor.archive.answers import values_of
-    from stream_metrics.monitor.archive.reading import merged
+    from stream_metrics.monitor.archive.reading import merged, values_of
 
     keys = arguments.metrics or DEFAULT
     rows = []

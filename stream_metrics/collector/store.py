@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal, NamedTuple, TypeAlias
 
-from stream_metrics.monitor.store.files import is_empty
-from stream_metrics.monitor.store.locks import Lock, Locked, make_private
 from stream_metrics.monitor.store.rows import StoreError
+from stream_metrics.monitor.store.sqlite import Lock, Locked, is_empty, make_private
 
 __all__ = ["Base", "CollectorStore", "Life", "Standing", "StoreError"]
 

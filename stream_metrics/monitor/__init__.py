@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from stream_metrics.monitor.events.records import Record
     from stream_metrics.monitor.monitor import Monitor
     from stream_metrics.monitor.runner import Runner
-    from stream_metrics.monitor.sources.make import make_source
-    from stream_metrics.monitor.sources.memory import MemorySource
+    from stream_metrics.monitor.sources.make import MemorySource, make_source
     from stream_metrics.monitor.store import Store
     from stream_metrics.monitor.store.opening import open_store
 
@@ -44,7 +43,7 @@ __all__ = [
 HOMES = {
     "Alerts": "alerts.alerting",
     "Config": "config",
-    "MemorySource": "sources.memory",
+    "MemorySource": "sources.make",
     "Monitor": "monitor",
     "Record": "events.records",
     "Runner": "runner",

@@ -18,26 +18,20 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from stream_metrics.monitor.alerts.rule_view import Needs
-from stream_metrics.monitor.assignment import Assignment
-from stream_metrics.monitor.checkpoints import Checkpoints
+from stream_metrics.monitor.alerts.engine import Needs
+from stream_metrics.monitor.assignment import DEAD_LETTERS, Assignment, Notes, SourceStatus
+from stream_metrics.monitor.checkpoints import Checkpoints, Steps
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counts.counting import PartCounts
 from stream_metrics.monitor.events.records import Record
-from stream_metrics.monitor.join.outcomes import JoinStats
-from stream_metrics.monitor.notes import Notes
+from stream_metrics.monitor.join.joining import JoinStats
 from stream_metrics.monitor.replicas import Replicas, Report
-from stream_metrics.monitor.source_status import DEAD_LETTERS, SourceStatus
-from stream_metrics.monitor.steps import Steps
 from stream_metrics.monitor.store import TemporaryPanes
+from stream_metrics.monitor.store.sharing import stored_offsets
 from stream_metrics.monitor.store.tables import StateStore
-from stream_metrics.monitor.store.unclaimed import stored_offsets
-from stream_metrics.monitor.view.annotations import Annotations
-from stream_metrics.monitor.view.reference import ReferenceKeeper
 from stream_metrics.monitor.view.types import Alert, Firing, Undelivered, View
+from stream_metrics.monitor.view.view import Annotations, ReferenceKeeper
 from stream_metrics.monitor.viewing import Viewing
-
-__all__ = ["Monitor"]
 
 
 class Monitor:

@@ -15,20 +15,15 @@ from stream_metrics.containers.moments import text_of
 from stream_metrics.inputs.times import to_epoch_ns
 from stream_metrics.monitor.alerts.drift import DriftDetectors, changed_rules
 from stream_metrics.monitor.archive.changes import adapted, without_groups
-from stream_metrics.monitor.archive.retention import Retention
-from stream_metrics.monitor.archive.states import State
-from stream_metrics.monitor.archive.writing import COUNTS, Archive, StoredPanes, by_group, forgotten
+from stream_metrics.monitor.archive.writing import COUNTS, Archive, Retention, State, StoredPanes, by_group, forgotten
 from stream_metrics.monitor.config import Config
-from stream_metrics.monitor.counts.class_pool import ClassPool
+from stream_metrics.monitor.counts.class_limit import ClassPool
 from stream_metrics.monitor.counts.counting import PartCounts
-from stream_metrics.monitor.events.arrivals import Arrivals
-from stream_metrics.monitor.events.records import Events, Record, Rejected
+from stream_metrics.monitor.events.records import Arrivals, Events, Record, Rejected
+from stream_metrics.monitor.join.entry_log import PendingRows, Spill
 from stream_metrics.monitor.join.joining import Joiner
-from stream_metrics.monitor.join.spill import PendingRows, Spill
 from stream_metrics.monitor.store import LETTERS, PaneChange, PartChange, Row, StoreError, offsets
 from stream_metrics.wire import decoded, encoded
-
-__all__ = ["Partition", "by_part", "validate"]
 
 FORMAT = 1
 HOPELESS = 100

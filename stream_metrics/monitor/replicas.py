@@ -27,8 +27,6 @@ from stream_metrics.monitor.store.sharing import Fetched, Reported, SharedStore
 from stream_metrics.monitor.store.tables import StateStore
 from stream_metrics.monitor.view.types import ReplicaRow
 
-__all__ = ["Other", "Replicas", "Report"]
-
 LOG = logging.getLogger("stream_metrics.monitor")
 EVERY = 0.5  # seconds between two readings
 PATIENCE = 5.0  # seconds to wait for one

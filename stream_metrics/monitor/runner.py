@@ -1,11 +1,15 @@
 """Source, monitor, alerts and server together, until they are stopped or the source ends.
 
+A thread of its own evaluates rules and makes views while another one counts. It does so four times a second, once a
+second while nothing is read, and less often where that would take more than a tenth of the time, measured as the
+processor time of that thread: what a view costs grows with the classes and groups, and counting waits meanwhile. Rules
+need a small part of a view, so they do not wait for the next one.
+
     runner = Runner(config, source, monitor, Alerts(config, monitor), Server)
     with stopped_by_signals(runner):
         runner.run()
 
-Records are read, counted and checkpointed in the thread that calls `run`. Rules are evaluated and views are made in a
-thread of its own (`view_thread`). The server shows the newest view.
+Records are read, counted and checkpointed in the thread that calls `run`. The server shows the newest view.
 
 No rule is evaluated before the first records were counted, or it is known that none wait: until then windows lack what
 came while the process was down, and every start would be an alert.
@@ -17,11 +21,12 @@ a view is cut short by it, which may take seconds. The last view is made only wh
 from __future__ import annotations
 
 import logging
+import math
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Protocol
 
 from stream_metrics.monitor.alerts.alerting import Alerts
@@ -29,16 +34,100 @@ from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counts.counting import PartCounts
 from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.serve.posts import routes
-from stream_metrics.monitor.serve.signals import handled_signals
+from stream_metrics.monitor.serve.app import routes
+from stream_metrics.monitor.serve.sockets import handled_signals
 from stream_metrics.monitor.sources import Source
-from stream_metrics.monitor.sources.kafka_options import SourceError
+from stream_metrics.monitor.sources.kafka_client import SourceError
 from stream_metrics.monitor.store import StaleOwner, StoreError
 from stream_metrics.monitor.view.types import View
-from stream_metrics.monitor.view_thread import ViewThread
+from stream_metrics.monitor.view.window_reading import ViewCut, cut_if
 from stream_metrics.process_memory import collecting_rarely, return_large_blocks
 
-__all__ = ["Runner", "Served", "stopped_by_signals"]
+LOOK = 0.25  # seconds between two views, at least
+IDLE = 1.0  # if nothing was read
+SHARE = 9  # a view, and nine times as long without one
+
+
+class ViewThread:
+    """Makes views until `join`, or until `stop` is set, which also cuts a view short.
+
+    `known` tells whether windows have what waited at the start, before which no rule is evaluated; `show` is called
+    with each view. `latest` is the newest view, `failure` what ended the thread, which then sets `stop`.
+    """
+
+    def __init__(
+        self,
+        monitor: Monitor,
+        alerts: Alerts,
+        stop: threading.Event,
+        known: Callable[[], bool],
+        show: Callable[[View], None],
+    ) -> None:
+        self.latest = View()
+        self.failure: BaseException | None = None
+        self._monitor, self._alerts, self._stop, self._known, self._show = monitor, alerts, stop, known, show
+        self._looks = threading.Event()  # set when there shall be no more
+        self._looked = 0.0  # processor time that views took
+        self._began = time.monotonic()
+        self._thread = threading.Thread(target=self._run, name="views", daemon=True)
+
+    @property
+    def share(self) -> float:
+        """The part of the time since the start that was spent on views."""
+        return self._looked / max(time.monotonic() - self._began, 1e-9)
+
+    def first(self) -> None:
+        """Make a view before the thread is started."""
+        with suppress(ViewCut), cut_if(self._stop.is_set):
+            self.look()
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def join(self) -> None:
+        """End the thread; what it has begun is cut short."""
+        self._looks.set()
+        self._thread.join()
+
+    def evaluate(self) -> float:
+        """Evaluate the rules once windows can be known, and return the processor time that it took."""
+        if not self._known():
+            return 0.0
+        before = time.thread_time()
+        self._alerts.look()
+        spent = time.thread_time() - before
+        self._looked += spent
+        return spent
+
+    def look(self, whole: bool = False) -> float:
+        """Make a view, and return the processor time that it took; see `Monitor.view`."""
+        before = time.thread_time()
+        self.latest = self._monitor.view(whole)
+        self._show(self.latest)
+        spent = time.thread_time() - before
+        self._looked += spent
+        return spent
+
+    def _run(self) -> None:
+        spent, seen, due = 0.0, -1, -math.inf
+        while not self._looks.wait(max(LOOK, SHARE * spent)):
+            read = self.latest.records.read
+            if read == seen and self._looks.wait(IDLE - LOOK):
+                return
+            seen = read
+            try:
+                with cut_if(lambda: self._stop.is_set() or self._looks.is_set()):
+                    spent = self.evaluate()
+                    if time.monotonic() >= due:
+                        due = time.monotonic() + SHARE * self.look()
+            except ViewCut:
+                return
+            except BaseException as error:  # whatever it is, it must end the process rather than leave an old page
+                self.failure = error
+                self._stop.set()
+                return
+
 
 LOG = logging.getLogger("stream_metrics.monitor")
 POLL = 0.25  # seconds to wait for records

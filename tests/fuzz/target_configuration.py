@@ -17,7 +17,7 @@ import stream_metrics as sm
 from stream_metrics.monitor import Alerts, Monitor, load
 
 COVERED = (
-    "stream_metrics.monitor.config.reading", "stream_metrics.monitor.config.secrets",
+    "stream_metrics.monitor.config.reading", "stream_metrics.monitor.config.reading",
     "stream_metrics.cli.monitor_flags", "stream_metrics.cli.options", "tomllib",
 )  # fmt: skip
 EXAMPLE = run_command("monitor", "--print-config").out

@@ -15,7 +15,7 @@ from msgspec import structs
 from support.monitor_events import CONFIG, events, offline, records
 
 from stream_metrics.monitor import Alerts, Monitor
-from stream_metrics.monitor.alerts.rule_reading import CLASS, METRICS, OPERATION, WINDOW, RuleError, parse
+from stream_metrics.monitor.alerts.rules import CLASS, METRICS, OPERATION, WINDOW, RuleError, parse
 
 COVERED = ("stream_metrics.monitor.alerts", "stream_metrics.inputs.times")
 SEEDS = [

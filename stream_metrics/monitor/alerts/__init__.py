@@ -6,7 +6,6 @@ Not here: the values that rules compare (`view/`), and rules for Prometheus (`se
 from __future__ import annotations
 
 from stream_metrics.monitor.alerts.engine import Change, Engine
-from stream_metrics.monitor.alerts.rule_reading import parse, rules_of
-from stream_metrics.monitor.alerts.rules import Rule, RuleError
+from stream_metrics.monitor.alerts.rules import Rule, RuleError, parse, rules_of
 
 __all__ = ["Change", "Engine", "Rule", "RuleError", "parse", "rules_of"]

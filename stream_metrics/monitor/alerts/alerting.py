@@ -17,10 +17,8 @@ import time
 from typing import TYPE_CHECKING
 
 from stream_metrics.monitor.alerts.delivery import Alertmanager, Webhook, log_change
-from stream_metrics.monitor.alerts.engine import FIRING, Change, Engine
-from stream_metrics.monitor.alerts.firings import Firings
-from stream_metrics.monitor.alerts.rule_reading import parse, rules_of
-from stream_metrics.monitor.alerts.rules import DEFAULTS
+from stream_metrics.monitor.alerts.engine import FIRING, Change, Engine, Firings
+from stream_metrics.monitor.alerts.rules import DEFAULTS, parse, rules_of
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.view.types import View
 from stream_metrics.wire import decoded
@@ -28,7 +26,6 @@ from stream_metrics.wire import decoded
 if TYPE_CHECKING:
     from stream_metrics.monitor.monitor import Monitor
 
-__all__ = ["Alerts"]
 
 PARTING = 5.0  # seconds that posts have at the end
 

@@ -34,8 +34,6 @@ from msgspec import structs
 from stream_metrics.monitor.alerts.engine import FIRING, Change
 from stream_metrics.monitor.view.types import Firing, Undelivered
 
-__all__ = ["Alertmanager", "Webhook", "log_change"]
-
 LOG = logging.getLogger("stream_metrics.monitor.alerts")
 TIMEOUT = 10.0  # seconds for a post, until its answer is complete
 MOST = 100  # posts that wait, and failures that are shown

@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Literal
 
 from stream_metrics._core.detectors.kernels import Outcome
 from stream_metrics.labels.json_names import labels_shown_as
-from stream_metrics.monitor.alerts.rule_reading import rules_of
-from stream_metrics.monitor.alerts.rules import Changed
+from stream_metrics.monitor.alerts.rules import Changed, rules_of
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.view.types import DetectorRow, DriftRow
 from stream_metrics.report.layout import number
@@ -34,7 +33,6 @@ from stream_metrics.states.detector import ChangeDetector
 if TYPE_CHECKING:
     from stream_metrics.monitor.counts.batches import CountedRows
 
-__all__ = ["DriftDetectors", "changed_rules", "changes_view"]
 
 LOSSES = 0.0, 1.0
 DIRECTIONS: dict[str, Literal["up", "down", "both"]] = {"worse": "up", "better": "down", "both": "both"}  # of errors

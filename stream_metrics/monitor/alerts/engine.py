@@ -1,28 +1,90 @@
-"""Which rules are broken, for how long, and what changed: ok -> pending -> firing -> ok.
+"""Evaluates alert rules: on a small view of the values that they name, to which are broken and what has changed.
 
-Time is the monitor's clock, and only time between two evaluations counts, so that neither a restart nor a value that is
-not known makes a rule older than it was seen to be. A rule whose value is not known is shown as unknown, with the
-reason, unless it fires: then it goes on firing. States are kept with the checkpoint: a rule that fires goes on
-firing after a restart, without being told again. A rule that the configuration no longer has is forgotten. Rules that
-are there by default are shown while they are broken only.
+The view of a page has intervals, tables, matrices and curves, whose cost grows with classes and groups. Rules compare a
+few numbers, and must not wait for the rest. The view of a page omits rare classes; this one has any that a rule names.
+
+A rule goes from ok to pending to firing to ok. Time is the monitor's clock, and only time between two evaluations
+counts, so that neither a restart nor a value that is not known makes a rule older than it was seen to be. A rule whose
+value is not known is shown as unknown, with the reason, unless it fires: then it goes on firing. States are kept with
+the checkpoint: a rule that fires goes on firing after a restart, without being told again. A rule that the
+configuration no longer has is forgotten. Rules that are there by default are shown while they are broken only.
 
 A rule about changes fires with every alarm that a partition has raised since it was seen last, or since it was loaded
 if it was never seen, and while a change holds there; so no alarm is missed, however late the look. It ends when no
 change holds. If no partition is at hand, nothing is known, and nothing changes.
+
+Of the alerts that fired, those that still do and the newest 100 are stored, with how long they fired.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
-from stream_metrics.monitor.alerts.rule_view import Needs
-from stream_metrics.monitor.alerts.rules import Changed, Rule
-from stream_metrics.monitor.view.types import Alert, DriftRow, View
+from msgspec import structs
 
-__all__ = ["FIRING", "OK", "PENDING", "UNKNOWN", "Change", "Engine"]
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.evaluation.numbers import number_of
+from stream_metrics.evaluation.warnings import matrix_mismatch
+from stream_metrics.labels import Label
+from stream_metrics.labels.json_names import json_number
+from stream_metrics.monitor.alerts.rules import Changed, Rule
+from stream_metrics.monitor.view.types import Alert, ClassRow, DriftRow, Firing, View, WindowView
+from stream_metrics.monitor.view.window_reading import Reading, names_of, value
+from stream_metrics.monitor.view.window_view import counted_view, group_rows, snapshot_of
+from stream_metrics.snapshots.snapshot import Snapshot
+
+COUNTS = {"support": "support", "predicted": "predicted_count"}
+
+
+class Needs(NamedTuple):
+    """What rules name, by window: metrics, values of classes, metrics of groups; and whether labels are compared."""
+
+    metrics: Mapping[str, Sequence[str]] = {}
+    classes: Mapping[str, Sequence[tuple[str, str]]] = {}  # the name of a value, and that of a class
+    groups: Mapping[str, Sequence[str]] = {}
+    mismatch: bool = False
+
+
+def rule_view(readings: Mapping[str, Reading], operation: View, needs: Needs, now: float) -> View:
+    """Return `operation` with what rules need of the windows, whose states are not copied."""
+    parts = {name: _window(reading, name, needs) for name, reading in readings.items()}
+    return structs.replace(operation, now=now, windows=list(readings), by_window=parts)
+
+
+def _window(reading: Reading, name: str, needs: Needs) -> WindowView:
+    snapshot = snapshot_of(reading.state)
+    part = counted_view(snapshot, reading.covered, reading.late)
+    part.metrics = {key: value(snapshot, key) for key in needs.metrics.get(name, ())}
+    part.classes = _classes(snapshot, needs.classes.get(name, ()))
+    if keys := needs.groups.get(name, ()):
+        part.groups.rows = group_rows(reading.groups, keys)
+    if needs.mismatch:
+        part.mismatch = matrix_mismatch(snapshot.evaluation) or ""
+    return part
+
+
+def _classes(snapshot: Snapshot, wanted: Iterable[tuple[str, str]]) -> list[ClassRow]:
+    """Return a row for each class that is named and was seen, with its samples and the values that are named."""
+    labels = dict(zip(names_of(snapshot.labels), snapshot.labels, strict=True)) if wanted else {}
+    rows: dict[str, ClassRow] = {}
+    for key, name in wanted:
+        if name in labels:
+            if name not in rows:
+                support, predicted = (_value(snapshot, row, labels[name]) or 0 for row in COUNTS.values())
+                rows[name] = ClassRow(name, support, predicted, 0, None, None, None, None)
+            if key not in COUNTS:
+                setattr(rows[name], key, _value(snapshot, key, labels[name]))
+    return list(rows.values())
+
+
+def _value(snapshot: Snapshot, key: str, label: Label) -> float | None:
+    if CATALOG[key].state == "ranks" and not snapshot.scored:
+        return None
+    return json_number(number_of(snapshot.evaluation, key, label))
+
 
 OK, PENDING, FIRING, UNKNOWN = "ok", "pending", "firing", "unknown"
 T = TypeVar("T")
@@ -214,3 +276,45 @@ class Engine:
                     self._alerts[rule] = _Alert(state, since, float(elapsed), told=dict(*told))
         except (AttributeError, TypeError, ValueError) as error:
             raise ValueError(f"Expected alerts as `state` returns them, but got others: {error}") from None
+
+
+MOST = 100
+
+
+class Firings:
+    """The stretches of time in which rules fired, the newest first."""
+
+    def __init__(self) -> None:
+        self.rows: list[Firing] = []
+
+    def note(self, changes: Iterable[Change]) -> None:
+        """Take note of rules that began to fire or ended."""
+        for change in changes:
+            if change.state == FIRING:
+                rows = [Firing(change.rule, change.since, None, change.value), *self.rows]
+                self.rows = rows[:MOST] + [row for row in rows[MOST:] if row.ended is None]
+            else:
+                self._end({change.rule}, change.at)
+
+    def end_all_but(self, firing: Collection[str], at: float) -> None:
+        """End what fires by the history but not by the rules, since a rule was removed from the configuration."""
+        self._end({row.rule for row in self.rows}.difference(firing), at)
+
+    def _end(self, rules: Collection[str], at: float) -> None:
+        self.rows = [
+            structs.replace(row, ended=at) if row.ended is None and row.rule in rules else row for row in self.rows
+        ]
+
+    def to_data(self) -> list[list[object]]:
+        """Return everything as plain data, for the checkpoint."""
+        return [[row.rule, row.began, row.ended, row.value] for row in self.rows]
+
+    def restore(self, data: Any) -> None:
+        """Take over what `to_data` returned; ValueError if it is no such data."""
+        try:
+            self.rows = [
+                Firing(str(rule), float(began), None if ended is None else float(ended), float(value))
+                for rule, began, ended, value in data
+            ]
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"Expected firings as `to_data` returns them, but got others: {error}") from None

@@ -10,12 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from stream_metrics.inputs.times import parse_duration
-from stream_metrics.monitor.archive.states import merged_bytes
-from stream_metrics.monitor.archive.writing import COUNTS, StoredPanes, complete_from
+from stream_metrics.monitor.archive.writing import COUNTS, StoredPanes, complete_from, merged_bytes
 from stream_metrics.monitor.counts.counting import PartCounts
 from stream_metrics.wire import decoded, encoded
-
-__all__ = ["adapted", "without_groups"]
 
 FIRST = -(2**62)  # before every pane
 WINDOWS = 3  # the place of the windows in the part "about"

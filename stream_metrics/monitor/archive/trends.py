@@ -24,11 +24,9 @@ from stream_metrics.monitor.archive.reading import DAY, STEPS, PaneSource, compl
 from stream_metrics.monitor.archive.writing import COUNTS
 from stream_metrics.monitor.counts.panes import Panes as Window
 from stream_metrics.monitor.store.rows import Extent, StoreError
-from stream_metrics.monitor.view.cutting import check_cut
 from stream_metrics.monitor.view.types import Bounds, Lines, Number
+from stream_metrics.monitor.view.window_reading import check_cut
 from stream_metrics.monitor.view.window_view import values_and_intervals
-
-__all__ = ["Point", "Trends"]
 
 LOG = logging.getLogger("stream_metrics.monitor")
 MOST_POINTS = 360

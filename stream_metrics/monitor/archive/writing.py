@@ -1,32 +1,143 @@
-"""The panes of a partition that have changed since its last checkpoint, and what the next checkpoint writes of them.
+"""The panes of a partition that the store has: how long they are and are stored, and what a checkpoint writes of them.
 
-Stored panes stay in the store. A pane is read when it gets a sample, and written with the next checkpoint; between two
-checkpoints, all but the newest few are held as bytes. Only the owner of a partition can write its panes, so a pane that
-it has read cannot change in the store before it writes it. A checkpoint writes each changed pane whole, and the panes
-that were merged for their age, in the transaction of the offsets. So after a crash at any moment, the stored panes have
-exactly the samples before the stored offsets.
+**Retention.** By default panes of minutes are stored for 2 days, of hours for 90 days, and then of days.
+
+Every length divides the next one, so a pane of one level lies within a pane of the next. The age of a pane is measured
+against the latest time of its partition. The limit between two levels moves in steps of the longer panes: when it
+passes a long pane, all short panes in it are merged. So at any moment exactly one level covers each time, and only the
+latest time determines which.
+
+**Checkpoints.** Stored panes stay in the store. A pane is read when it gets a sample, and written with the next
+checkpoint; between two checkpoints, all but the newest few are held as bytes. Only the owner of a partition can write
+its panes, so a pane that it has read cannot change in the store before it writes it. A checkpoint writes each changed
+pane whole, and the panes that were merged for their age, in the transaction of the offsets. So after a crash at any
+moment, the stored panes have exactly the samples before the stored offsets.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol, cast
+from itertools import pairwise
+from typing import NamedTuple, Protocol, Self, TypeAlias, cast
 
 from stream_metrics.containers.groups import ByGroup
-from stream_metrics.inputs.times import LIMIT
-from stream_metrics.monitor.archive.retention import PaneKey, Retention
-from stream_metrics.monitor.archive.states import State, merged_bytes, state_of
+from stream_metrics.errors import TimeError
+from stream_metrics.inputs.times import LIMIT, format_duration, parse_duration, to_epoch_ns
+from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.store.rows import Pane, PaneChange
-from stream_metrics.wire import decoded, encoded
+from stream_metrics.wire import decoded, encoded, from_bytes
 
-__all__ = [
-    "Archive",
-    "COUNTS",
-    "StoredPanes",
-    "by_group",
-    "complete_from",
-    "forgotten",
-]
+
+def moment(text: str, argument: str, now: float) -> int:
+    """Return a time in nanoseconds since 1970; `now` is in seconds. ``TimeError`` names the argument."""
+    text = text.strip()
+    try:
+        if text == "now":
+            return to_epoch_ns(now)
+        if text.startswith("-") and not _is_number(text):
+            return to_epoch_ns(now) - parse_duration(text[1:], argument)
+        return to_epoch_ns(float(text) if _is_number(text) else text)
+    except ValueError:
+        expected = 'to be a time: seconds since 1970, ISO 8601, "now", or a length of time before now such as -7d'
+        raise TimeError(argument=argument, expected=expected, got=text) from None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+State: TypeAlias = MetricSet | ByGroup
+
+
+def state_of(data: bytes) -> State:
+    """Return the state of a stored pane."""
+    return cast(State, from_bytes(data))
+
+
+def merged_bytes(parts: Sequence[bytes]) -> bytes:
+    """Return the bytes of the merged states of some panes."""
+    if len(parts) == 1:
+        return parts[0]
+    first, *rest = map(state_of, parts)
+    for state in rest:
+        first.merge(state)  # type: ignore[arg-type]
+    return first.to_bytes()
+
+
+class Level(NamedTuple):
+    """Panes of a length, and the age from which they are merged into the next level; None is never. Nanoseconds."""
+
+    length: int
+    age: int | None
+
+
+class PaneKey(NamedTuple):
+    """Which pane: its length, and its start since 1970, in nanoseconds."""
+
+    length: int
+    start: int
+
+    @property
+    def end(self) -> int:
+        """The first time after the pane."""
+        return self.start + self.length
+
+
+class Retention:
+    """Levels from the shortest panes to the longest; without levels no panes are stored.
+
+    If the last level has an age, older panes are deleted.
+    """
+
+    def __init__(self, levels: Sequence[Level]) -> None:
+        self.levels = tuple(levels)
+        for finer, coarser in pairwise(self.levels):
+            if coarser.length <= finer.length or coarser.length % finer.length:
+                lengths = format_duration(finer.length), format_duration(coarser.length)
+                raise ValueError(f"Expected each length of `retention` to divide the next, but got {lengths}")
+            if finer.age is None or (coarser.age is not None and coarser.age <= finer.age):
+                raise ValueError("Expected the ages of `retention` to increase, and only the last to be left out")
+        for level in self.levels:
+            if level.age is not None and level.age < level.length:
+                raise ValueError(
+                    f"Expected `retention` to have panes for at least their length, {format_duration(level.length)}, "
+                    f"but got {format_duration(level.age)}"
+                )
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Self:
+        """Parse texts such as "1m for 2d" or "1d", one for each level."""
+        return cls([_level(text) for text in texts])
+
+    def floors(self, seen: int | None, earlier: Sequence[int] = ()) -> tuple[int, ...]:
+        """Return the first time of each level if the latest time is `seen`, never before those of `earlier`."""
+        if seen is None:
+            return tuple(earlier)
+        floors = []
+        for at, level in enumerate(self.levels):
+            coarser = self.levels[min(at + 1, len(self.levels) - 1)].length
+            floors.append(_NEVER if level.age is None else (seen - level.age) // coarser * coarser)
+        return tuple(map(max, floors, earlier)) if earlier else tuple(floors)
+
+    def key(self, t: int, floors: Sequence[int]) -> PaneKey | None:
+        """Return the pane of a time; None if that pane is too old to be stored."""
+        for level, floor in zip(self.levels, floors or [_NEVER], strict=False):
+            if t >= floor:
+                return PaneKey(level.length, t // level.length * level.length)
+        return None
+
+
+_NEVER = -(2**63)
+
+
+def _level(text: str) -> Level:
+    length, word, age = (part.strip() for part in text.partition(" for "))
+    return Level(parse_duration(length, "retention"), parse_duration(age, "retention") if word else None)
+
 
 COUNTS = "counts"
 OPEN = 4  # panes that stay states between checkpoints

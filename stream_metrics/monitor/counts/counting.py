@@ -1,6 +1,31 @@
 """What is counted of joined pairs: in all, in windows, by group, and of how many predictions the label came.
 
-Scores are counted in the total and in every pane of a window, labels also in every group. Measured, a state
+**Corrections** are made in the total, windows and groups, in all of them or in none. Every state is changed in a copy
+first, one pane of each window, so that a failure halfway changes nothing. Labels, losses and weights then equal those
+of a recount, to the bit. So do scores while every score has a cell of its own; after that, a second sketch counts the
+removed pairs (see `MetricSet.remove`).
+
+**Bytes** are in parts, since a checkpoint every second writes the few that have changed:
+
+    name                 content
+    about                the configuration, the latest time of each window, coverage
+    total, groups        the states of all time
+    window/NAME/PANE     a pane of a window, PANE being its number since 1970
+    by_group/NAME/PANE   a pane of the groups of a window
+    classes              the classes that are counted apart, if some are not
+
+Earlier versions wrote `groups/NAME/PANE`, with at most 12 panes to a window. Such a pane is read into the pane in which
+it begins. So until the last of them has left the window, groups lack up to a twelfth of it, as in those versions.
+
+All parts together, format 1, are
+
+    offset  size  content
+    0       4     b"SMMC"
+    4       1     format version, 1
+    5       4     CRC-32 of everything after it, little-endian
+    9       rest  msgpack: the parts by name, in order of name
+
+**Memory.** Scores are counted in the total and in every pane of a window, labels also in every group. Measured, a state
 `MetricSet(scores=True)` of 3 classes with 200 000 samples:
 
     buckets, sample, pairs   memory   bytes   error of ROC AUC, of average precision   width of the certified ROC AUC
@@ -26,6 +51,7 @@ order in which pairs came. Nothing is missing from the window that is read for i
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
@@ -33,26 +59,223 @@ from numpy.typing import NDArray
 
 from stream_metrics.catalog.table import find
 from stream_metrics.containers.groups import ByGroup
-from stream_metrics.errors import StreamMetricsError, WeightError, options_differ
+from stream_metrics.errors import DecodeError, LabelError, StreamMetricsError, WeightError, options_differ
 from stream_metrics.inputs.times import parse_duration, seconds_to_ns, to_epoch_ns
-from stream_metrics.labels import Label
+from stream_metrics.labels import Label, canonical
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.config import CountingTable
-from stream_metrics.monitor.counts.batches import CountedRows, Refuse, group_into_batches
-from stream_metrics.monitor.counts.class_limit import ClassLimit
-from stream_metrics.monitor.counts.class_pool import ClassPool
-from stream_metrics.monitor.counts.corrections import corrected
+from stream_metrics.monitor.counts.batches import (
+    Chunk,
+    CountedRows,
+    Pair,
+    PairColumns,
+    Refuse,
+    group_into_batches,
+    validate_pairs,
+)
+from stream_metrics.monitor.counts.class_limit import ClassLimit, ClassPool
 from stream_metrics.monitor.counts.coverage import Coverage
-from stream_metrics.monitor.counts.pairs import Chunk, Pair, PairColumns, validate_pairs
-from stream_metrics.monitor.counts.panes import AnyPanes, Panes, Parting, parted_by
-from stream_metrics.monitor.counts.parts import config_fingerprint, load_parts, written
+from stream_metrics.monitor.counts.panes import AnyPanes, Panes, Parting, State, parted_by
 from stream_metrics.monitor.events.records import Classes, Rejected, Weight
 from stream_metrics.states.confusion import ConfusionMatrix
+from stream_metrics.wire import decoded, encoded
 
 if TYPE_CHECKING:
     from stream_metrics.monitor.archive.writing import Archive
 
-__all__ = ["Pair", "PairColumns", "PartCounts", "TOTAL"]
+def corrected(counts: PartCounts, old: Pair, new: Pair) -> bool:
+    """Take one pair back and count the other; see `Counts.correct`."""
+    (before, earlier), (after, later) = _alone(counts, old), _alone(counts, new)
+    batch = counts.empty.copy()
+    after.feed(batch)
+    counts.check_room(batch)
+    groups = counts.groups_of(earlier)
+    changes = _without(counts, before, int(counts.clock(earlier)[0]), groups[0] if groups else None)
+    if changes is None:
+        return False
+    for change in changes:
+        change()
+    counts.total.merge(batch)
+    counts.put(batch, after, later)
+    counts.follow(int(counts.clock(later)[0]))
+    return True
+
+
+def _alone(counts: PartCounts, pair: Pair) -> tuple[CountedRows, Chunk]:
+    """Return a pair as rows and as columns; StreamMetricsError if it cannot be counted."""
+    refused: dict[int, StreamMetricsError] = {}
+    columns, rejected = validate_pairs(PairColumns.of([pair]))
+    if columns is None:
+        raise LabelError(rejected[0].detail)
+    rows = group_into_batches(columns, counts.empty, refused.__setitem__, counts.total.state)
+    for error in refused.values():
+        raise error
+    return counts.classes.fold(rows)[0], columns
+
+
+def _without(counts: PartCounts, old: CountedRows, t: int, group: Label | None) -> list[Callable[[], object]] | None:
+    """Return calls that replace each state by one without a row of the time `t`; None if one never counted it.
+
+    A window that the row has left already has nothing to remove.
+    """
+
+    def remove(state: MetricSet) -> None:
+        old.one(state, 0, "remove")
+
+    def remove_in_group(groups: ByGroup) -> None:
+        groups._revert(old.truths[0], old.labels[0], 1 if old.weights is None else old.weights[0], group=group)
+
+    total, total_groups = counts.total.copy(), counts.total_groups.copy()
+    try:
+        remove(total)
+        changes: list[Callable[[], object]] = [partial(setattr, counts, "total", total)]
+        for window in counts.windows.values():
+            changes += _changed(window, t, remove)
+        if group is not None:
+            remove_in_group(total_groups)
+            changes.append(partial(setattr, counts, "total_groups", total_groups))
+            for panes in counts.groups.values():
+                changes += _changed(panes, t, remove_in_group)
+        if counts.archive is not None:
+            changes += _archived(counts.archive, counts.archive.counts, t, remove)
+            changes += _archived(counts.archive, counts.archive.groups, t, remove_in_group) if group is not None else []
+    except (StreamMetricsError, ValueError):
+        return None
+    return changes
+
+
+def _archived(archive: Archive, name: str, t: int, change: Callable[[Any], object]) -> list[partial[None]]:
+    """Return the call that replaces the state of an archived pane by a changed copy; none if the pane is gone.
+
+    If there are panes and none can be changed, the error of `change` is raised.
+    """
+    refusal: Exception | None = None
+    for key, state in archive.copies(name, t):
+        try:
+            change(state)
+        except (StreamMetricsError, ValueError) as error:
+            refusal = error
+        else:
+            return [partial(archive.replace, name, key, state)]
+    if refusal is not None:
+        raise refusal
+    return []
+
+
+def _changed(panes: Panes[State], t: int, change: Callable[[State], object]) -> list[partial[None]]:
+    """Return what replaces the state of a pane by a changed copy; nothing if the pane is gone."""
+    number = panes.number(t)
+    if number is None:
+        return []
+    state = panes.alone(number)
+    change(state)
+    return [partial(panes.replace, number, state)]
+
+
+EARLIER_PANES = 12
+
+
+def config_fingerprint(counts: PartCounts) -> dict[str, object]:
+    """Return the options that change how pairs are counted, by name."""
+    config = counts.config
+    return {
+        "scores": counts.total.scores,
+        "pos_label": counts.total.pos_label,
+        "labels": None if not config.labels else [canonical(label) for label in config.labels],
+        "windows": [[window.period, window.panes] for window in counts.windows.values()],
+        "clock": config.clock,
+        "max_groups": config.max_groups,
+        "sketch": [counts.total.buckets, counts.total.sample] if counts.total.scored is not None else None,
+    }
+
+
+def written(counts: PartCounts) -> dict[str, bytes]:
+    """Return counts as bytes by part."""
+    seen = [window.seen for window in counts.windows.values()]
+    about = [*config_fingerprint(counts).values(), seen, [coverage.content() for coverage in counts.coverage.values()]]
+    parts = {"about": encoded(about), "total": counts.total.to_bytes(), "groups": counts.total_groups.to_bytes()}
+    if (classes := counts.classes.content()) is not None:
+        parts["classes"] = encoded(classes)
+    for name in counts.windows:
+        for kind, holder in _holders(counts, name):
+            parts |= {f"{kind}/{name}/{number}": data for number, data in holder.written().items()}
+    return parts
+
+
+def _holders(counts: PartCounts, name: str) -> list[tuple[str, AnyPanes]]:
+    """Return the panes of a window, with the word that the names of their parts start with."""
+    return [("window", counts.windows[name]), ("by_group", counts.groups[name])]
+
+
+def _earlier_groups(counts: PartCounts, name: str, seen: int | None, parts: Mapping[str, bytes]) -> dict[int, bytes]:
+    """Return the panes of groups that an earlier version wrote, by their current numbers."""
+    window, earlier = counts.windows[name], _panes(parts, f"groups/{name}/")
+    length = window.length * window.panes // window.fewer(EARLIER_PANES)
+    gone = None if seen is None else seen // window.length - window.panes
+    panes = {number * length // window.length: data for number, data in earlier.items()}
+    return {number: data for number, data in panes.items() if gone is None or number > gone}
+
+
+def load_parts(counts: PartCounts, parts: Mapping[str, bytes]) -> None:
+    """Load serialized parts into empty counts; DecodeError says what is damaged, or configured otherwise."""
+    try:
+        *values, seen, coverages = decoded(parts["about"])
+        _check_fingerprint(config_fingerprint(counts), values)
+        counts.total = _same(MetricSet.from_bytes(parts["total"]), counts.total)
+        counts.total_groups = _same(ByGroup.from_bytes(parts["groups"]), counts.total_groups)
+        for coverage, content in zip(counts.coverage.values(), coverages, strict=True):
+            coverage.fill(content)
+        counts.classes.fill(*_counted_classes(counts.total, parts))
+        known = 3 + ("classes" in parts)
+        for name, time in zip(counts.windows, seen, strict=True):
+            earlier = _earlier_groups(counts, name, time, parts)
+            known += len(_panes(parts, f"groups/{name}/"))
+            for kind, holder in _holders(counts, name):
+                panes = _panes(parts, f"{kind}/{name}/")
+                holder.fill(time, panes if kind == "window" else earlier | panes)
+                known += len(panes)
+        if known < len(parts):
+            raise DecodeError(f"Expected the parts of these windows, but got {sorted(parts)[:20]}")
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise DecodeError(f"Expected the parts of counts, but: {error!r}") from error
+
+
+def _counted_classes(total: MetricSet, parts: Mapping[str, bytes]) -> tuple[Any, Sequence[Label]]:
+    """Return the content of the part "classes", None without one, and the classes of the total."""
+    content = decoded(parts["classes"]) if "classes" in parts else None
+    return content, (*total.state.labels, *(() if total.scored is None else total.scored.ranks.labels))
+
+
+def stored_classes(parts: Mapping[str, bytes]) -> tuple[Sequence[Label], bool]:
+    """Return the classes that stored counts have apart, from their parts "total" and "classes", and if they folded any.
+
+    DecodeError if the parts are damaged.
+    """
+    content, counted = _counted_classes(MetricSet.from_bytes(parts["total"]), parts)
+    return counted if content is None else content, content is not None
+
+
+def _check_fingerprint(mine: Mapping[str, object], theirs: Sequence[object]) -> None:
+    for (name, value), other in zip(mine.items(), theirs, strict=True):
+        if encoded(value) != encoded(other):
+            raise DecodeError(
+                f"Expected counts with {name}={value!r}, but the state was counted with {other!r}: "
+                f"give this value, or start with a new state and keep this one, which 'stream-metrics monitor backup' "
+                f"copies and 'stream-metrics query' reads"
+            )
+
+
+def _same(state: State, empty: State) -> State:
+    twin = state.copy()
+    twin.reset()
+    if twin != empty:
+        raise DecodeError(f"Expected a state configured as {empty!r}, but got {state!r}")
+    return state
+
+
+def _panes(parts: Mapping[str, bytes], prefix: str) -> dict[int, bytes]:
+    return {int(name[len(prefix) :]): data for name, data in parts.items() if name.startswith(prefix)}
+
 
 TOTAL = "total"
 BUCKETS, SAMPLE = 256, 128

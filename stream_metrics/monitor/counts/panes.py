@@ -25,8 +25,6 @@ from stream_metrics.monitor.counts.batches import CountedRows
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["AnyPanes", "Panes", "parted_by"]
-
 State = TypeVar("State", MetricSet, ByGroup)
 
 

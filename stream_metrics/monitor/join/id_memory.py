@@ -27,8 +27,6 @@ from stream_metrics.monitor.join.entry_log import STEPS, converted_step
 from stream_metrics.monitor.store.rows import Moves, Segment, Written
 from stream_metrics.wire import decoded, encoded
 
-__all__ = ["EXPIRED_MARK", "REFUSED_MARK", "IdMemory", "truth_mark"]
-
 EXPIRED_MARK, REFUSED_MARK, FIRST_TRUTH = 0, 1, 2
 FULL = 512  # ids of a full segment: 5 kB, which fit into a page of the state file
 Ids: TypeAlias = "dict[int, tuple[array[int], bytearray]]"  # hashes and marks by generation, in the order they came

@@ -1,10 +1,13 @@
 """The view as Prometheus reads it: text format 0.0.4.
 
+The number of label values is bounded. Names become label values first come, first served, and keep their place, so that
+series do not come and go.
+
 Counts of classes and groups are gauges with a `window`: a correction takes back what it replaces, so they may fall.
 They are exact and add up over workers at any moment: accuracy is
 `sum(class_true_positives{window="1h"}) / sum(class_support{window="1h"})`. Ratios are gauges with a `window` as well. A
 metric is called by its key, with `_ratio` if its range is 0 to 1; what is undefined is NaN. Counters are what only
-grows, as of the last checkpoint: see ``view.flows``.
+grows, as of the last checkpoint: see ``view.view``.
 
 Every series has the label `model`, the title of the monitor, since one job may watch several models.
 
@@ -23,12 +26,40 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from stream_metrics.monitor.config import ServeTable
-from stream_metrics.monitor.counts.delays import Delays
-from stream_metrics.monitor.serve.label_budget import OTHER, LabelBudget, label_text
-from stream_metrics.monitor.view.headline import split_key
+from stream_metrics.monitor.counts.coverage import Delays
 from stream_metrics.monitor.view.types import Alert, Matrix, Number, View, WindowView
+from stream_metrics.monitor.view.window_reading import split_key
 
-__all__ = ["Exporter", "text"]
+OTHER = "__other__"  # the name of all that have no series of their own
+
+
+def label_text(name: str) -> str:
+    """Return a name as a label value may be: without lone surrogates, which are no UTF-8."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
+class LabelBudget:
+    """The first names that came, at most `most` of them, and what they are called."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.names: dict[str, str] = {}
+        self._used = {OTHER}
+
+    def take(self, names: Iterable[str]) -> None:
+        """Choose names up to the limit; one that would be shown like another is never chosen."""
+        for name in names:
+            text = label_text(name)
+            if len(self.names) < self.most and name not in self.names and text not in self._used:
+                self.names[name] = text
+                self._used.add(text)
+
+    def shared(self, numbers: Mapping[str, Number], rest: Number = 0) -> dict[str, Number]:
+        """Return the numbers of those that are chosen, and of all others together with `rest`, if there are any."""
+        shown = {text: numbers[name] for name, text in self.names.items() if name in numbers}
+        others = [number for name, number in numbers.items() if name not in self.names]
+        return shown | {OTHER: sum(others, rest)} if others or rest else shown
+
 
 PREFIX = "stream_metrics_"
 RESERVED = ("_total", "_sum", "_count", "_bucket")  # what names of gauges may not end with

@@ -10,10 +10,13 @@ Beyond loopback every request needs the token. A page cannot send it in a header
 address. The cookie comes with links of other sites to the page, which a person follows (SameSite=Lax), with nothing
 else of theirs, and only over https if the proxy says that it was used. Where the server listens on all addresses and
 has no `names` it cannot know its names, and takes any: a page of a rebound name has no cookie for it.
+
+The form is a page of its own, since the page and its files need the token.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import ipaddress
@@ -24,8 +27,6 @@ from urllib.parse import parse_qs, urlsplit
 from starlette.datastructures import Headers
 
 from stream_metrics.monitor.config import ServeTable
-
-__all__ = ["HEADERS", "LOGIN", "Gate", "is_loopback"]
 
 LOGIN = "/login"
 HEADERS = {
@@ -140,3 +141,31 @@ def _name(host: str) -> str | None:
     """Return the name in a Host header, without port and brackets; None if the header is none."""
     match = HOST.fullmatch(host.strip().lower())
     return None if match is None else match[1] or match[2].removesuffix(".")
+
+
+STYLE = (
+    ":root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}"
+    "body{display:grid;place-content:center;min-height:90vh;margin:1rem}"
+    "form{display:grid;gap:.75rem;width:min(20rem,90vw)}"
+    "h1{font-size:1.1rem;margin:0}input,button{font:inherit;padding:.5rem}"
+)
+PAGE = f"""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Token</title>
+<link rel="icon" href="data:,">
+<style>{STYLE}</style>
+<form method="post" action="{LOGIN}">
+  <h1>This monitor needs its token</h1>
+  <label for="token">Token</label>
+  <input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
+  <button type="submit">Show the page</button>
+</form>
+</html>
+""".encode()
+_DIGEST = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+POLICY = (
+    f"default-src 'none'; style-src 'sha256-{_DIGEST}'; img-src data:; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
+)

@@ -1,16 +1,42 @@
-"""Where a server listens: a port, or a Unix socket that only its owner can use."""
+"""Where a service listens, a port or a Unix socket that only its owner can use, and the signals that end it."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
+import signal
 import socket
 import stat
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from stream_metrics.monitor.config import ServeTable
 
-__all__ = ["Listening", "listen_to", "split_address"]
+NAMES = ("SIGINT", "SIGTERM", "SIGHUP")  # the last is not on Windows
+
+
+@contextmanager
+def handled_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Call `stop` at SIGINT, SIGTERM and SIGHUP, but not at one that is ignored, as SIGHUP is under `nohup`.
+
+    Only the main thread can have handlers; in others nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    before = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, lambda *_: stop())
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
 
 BACKLOG = 128
 BUFFER = 1 << 18  # bytes that the system may hold for a client

@@ -35,16 +35,22 @@ from typing import Any
 from stream_metrics.monitor import config
 from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.sources.kafka_errors import AWAY, BROKEN, DENIED, END, MISSING, RANGE, Problems
-from stream_metrics.monitor.sources.kafka_options import (
+from stream_metrics.monitor.sources.kafka_client import (
+    AWAY,
+    BROKEN,
+    DENIED,
+    END,
+    MISSING,
+    RANGE,
+    Problems,
     SourceError,
+    TopicIds,
     checked,
     consumer_options,
     first,
     incremental,
     topics,
 )
-from stream_metrics.monitor.sources.kafka_topic_ids import TopicIds
 from stream_metrics.monitor.store import StoreError
 
 try:
@@ -59,7 +65,6 @@ try:
 except ImportError as error:
     raise ImportError('Expected confluent-kafka to be installed: pip install "stream-metrics[kafka]"') from error
 
-__all__ = ["KafkaSource"]
 
 LOG = logging.getLogger("stream_metrics.monitor")
 CLIENT = logging.getLogger("stream_metrics.monitor.client")

@@ -3,8 +3,16 @@
 Not here: what a partition writes (`partition.py`), and which entries outgrow the memory (`join/`).
 """
 
-from stream_metrics.monitor.store.panes import TemporaryPanes
-from stream_metrics.monitor.store.rows import LETTERS, PaneChange, PartChange, Row, StaleOwner, StoreError, offsets
+from stream_metrics.monitor.store.rows import (
+    LETTERS,
+    PaneChange,
+    PartChange,
+    Row,
+    StaleOwner,
+    StoreError,
+    TemporaryPanes,
+    offsets,
+)
 from stream_metrics.monitor.store.sqlite import Store
 
 __all__ = [

@@ -6,18 +6,13 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from stream_metrics.monitor.store.files import stored_file
-from stream_metrics.monitor.store.panes import PaneTables
-from stream_metrics.monitor.store.rows import EmptyStoreError, StoreError
-from stream_metrics.monitor.store.schema import tables_of
-from stream_metrics.monitor.store.sqlite import Store
-from stream_metrics.monitor.store.stored import Stored
-from stream_metrics.monitor.store.tables import StateStore
+from stream_metrics.monitor.store.rows import EmptyStoreError, PaneTables, StoreError
+from stream_metrics.monitor.store.sqlite import Store, stored_file
+from stream_metrics.monitor.store.tables import StateStore, Stored, tables_of
 
 if TYPE_CHECKING:
     from stream_metrics.monitor.store.postgres import PostgresStore
 
-__all__ = ["is_address", "open_panes", "open_postgres", "open_store", "open_stored", "shown_name"]
 
 SCHEMES = "postgresql://", "postgres://"
 
@@ -31,7 +26,7 @@ def shown_name(path: str) -> str:
     """Return a path as it is, and an address without secrets."""
     if not is_address(path):
         return path
-    from stream_metrics.monitor.store.postgres_address import shown_address
+    from stream_metrics.monitor.store.postgres import shown_address
 
     return shown_address(path)
 

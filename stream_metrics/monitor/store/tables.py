@@ -1,26 +1,51 @@
-"""The operations of every store, in SQL that SQLite and PostgreSQL both accept.
+"""The tables of a store, version by version, and the operations on them, in SQL that SQLite and PostgreSQL both accept.
 
-A checkpoint is one transaction, so a crash at any instant leaves the whole of one checkpoint or the whole of the next.
-Whole states are written, never differences, and a row is swapped only if its epoch and its offsets are those that this
-owner last wrote. An assignment of a partition raises its epoch: from then on, the earlier owner gets ``StaleOwner``,
-even if no record came in between.
+**Tables.** `state` has a row for each partition, with crc; `parts` has its counts, with crc, in parts of which a
+checkpoint writes those that have changed; `log` what came to and left the join with each checkpoint, with crc;
+`pending` what waits but has outgrown the memory; `dead_letters` the last records that were rejected; `notes` plain data
+of others, such as the state of alerts. If workers share a store, `workers` has the last report of each; earlier
+versions used `leases`. `owner` is the worker that claimed a partition; `saved` is when its last checkpoint was written,
+by the clock of the store; `revision` numbers its checkpoints, and `parts` says of each with which one it was written,
+so that readers fetch what is new. For `panes` and `archives` see `rows.py`.
+
+Each text of `VERSIONS` takes a store from the version before to its own. They are written for SQLite; `for_postgres`
+returns the same for PostgreSQL.
+
+**Operations.** A checkpoint is one transaction, so a crash at any instant leaves the whole of one checkpoint or the
+whole of the next. Whole states are written, never differences, and a row is swapped only if its epoch and its offsets
+are those that this owner last wrote. An assignment of a partition raises its epoch: from then on, the earlier owner
+gets ``StaleOwner``, even if no record came in between.
+
+**Classes** that all workers of a store count apart are in a note of it. Where several workers share the store, a class
+is admitted in a transaction of its own, before the first checkpoint that has it. If its worker dies before that, it has
+no samples yet, and takes its place all the same. A worker that has the store to itself writes the note with its
+checkpoints, so that it goes on counting while the disk is full.
+
+A store of an earlier version has no such note; its classes are those that the stored counts have apart.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import socket
+import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, ClassVar, Self, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing
+from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar
 
+from stream_metrics.labels import Label
+from stream_metrics.monitor.config import CountingTable
+from stream_metrics.monitor.counts.class_limit import Admitted, exempt_classes
+from stream_metrics.monitor.counts.counting import stored_classes
 from stream_metrics.monitor.events.records import Rejected
-from stream_metrics.monitor.store.panes import PaneTables
 from stream_metrics.monitor.store.rows import (
     LETTERS,
+    PANES,
     SHELVES,
     Pane,
+    PaneTables,
     PartChange,
     PendingRow,
     Row,
@@ -31,9 +56,99 @@ from stream_metrics.monitor.store.rows import (
     checksum,
     offsets,
 )
-from stream_metrics.wire import decoded
+from stream_metrics.wire import decoded, encoded
 
-__all__ = ["PUT_NOTE", "STATE", "StateStore", "worker_name"]
+VERSIONS = (
+    """
+create table state (part integer primary key, epoch integer not null, next blob not null, state blob not null,
+                    crc integer not null, restored integer not null, written real not null);
+create table parts (part integer not null, name text not null, body blob not null, crc integer not null,
+                    primary key (part, name));
+create table log (part integer not null, shelf integer not null, number integer not null, size integer not null,
+                  last integer not null, body blob not null, crc integer not null, primary key (part, shelf, number));
+create table pending (part integer not null, row integer not null, id blob not null, body blob not null,
+                      primary key (part, row)) without rowid;
+create unique index pending_id on pending (part, id);
+create table dead_letters (topic text not null, partition integer not null, "offset" integer not null,
+                           reason text not null, detail text not null, primary key (topic, partition, "offset"));
+create table notes (name text primary key, body blob not null, crc integer not null)
+""",
+    """
+alter table state add column owner text not null default '';
+alter table state add column revision integer not null default 0;
+alter table state add column saved real not null default 0;
+alter table parts add column revision integer not null default 0;
+create index parts_revision on parts (part, revision);
+create table workers (name text primary key, seen real not null, report blob not null);
+create table leases (name text primary key, holder text not null, epoch integer not null, ends real not null)
+""",
+    PANES,
+)
+SCHEMA = len(VERSIONS)
+RUNNING = {"workers", "leases"}
+POSTGRES = {
+    r"\binteger\b": "bigint",
+    r"\breal\b": "double precision",
+    r"\bblob\b": "bytea",
+    r"\) without rowid": ")",
+    r"dead_letters \(": "dead_letters (rowid bigserial, ",  # which every table of SQLite has
+}
+
+
+def statements_after(version: int, schema: int = SCHEMA) -> Iterator[str]:
+    """Yield the statements that bring a store of a version to another one, the newest by default."""
+    for text in VERSIONS[version:schema]:
+        yield from (statement.strip() for statement in text.split(";"))
+
+
+def tables_of(schema: int) -> dict[str, dict[str, str]]:
+    """Return the columns of each table of a version, with their types, but not the tables about running workers."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for statement in statements_after(0, schema):
+            connection.execute(statement)
+        names = connection.execute("select name from sqlite_master where type = 'table' order by name").fetchall()
+        return {
+            table: {name: kind.lower() for _, name, kind, *_ in connection.execute(f"pragma table_info({table})")}
+            for (table,) in names
+            if table not in RUNNING
+        }
+
+
+def for_postgres(statement: str) -> str:
+    """Return a statement of `VERSIONS` as PostgreSQL reads it."""
+    for pattern, replacement in POSTGRES.items():
+        statement = re.sub(pattern, replacement, statement)
+    return statement
+
+
+def check_version(name: str, version: int, newest: int = SCHEMA) -> None:
+    """Raise ``StoreError`` for the store `name` if a later version of this program wrote it."""
+    if version > newest:
+        raise StoreError(f"{name}: expected schema {newest} or an earlier one, but it has schema {version}")
+
+
+class Stored(NamedTuple):
+    """What a store has at one moment; `name` is without secrets, `schema` the version of its tables, `size` in bytes.
+
+    `run` executes a query and returns the cursor; `rows` yields its rows, of which only a few are in memory.
+    """
+
+    name: str
+    schema: int
+    size: int
+    run: Callable[..., Any]
+    rows: Callable[[str], Iterable[tuple[Any, ...]]]
+
+    def panes(self) -> PaneTables:
+        """Return the panes; ``StoreError`` if an earlier version of this program wrote the store."""
+        if self.schema < SCHEMA:
+            raise StoreError(f"{self.name}: is of an earlier version and has no panes yet: start the monitor once")
+        return PaneTables(self.name, self.run, _refuse)
+
+
+def _refuse(statement: str, rows: Iterable[object]) -> NoReturn:
+    raise StoreError(f"Expected to read, but got {statement!r}")
+
 
 T = TypeVar("T")
 STATE = "part, epoch, next, state, crc, written"
@@ -272,3 +387,59 @@ class StateStore(ABC):
 def _text(letter: Rejected) -> tuple[object, ...]:
     """Return a letter as databases take text: without surrogates and zeros."""
     return (*letter[:4], letter.detail.encode(errors="replace").decode().replace("\0", "?"))
+
+
+CLASSES = "classes"
+NO_NOTE = b"", checksum(b"")
+SELECT_NOTE = "select body, crc from notes where name = ?"
+LOCK_NOTE = f"{PUT_NOTE.partition('do update')[0]} do update set name = excluded.name"
+
+
+class StoredClasses:
+    """The registry of a store, for the thread that writes its checkpoints."""
+
+    def __init__(self, store: StateStore, config: CountingTable) -> None:
+        self._store, self._exempt = store, exempt_classes(config)
+
+    def read(self) -> Admitted:
+        """Return the classes admitted so far; ``StoreError`` if they cannot be read."""
+        return self._store.patiently(self._read)
+
+    def _read(self) -> Admitted:
+        with self._store.reading():
+            row = self._store.run(SELECT_NOTE, CLASSES).fetchone()
+            return self._admitted(*(row or NO_NOTE))
+
+    def admit(self, labels: Sequence[Label], most: int | None) -> Admitted:
+        """Admit classes for all workers, and return all that are admitted; ``StoreError`` if that cannot be done."""
+        return self._store.patiently(lambda: self._admit(labels, most))
+
+    def _admit(self, labels: Sequence[Label], most: int | None) -> Admitted:
+        store = self._store
+        with store.transaction():
+            store.run(LOCK_NOTE, CLASSES, *NO_NOTE)  # another worker waits here
+            body, crc = store.run(SELECT_NOTE, CLASSES).fetchone()
+            admitted = self._admitted(body, crc)
+            after = admitted.plus(labels, most)
+            if after != admitted or not body:
+                body = encoded(after)
+                store.run(PUT_NOTE, CLASSES, body, checksum(body))
+        return after
+
+    def _admitted(self, body: bytes, crc: int) -> Admitted:
+        self._store.check_crc(f"the note {CLASSES!r}", crc, body)
+        return Admitted(*decoded(body)) if body else self._counted()
+
+    def _counted(self) -> Admitted:
+        """Return the classes of all stored counts."""
+        rows = self._store.run("select part, name, body, crc from parts where name in ('total', 'classes')").fetchall()
+        by_part: dict[int, dict[str, bytes]] = {}
+        for part, name, body, crc in rows:
+            self._store.check_crc(f"{name!r} of partition {part}", crc, body)
+            by_part.setdefault(part, {})[name] = body
+        admitted = Admitted()
+        for _, parts in sorted(by_part.items()):
+            labels, full = stored_classes(parts)
+            admitted = admitted.plus([label for label in labels if label not in self._exempt], None)
+            admitted = admitted._replace(full=admitted.full or full)
+        return admitted

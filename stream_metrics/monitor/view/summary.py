@@ -11,8 +11,6 @@ from stream_metrics.report.intervals import DOUBT, bounds
 from stream_metrics.report.layout import number, shorten, visible, wrap
 from stream_metrics.report.table import ReportColumn, Table
 
-__all__ = ["facts", "summary"]
-
 NONE = "\u2013"
 MOST_GROUPS = 10
 BEHIND = 60.0  # seconds of events, from which records that wait are a backlog, as on the page

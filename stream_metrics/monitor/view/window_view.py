@@ -1,5 +1,9 @@
 """One window as plain data: what a page, an exporter and an alert show of it.
 
+Curves are few points, enough to draw them, of the classes with the most samples. The points are those of
+`Snapshot.roc_curve` and `pr_curve`, computed together and without their thresholds, which take two thirds of the time
+and are not drawn.
+
 A number is that of the snapshot, and None where it is 0/0 or has no finite value: a page that shows the 0.0 which
 stands for 0/0 would say that a model without data is the worst there is, and an alert would fire. Metrics that cost
 more than a few milliseconds, such as average precision, are computed only if they are asked for.
@@ -22,23 +26,14 @@ from stream_metrics.evaluation.warnings import matrix_mismatch
 from stream_metrics.labels import Label
 from stream_metrics.labels.json_names import json_number
 from stream_metrics.metrics.metric_set import MetricSet, states_by_name
-from stream_metrics.monitor.counts.class_pool import ANOTHER, OTHER
-from stream_metrics.monitor.counts.coverage import Covered
-from stream_metrics.monitor.counts.delays import DELAYS, delay_quantile
-from stream_metrics.monitor.view.curves import curves
+from stream_metrics.monitor.counts.class_limit import ANOTHER, OTHER
+from stream_metrics.monitor.counts.coverage import DELAYS, Covered, delay_quantile
 from stream_metrics.monitor.view.group_view import ShownGroups, group_value, groups_view
-from stream_metrics.monitor.view.headline import labelled, spec
-from stream_metrics.monitor.view.intervals import (
-    class_intervals,
-    class_label_bounds,
-    interval_meaning,
-    intervals,
-    label_bounds,
-)
-from stream_metrics.monitor.view.names import names_of
 from stream_metrics.monitor.view.types import (
     Bounds,
     ClassRow,
+    Curve,
+    Curves,
     DelayQuantiles,
     Ends,
     GroupRow,
@@ -47,12 +42,86 @@ from stream_metrics.monitor.view.types import (
     Number,
     WindowView,
 )
-from stream_metrics.monitor.view.window_reading import Reading
-from stream_metrics.monitor.view.window_values import value
+from stream_metrics.monitor.view.window_reading import (
+    Reading,
+    check_cut,
+    class_intervals,
+    class_label_bounds,
+    interval_meaning,
+    intervals,
+    label_bounds,
+    labelled,
+    names_of,
+    spec,
+    value,
+)
+from stream_metrics.ranking.calibration import reliability_curve
+from stream_metrics.ranking.classes import only_column
+from stream_metrics.ranking.steps import threshold_sweep
 from stream_metrics.report.headlines import MONITOR_VIEW, MONITOR_VIEW_OF_SCORES
 from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["counted_view", "group_rows", "snapshot_of", "snapshot_view", "values_and_intervals", "window_view"]
+MOST_CURVES, MOST_POINTS = 10, 200
+DIGITS = 5  # after the point; a screen shows three
+Floats = NDArray[np.float64]
+EVENLY: Floats = np.arange(MOST_POINTS, dtype=np.float64)
+
+
+def curves(snapshot: Snapshot, names: Mapping[Label, str]) -> Curves:
+    """Return ROC and precision-recall curves by class, and how well the largest score of a sample is calibrated."""
+    shown = Curves()
+    if not snapshot.scored:
+        return shown
+    support = dict(zip(snapshot.labels, snapshot.evaluation.value_and_undefined("support")[0].tolist(), strict=True))
+    classes = [label for label in snapshot.per_class["roc_auc"] if label in names]
+    most = sorted(classes, key=lambda label: -support.get(label, 0))[:MOST_CURVES]
+    for label in (label for label in classes if label in most):
+        roc, pr = _both(snapshot, label)
+        for lines, (x, y) in ((shown.roc, roc), (shown.pr, pr)):
+            if x:
+                lines.append(Curve(names[label], x, y))
+    if "confidence" in snapshot.evaluation.views:
+        top = reliability_curve(only_column(snapshot.evaluation.views["confidence"]))
+        x, y, w = (np.round(column, DIGITS).tolist() for column in top)
+        if x:
+            shown.reliability.append(Curve("top", x, y, w))
+    return shown
+
+
+def _both(snapshot: Snapshot, label: Label) -> tuple[tuple[list[float], list[float]], ...]:
+    """Return the points of the two curves of a class; none where no sample, or no other one, has scores."""
+    check_cut()
+    column = snapshot.evaluation.column(label)
+    steps, (rest, own) = threshold_sweep(column).fine, (column.weight(0), column.weight(1))
+    if not own:
+        return ([], []), ([], [])
+    recall = _after(0.0, steps.tp / own)
+    precision = _after(1.0, steps.tp / (steps.tp + steps.fp))
+    roc = _thinned(_after(0.0, steps.fp / rest), recall) if rest else ([], [])
+    return roc, _thinned(recall, precision)
+
+
+def _after(first: float, values: Floats) -> Floats:
+    """Return the values with one before them."""
+    column = np.empty(len(values) + 1)
+    column[0], column[1:] = first, values
+    return column
+
+
+def _thinned(x: Floats, y: Floats) -> tuple[list[float], list[float]]:
+    """Return points evenly along a curve, the first and the last included."""
+    if len(x) > MOST_POINTS:
+        along = np.empty(len(x))
+        along[0] = 0.0
+        np.hypot(x[1:] - x[:-1], y[1:] - y[:-1]).cumsum(out=along[1:])
+        at = along.searchsorted(EVENLY * (along[-1] / (MOST_POINTS - 1)))
+        at[0], at[-1] = 0, len(x) - 1
+        new = np.empty(MOST_POINTS, bool)
+        new[0] = True
+        np.not_equal(at[1:], at[:-1], out=new[1:])  # they rise
+        x, y = x[at[new]], y[at[new]]
+    return x.round(DIGITS).tolist(), y.round(DIGITS).tolist()
+
 
 MOST_CLASSES, MOST_CELLS = 200, 50
 CLASSES = ("precision", "recall", "f1")

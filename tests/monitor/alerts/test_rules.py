@@ -13,7 +13,7 @@ from support.alert_receiver import alerting
 from support.monitor_runs import START, Alerts, Monitor, config, feed, pair, started
 from support.refusals import refused
 
-from stream_metrics.monitor.events.recent import RecentRejects
+from stream_metrics.monitor.events.records import RecentRejects
 
 PART: dict[str, Any] = {
     "n": 200,

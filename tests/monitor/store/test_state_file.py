@@ -110,7 +110,7 @@ def test_a_file_that_is_deleted_or_replaced_is_reported(tmp_path: Path) -> None:
 
 def test_a_turn_that_does_not_end_is_reported(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that is stopped in the middle of a transaction holds up the others; they say so, and go on after it."""
-    monkeypatch.setattr("stream_metrics.monitor.store.locks.PATIENCE", 0.2)
+    monkeypatch.setattr("stream_metrics.monitor.store.sqlite.PATIENCE", 0.2)
     with monitoring(path, shared=True) as monitor:
         monitor.step(STREAM)
         with open(f"{path}.turn", "rb") as turn:
