@@ -38,11 +38,10 @@ from stream_metrics._core.numeric.kernels import Swap, commit, real_number
 from stream_metrics.errors import MergeError, StreamMetricsError, WeightError, quantity
 from stream_metrics.inference.change import DetectorSnapshot, reference_levels
 from stream_metrics.inputs.arguments import named_arguments
-from stream_metrics.inputs.columns import as_column, factorize, read_numbers, read_weights
+from stream_metrics.inputs.batch import label_batch
+from stream_metrics.inputs.columns import read_numbers, read_weights
 from stream_metrics.inputs.options import whole
-from stream_metrics.inputs.score_tables import predictions_by_class
 from stream_metrics.labels import Label
-from stream_metrics.labels.class_names import OPEN
 from stream_metrics.wire import Portable
 
 __all__ = ["ChangeDetector", "outcome"]
@@ -205,34 +204,23 @@ class ChangeDetector(Detector, Portable):
     ) -> None:
         if (p0 is None) == (reference is None):
             raise ValueError(f"Expected either `p0` or `reference`, but got p0={p0!r} and reference={reference!r}")
-        if p0 is not None and not 0 < _real(p0) < 1:
-            raise ValueError(f"Expected `p0` to be a rate between 0 and 1, but got {p0!r}")
-        if reference is not None and not (type(reference) is int and 1 <= reference < 2**61):
-            raise ValueError(f"Expected `reference` to be a whole number above 0, but got {reference!r}")
-        if not 1 < _real(arl) < 1e15:
-            raise ValueError(f"Expected `arl` to be a number of samples above 1, but got {arl!r}")
-        default = "same" if reference is None else "reference"
-        chosen: str = default if restart is None else restart
-        ranked = reference is not None and reference >= ENOUGH_TO_RANK
-        learned_by = ("running" if ranked else "bound") if learn is None else learn
-        for name, value, allowed in (
-            ("direction", direction, DIRECTIONS), ("method", method, METHODS), ("restart", chosen, RESTARTS),
-            ("learn", learned_by, LEARN),
-        ):  # fmt: skip
-            if value not in allowed:
-                raise ValueError(f"Expected `{name}` to be one of {tuple(allowed)}, but got {value!r}")
-        if chosen == "reference" and reference is None:
-            raise ValueError("Expected `reference` where a new level is learned after an alarm, but got none")
         if learn is not None and reference is None:
             raise ValueError(f"Expected `learn` with `reference` alone, but got learn={learn!r} and p0={p0!r}")
-        self.learn = None if reference is None else learned_by
-        if not (type(block) is int and 1 <= block <= MOST_BLOCK):
-            raise ValueError(f"Expected `block` to be a whole number from 1 to {MOST_BLOCK:,}, but got {block!r}")
-        if reference is not None and reference < block:
-            raise ValueError(f"Expected `reference` to have a whole block of {block} samples, but got {reference!r}")
-        self.block = block
-        self.p0, self.reference = None if p0 is None else float(p0), reference
-        self.direction, self.method, self.restart, self.arl = direction, method, chosen, float(arl)
+        self.p0 = None if p0 is None else _between(p0, "p0", 0, 1)
+        self.block = whole(block, "block", 1, MOST_BLOCK)
+        self.reference = None if reference is None else whole(reference, "reference", self.block, 2**61 - 1)
+        self.arl = _between(arl, "arl", 1, 1e15)
+        self.direction: str = _one_of(DIRECTIONS, "direction", direction)
+        self.method: str = _one_of(METHODS, "method", method)
+        self.learn: str | None = None
+        default = "same"
+        if self.reference is not None:
+            default = "reference"
+            learned_by = "running" if self.reference >= ENOUGH_TO_RANK else "bound"
+            self.learn = _one_of(LEARN, "learn", learned_by if learn is None else learn)
+        self.restart: str = _one_of(RESTARTS, "restart", default if restart is None else restart)
+        if self.restart == "reference" and reference is None:
+            raise ValueError("Expected `reference` where a new level is learned after an alarm, but got none")
         self.bets = _odds(bets)
         self._set_up(_outcome(of))
         self.reset()
@@ -264,7 +252,16 @@ class ChangeDetector(Detector, Portable):
         WeightError
             If a weight is not 1.
         """
-        rows = self._losses(x, y_pred) if self.of is None else self._pairs(x, y_pred)
+        rows: list[tuple[object, ...]]
+        if self.of is None:
+            if y_pred is not None:
+                raise ValueError("Expected no `y_pred` for a detector of losses: give it `of`, but got some")
+            losses = read_numbers(x, "x")
+            rows = [(loss,) for loss in (losses if isinstance(losses, list) else losses.tolist())]
+        else:
+            batch = label_batch(x, y_pred, None)
+            assert batch.predicted is not None
+            rows = list(zip(batch.truth.objects(), batch.predicted.objects(), strict=True))
         if w is not None and any(weight != 1 for weight in read_weights(w, len(rows))):
             raise WeightError("Expected no `w`, or weights of 1, where changes are detected")
         with self._writing():
@@ -274,25 +271,7 @@ class ChangeDetector(Detector, Portable):
                     twin.update(*row)
                 except StreamMetricsError as error:
                     raise error.with_position(position) from None
-                except ValueError as error:
-                    raise ValueError(f"{error} at position {position}") from None
             commit([Swap(self, twin, inside=True)])
-
-    def _losses(self, x: object, y_pred: object) -> list[tuple[object, ...]]:
-        if y_pred is not None:
-            raise ValueError("Expected no `y_pred` for a detector of losses: give it `of`, such as outcome('accuracy')")
-        values = read_numbers(x, "x")
-        return [(value,) for value in (values if isinstance(values, list) else values.tolist())]
-
-    def _pairs(self, x: object, y_pred: object) -> list[tuple[object, ...]]:
-        truth = as_column(x, "y_true", False)
-        columns = []
-        for column in (truth, as_column(y_pred, "y_pred", True, predictions_by_class(truth, OPEN))):
-            codes, names = factorize(column)
-            columns.append([names[code] if code >= 0 else None for code in codes.tolist()])
-        if len(columns[0]) != len(columns[1]):
-            raise ValueError(f"Expected as many predictions as truths, {len(columns[0])}, but got {len(columns[1])}")
-        return list(zip(*columns, strict=True))
 
     def update_sum(self, total: float, n: int) -> None:
         """Watch n losses of which only the sum is known, as one step.
@@ -316,8 +295,9 @@ class ChangeDetector(Detector, Portable):
         others being 0, and a step takes as long as n updates. With `block` above 1 and a level that does not run, a
         step is a block of its own, within which losses may depend on each other.
         """
-        if type(n) is not int or not 0 <= n < 2**53 or not 0 <= _real(total) <= n:
-            raise ValueError(f"Expected 0 <= `total` <= `n`, a whole number, but got {total!r} and {n!r}")
+        n = whole(n, "n", 0, 2**53 - 1)
+        if not 0 <= _real(total) <= n:
+            raise ValueError(f"Expected `total` to be from 0 to {n}, the number of losses, but got {total!r}")
         if self.learn == "running" and (total != int(total) or n > MOST_STEPS):
             raise ValueError(
                 f"Expected `total` to be a whole number of errors of at most {MOST_STEPS:,} samples where the level is "
@@ -373,8 +353,7 @@ class ChangeDetector(Detector, Portable):
             if twin.levels is None:
                 raise ValueError("Expected `rate`, as no level is learned yet, but got none")
             rate = twin.levels[0]
-        if not 0 < _real(rate) < 1:
-            raise ValueError(f"Expected `rate` to be between 0 and 1, but got {rate!r}")
+        rate = _between(rate, "rate", 0, 1)
         return sum(twin._first_alarm(rate, n, seed * runs + run) > 0 for run in range(runs)) / runs
 
     def merge(self, other: Self) -> Self:
@@ -443,29 +422,17 @@ class ChangeDetector(Detector, Portable):
 
     def _content(self) -> list[object]:
         of = None if self.of is None else [self.of.key, self.of.label]
-        configuration = [
-            self.p0,
-            self.reference,
-            of,
-            self.direction,
-            self.arl,
-            self.method,
-            list(self.bets),
-            self.restart,
-            *([self.learn, self.block] if self.block > 1 else ["running"] if self.learn == "running" else []),
-        ]
+        learn = [self.learn, self.block] if self.block > 1 else ["running"] if self.learn == "running" else []
+        options = [self.p0, self.reference, of, self.direction, self.arl, self.method, list(self.bets), self.restart]
         with self._reading():
-            return [configuration, self._numbers()]
+            return [[*options, *learn], self._numbers()]
 
     @classmethod
     def _restore(cls, content: Any) -> Self:
         (p0, reference, of, direction, arl, method, bets, restart, *rest), numbers = content
-        learn: Any
         learn, block = rest if len(rest) == 2 else (rest[0] if rest else None if reference is None else "bound", 1)
-        detector = cls(
-            p0, reference=reference, of=of, direction=direction, arl=arl, method=method, bets=bets, restart=restart,
-            learn=learn, block=block,
-        )  # fmt: skip
+        options: dict[str, Any] = {"learn": learn, "block": block, "restart": restart, "method": method, "bets": bets}
+        detector = cls(p0, reference=reference, of=of, direction=direction, arl=arl, **options)
         detector._take(numbers)
         return detector
 
@@ -474,6 +441,21 @@ class ChangeDetector(Detector, Portable):
         level = f"p0={self.p0:g}" if self.p0 is not None else f"reference={self.reference}"
         samples, alarms = quantity(self.n, "sample"), quantity(self.alarms, "alarm")
         return f"ChangeDetector({of}{level}, {self.direction}, arl={self.arl:g}, {samples}, {alarms})"
+
+
+def _one_of(allowed: Iterable[str], name: str, value: str) -> str:
+    """Return an option that is one of some words."""
+    if value not in [*allowed]:
+        raise ValueError(f"Expected `{name}` to be one of {[*allowed]}, but got {value!r}")
+    return value
+
+
+def _between(value: object, name: str, low: float, high: float) -> float:
+    """Return a number between two others as a float."""
+    number = _real(value)
+    if not low < number < high:
+        raise ValueError(f"Expected `{name}` to be a number between {low} and {high}, but got {value!r}")
+    return number
 
 
 def _odds(bets: Iterable[float]) -> tuple[float, ...]:

@@ -26,14 +26,13 @@ from collections.abc import Mapping
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from libc.math cimport exp, floor, log1p, sqrt
 from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy, memset
 
-from stream_metrics._core.numeric.kernels cimport Guarded
-from stream_metrics._core.numeric.kernels cimport by_class, plain
 from stream_metrics._core.numeric.hashing cimport splitmix64
-from stream_metrics._core.numeric.kernels cimport MOST_SAMPLES, check_samples
+from stream_metrics._core.numeric.kernels cimport MOST_SAMPLES, Guarded, by_class, check_samples, plain
 from stream_metrics.errors import ScoreError, WeightError
 from stream_metrics.labels.class_names import OPEN
-from stream_metrics.labels.label import canonical, most_likely
+from stream_metrics.labels.label import canonical, is_missing, most_likely
 
 cdef enum:
     MOST_BETS = 8
@@ -65,6 +64,7 @@ cdef class Outcome:
                 f"but got {label!r}")
         self.label = None if label is None else canonical(label, "label")
 
+    @cython.final
     cdef int judge(self, object y_true, object y_pred) except -2:
         """Return 1 for an error, 0 for none, -1 for a pair that the rate excludes."""
         cdef bint actual, predicted
@@ -101,7 +101,10 @@ cdef inline double uniform(int64_t at, uint64_t use) noexcept nogil:
 
 
 cdef inline bint absent(object y_pred):
-    return y_pred is None or (not plain(y_pred) and isinstance(y_pred, Mapping) and not y_pred)
+    """Whether a prediction is an abstention."""
+    if type(y_pred) is str or type(y_pred) is int or type(y_pred) is bool:
+        return False
+    return y_pred is None or (not y_pred if isinstance(y_pred, Mapping) else is_missing(y_pred))
 
 
 cdef class Detector(Guarded):
@@ -231,21 +234,18 @@ cdef class Detector(Guarded):
         cdef double part = self.part, total
         cdef int64_t filled = self.filled, length, lengths = 0
         cdef uint64_t state = 0
-        cdef Py_ssize_t at, _run
-        for at in range(2 * self.bets):
-            saved[at] = self.mass[at]
+        cdef Py_ssize_t _run
+        memcpy(saved, self.mass, sizeof(saved))
         bar *= self.bets * (self.up + self.down)
         for _run in range(SIMULATED):
             self.filled, self.part, length, total = 0, 0, 0, 0
-            for at in range(2 * self.bets):
-                self.mass[at] = 0
+            memset(self.mass, 0, sizeof(self.mass))
             while total < bar and length < longest:
                 state += <uint64_t> 0x9E3779B97F4A7C15
                 length += 1
                 total = self.weigh((splitmix64(state) >> 11) * (1.0 / 9007199254740992.0) < rate)
             lengths += length
-        for at in range(2 * self.bets):
-            self.mass[at] = saved[at]
+        memcpy(self.mass, saved, sizeof(saved))
         self.filled, self.part = filled, part
         return <double> lengths / SIMULATED
 
@@ -297,49 +297,50 @@ cdef class Detector(Guarded):
             raise ScoreError(argument="x", expected="to be a loss from 0 to 1", got=x, position_last=True)
         self.watch_one(0, loss)
 
+    @cython.final
     cdef int watch_one(self, int judged, double loss) except -1:
         """Watch a loss, or count a pair that the rate excludes; a stretch, unless this completes the reference."""
-        cdef double low, high
         if self.holder != 0:
             self.wait()
         check_samples(1, max(self.n, self.abstained))
-        if judged == ABSTAINED:
-            self.abstained += 1
+        if judged < 0:
+            self.n += judged != ABSTAINED
+            self.abstained += judged == ABSTAINED
             self.alarm = False
-        elif judged < 0:
-            self.n += 1
-            self.alarm = False
-        elif self.learning and not self.running and self.learned + 1 >= self.reference:
+        elif self.learning and self.learned + 1 >= self.reference:
             self.enter()
             try:
-                levels = self._levels((self.total + loss) / (self.learned + 1), self.learned + 1)
-                low, high = levels
-                self.n += 1
-                self.alarm = False
-                self.total += loss
-                self.learned += 1
-                self.begin(low, high)
+                self.watch(loss)
             finally:
                 self.leave()
         else:
-            self.n += 1
-            self.alarm = False
             self.watch(loss)
         return 0
 
+    @cython.final
     cdef int watch(self, double x) except -1:
-        """Update every bet with a loss."""
-        if self.stopped:
-            return 0
-        if self.running:
-            return self.close(self.compare(x, self.n))
-        if self.learning:
-            self.total += x
-            self.learned += 1
-            if self.learned >= self.reference:
-                self.find_level()
-            return 0
-        return self.close(self.weigh(x))
+        """Count a loss, and learn from it or update every bet with it."""
+        cdef double evidence = 0
+        if self.learning and not self.running:
+            self.learn(self.total + x, self.learned + 1)
+        elif not self.stopped:
+            evidence = self.compare(x, self.n + 1) if self.running else self.weigh(x)
+        self.n += 1
+        self.alarm = False
+        return self.close(evidence)
+
+    cdef int learn(self, double total, int64_t learned) except -1:
+        """Have learned from so many losses with this sum; bet against the level that they give once they are enough."""
+        cdef double low, high
+        if learned >= self.reference:
+            levels = self._levels(total / learned, learned)
+            low, high = levels  # from here on nothing fails
+            memset(self.mass, 0, sizeof(self.mass))
+            self.level[0], self.level[1] = low, high
+            self.learning = False
+            self.place_bets()
+        self.total, self.learned = total, learned
+        return 0
 
     @cython.final
     cdef double weigh(self, double x) noexcept:
@@ -391,31 +392,14 @@ cdef class Detector(Guarded):
         place = place * share if x else share + place * (1 - share)
         return self.weigh(place <= self.level[0])
 
-    cdef int find_level(self) except -1:
-        """Set the level to the mean of the losses learned from; after an error the detector must be discarded."""
-        low, high = self._levels(self.total / self.learned, self.learned)
-        self.begin(low, high)
-        return 0
-
-    cdef void begin(self, double low, double high) noexcept:
-        """Bet against these levels from now on."""
-        cdef Py_ssize_t at
-        for at in range(2 * self.bets):
-            self.mass[at] = 0
-        self.level[0], self.level[1] = low, high
-        self.learning = False
-        self.place_bets()
-
     cdef int close(self, double total) noexcept:
         """Raise the alarm if the evidence is enough, and begin again as the configuration says."""
-        cdef Py_ssize_t at
         if total < self.bar * self.bets * (self.up + self.down):
             return 0
         self.alarm = True
         self.times[self.alarms % MOST_TIMES] = self.n
         self.alarms += 1
-        for at in range(2 * self.bets):
-            self.mass[at] = 0
+        memset(self.mass, 0, sizeof(self.mass))
         self.filled, self.part = 0, 0
         if self.stops:
             self.stopped = True
@@ -431,25 +415,27 @@ cdef class Detector(Guarded):
         In a section that writes. For any losses with this sum, a bet multiplies by at least (factor of 1)^sum (factor
         of 0)^(n - sum).
         """
-        cdef Py_ssize_t at, side
-        cdef double m, step, evidence = 0
+        cdef double evidence
         check_samples(n, self.n)
         self.n += n
         self.alarm = False
         if self.stopped or n == 0:
             return
+        if self.learning and not self.running:
+            self.learn(self.total + total, self.learned + n)
+            return
         if self.running:
-            self.close(self.compare_sum(<int64_t> total, n))
-            return
-        if self.learning:
-            self.total += total
-            self.learned += n
-            if self.learned >= self.reference:
-                self.find_level()
-            return
-        if self.block > 1:
-            self.close(self.multiply(total / n, n))
-            return
+            evidence = self.compare_sum(<int64_t> total, n)
+        elif self.block > 1:
+            evidence = self.multiply(total / n, n)
+        else:
+            evidence = self.multiply_sum(total, n)
+        self.close(evidence)
+
+    cdef double multiply_sum(self, double total, int64_t n) noexcept:
+        """Multiply the evidence of every bet by the least factor of any n losses with this sum; return the sum."""
+        cdef Py_ssize_t at, side
+        cdef double m, step, evidence = 0
         for side in range(2):
             if not (self.down if side else self.up) or not 0 < self.level[side] < 1:
                 continue
@@ -460,7 +446,7 @@ cdef class Detector(Guarded):
                 m = (m if m > 1 else 1) if self.cusum else m + n
                 self.mass[at] = min(m * exp(min(step, 300.0)), 1e300)
                 evidence += self.mass[at]
-        self.close(evidence)
+        return evidence
 
     cdef double compare_sum(self, int64_t errors, int64_t n) noexcept:
         """Compare n losses of 0 and 1 whose order is not known: any order is as likely, and one is drawn."""
@@ -482,9 +468,7 @@ cdef class Detector(Guarded):
         self.n = state >> 24  # so that ties are broken by other random numbers
         while at < longest:
             at += not self.learning
-            self.n += 1
             state += <uint64_t> 0x9E3779B97F4A7C15
-            self.alarm = False
             self.watch((splitmix64(state) >> 11) * (1.0 / 9007199254740992.0) < rate)
             if self.alarm:
                 return at
@@ -528,25 +512,21 @@ cdef class Detector(Guarded):
         """Restore the numbers that `_numbers` returned; raise ValueError for impossible ones."""
         n, abstained, alarms, alarm, stopped, times, learned, total, levels, bets, *rest = numbers
         first, filled = rest[:self.running], rest[self.running:] or [0, 0.0]
-        if {*map(type, (n, abstained, alarms, learned, *times))} != {int} or not {*map(type,
-                                                                                       (alarm, stopped))} == {bool}:
-            raise ValueError("whole numbers of samples and alarms")
-        if ({*map(type, (total, *levels, *bets, *first))} != {float} or len(first) != self.running
-                or [*map(type, filled)] != [int, float]):
-            raise ValueError("levels and evidence as floats")
+        if ({*map(type, (n, abstained, alarms, learned, *times))} != {int} or {type(alarm), type(stopped)} != {bool}
+                or {*map(type, (total, *levels, *bets, *first))} != {float} or [*map(type, filled)] != [int, float]):
+            raise ValueError("whole numbers of samples and alarms, and levels and evidence as floats")
         if not (0 <= n <= MOST_SAMPLES and 0 <= abstained <= MOST_SAMPLES and 0 <= learned <= n
                 and 0 <= total <= learned and 0 <= alarms <= n):
             raise ValueError("no more samples than there were")
-        if not (len(times) == min(alarms, MOST_TIMES) and all(a < b for a, b in zip((0, *times), (*times, n + 1)))):
-            raise ValueError("alarms one after the other")
+        if (len(times) != min(alarms, MOST_TIMES) or not all(a < b for a, b in zip((0, *times), (*times, n + 1)))
+                or (alarm and max(times, default=0) != n)):
+            raise ValueError("alarms one after the other, and one at the last sample if it raised one")
         if (not all(0 <= m <= 1e300 for m in bets) or not all(0 <= p <= 1 for p in levels)
-                or (bets and len(bets) != 2 * self.bets)):
+                or len(bets) not in (0, 2 * self.bets)):
             raise ValueError("the evidence of every bet")
-        if not (0 <= filled[1] <= filled[0] < self.block
-                and filled[0] <= n) or len(rest) != self.running + 2 * (self.block > 1):
+        if (not 0 <= filled[1] <= filled[0] < self.block or filled[0] > n
+                or len(rest) != self.running + 2 * (self.block > 1)):
             raise ValueError("a block that is not full")
-        if alarm and max(times, default=0) != n:
-            raise ValueError("an alarm at the last sample")
         if self.running:
             self.check_running(learned, total, levels, bets, first[0])
             self.first = first[0]
@@ -566,8 +546,7 @@ cdef class Detector(Guarded):
             raise ValueError("a level once enough was learned")
         if levels and not 0 < levels[0] == levels[1] < 1:
             raise ValueError("one level between 0 and 1")
-        if not (0 <= total <= ranked and total == floor(total) and first == floor(first)):
-            raise ValueError("whole numbers of errors")
-        if not (0 <= first <= total and first <= self.reference - self.apart) or (first and not bets):
-            raise ValueError("the errors of the reference among all")
+        if (not 0 <= first <= total <= ranked or total != floor(total) or first != floor(first)
+                or first > self.reference - self.apart or (first and not bets)):
+            raise ValueError("whole numbers of errors, those of the reference among all")
         return 0
