@@ -12,7 +12,6 @@ import gzip
 import importlib
 import io
 import lzma
-import zlib
 from contextlib import suppress
 from typing import IO, Any, cast
 
@@ -20,7 +19,6 @@ from stream_metrics.cli.errors import UsageError
 
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 GZIP, BZIP2, XZ, ZSTD = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
-READ_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError)
 STATE = "a saved state: 'stream-metrics show' prints it, and 'run --resume' goes on counting into it"
 FOREIGN = (
     (b"PAR1", "Parquet: --input parquet reads it, from a file that is not compressed"),
@@ -29,16 +27,11 @@ FOREIGN = (
     (b"SMET", STATE),
     (b"PK\x03\x04", "a zip archive, as .npz and .xlsx are"),
     (b"\x93NUMPY", "a NumPy array"),
-    (b"\x89HDF", "HDF5"),
     (b"SQLite format 3\x00", "a SQLite database"),
     (b"\xff\xff\xff\xff", "an Arrow stream: write it as an Arrow IPC file"),
     (b"FEA1", "Feather of version 1: write it as version 2"),
-    (b"Obj\x01", "Avro"),
     (b"%PDF", "PDF"),
     (b"\x89PNG", "a PNG image"),
-    (b"7z\xbc\xaf", "a 7z archive"),
-    (b"\x80\x04\x95", "a Python pickle"),
-    (b"\x80\x05\x95", "a Python pickle"),
 )  # kinds that are neither JSON Lines nor CSV, by their first bytes
 
 
@@ -77,7 +70,7 @@ def decompressed(raw: IO[bytes]) -> IO[bytes]:
 
 
 def _zstd_file(stream: Any) -> IO[bytes]:
-    """Return the content of all frames of a zstd stream; EOFError if the last one is incomplete."""
+    """Return the content of all frames of a zstd stream."""
     for name in ("compression.zstd", "backports.zstd"):
         with suppress(ImportError):
             module: Any = importlib.import_module(name)
@@ -85,11 +78,4 @@ def _zstd_file(stream: Any) -> IO[bytes]:
     else:
         raise UsageError('zstd needs the package backports.zstd, or Python 3.14: pip install "stream-metrics[zstd]"')
 
-    class File(module.ZstdFile):  # type: ignore[misc]
-        def readinto(self, buffer: Any) -> int:
-            try:
-                return int(super().readinto(buffer))
-            except module.ZstdError as error:
-                raise OSError(f"not zstd: {error}") from None
-
-    return io.BufferedReader(File(stream), 1 << 17)
+    return io.BufferedReader(module.ZstdFile(stream), 1 << 17)

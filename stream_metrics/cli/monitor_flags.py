@@ -58,7 +58,7 @@ def _reader(key: ConfigKey) -> Callable[[str], Any]:
     if isinstance(key.default, tuple):
         return options.labels
     if key.type is int:
-        return _whole
+        return options.whole
     if key.type is float:
         return options.number
     if key.secret:
@@ -78,13 +78,6 @@ def _no_secret(key: ConfigKey) -> Callable[[str], str]:
         return text
 
     return read
-
-
-def _whole(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a whole number, but got {text!r}") from None
 
 
 def _value(text: str) -> Any:

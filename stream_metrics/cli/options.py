@@ -6,18 +6,17 @@ import argparse
 import json
 import math
 from collections.abc import Callable
-from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from stream_metrics.catalog.table import UnknownMetricError, find
+from stream_metrics.cli.errors import UsageError
 from stream_metrics.cli.sources import STDIN, declared_format
 from stream_metrics.inputs.field_names import GROUP, SCORES, TIME, WEIGHT, Y_TRUE
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.labels import Label
 
 LISTING = "'stream-metrics metrics' lists them"
-
-
+T = TypeVar("T")
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
@@ -64,43 +63,33 @@ def classes(text: str) -> tuple[str, ...]:
     return keys
 
 
-def positive(text: str) -> int:
-    """Read a whole number from 1 on."""
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, but got {text!r}")
-    return number
+def _reader(kind: Callable[[str], T], allows: Callable[[T], bool], expected: str) -> Callable[[str], T]:
+    """Return what reads a number, and says what is expected if the text is none."""
+
+    def read(text: str) -> T:
+        try:
+            value = kind(text)
+            if allows(value):
+                return value
+        except (ValueError, KeyError):
+            pass
+        raise argparse.ArgumentTypeError(f"expected {expected}, but got {text!r}")
+
+    return read
 
 
-def number(text: str) -> float:
-    """Read a finite number."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"expected a finite number, but got {text!r}")
-    return value
-
-
-def seconds(text: str) -> float:
-    """Read a number of seconds above 0."""
-    value = number(text)
-    if value <= 0:
-        raise argparse.ArgumentTypeError(f"expected seconds above 0, but got {text!r}")
-    return value
-
-
-def length(text: str, zero: bool = False) -> float:
-    """Read a length of time in seconds."""
-    try:
-        return parse_duration(text, "", zero=zero) / 1e9
-    except ValueError:
-        message = f"expected a length of time such as 30s, 5m, 1h or 2d, but got {text!r}"
-        raise argparse.ArgumentTypeError(message) from None
+positive = _reader(int, lambda value: value >= 1, "a whole number from 1 on")
+whole = _reader(int, lambda value: True, "a whole number")
+number = _reader(float, math.isfinite, "a finite number")
+seconds = _reader(float, lambda value: 0 < value < math.inf, "seconds above 0")
+length = _reader(lambda text: parse_duration(text, "") / 1e9, bool, "a length of time such as 30s, 5m, 1h or 2d")
+zero_division = _reader(lambda text: {"0": 0.0, "1": 1.0, "nan": math.nan}[text.lower()], lambda _: True, "0, 1 or nan")
+delimiter = _reader(
+    lambda text: {"tab": "\t", "\\t": "\t"}.get(text.lower(), text),
+    lambda text: len(text) == 1 and text not in '"\r\n\0',
+    "one character or 'tab'",
+)
+_level = _reader(float, lambda value: 0 < value < 1, "a level between 0 and 1, such as 0.95")
 
 
 def field(text: str) -> str:
@@ -110,14 +99,7 @@ def field(text: str) -> str:
 
 def level(text: str) -> float:
     """Read the level of --intervals, which may be left out."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-        _no_file(text, "a level")
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"expected a level between 0 and 1, such as 0.95, but got {text!r}")
-    return value
+    return _level(_no_file(text, "a level"))
 
 
 def _no_file(text: str, what: str) -> str:
@@ -125,22 +107,6 @@ def _no_file(text: str, what: str) -> str:
     if text == STDIN or declared_format(text) is not None:
         raise argparse.ArgumentTypeError(f"{text!r} is a file, not {what}: put files before this option")
     return text
-
-
-def delimiter(text: str) -> str:
-    """Read the delimiter of CSV: one character, or a word for the tab."""
-    text = {"tab": "\t", "\\t": "\t"}.get(text.lower(), text)
-    if len(text) != 1 or text in '"\r\n\0':
-        raise argparse.ArgumentTypeError(f"expected one character or 'tab', but got {text!r}")
-    return text
-
-
-def zero_division(text: str) -> float:
-    """Read the value that stands for 0/0."""
-    value = {"0": 0.0, "1": 1.0, "nan": math.nan}.get(text.lower())
-    if value is None:
-        raise argparse.ArgumentTypeError(f"expected 0, 1 or nan, but got {text!r}")
-    return value
 
 
 class Option(NamedTuple):
@@ -151,8 +117,10 @@ class Option(NamedTuple):
     type: Callable[[str], Any] = str
     alone: object = None
     default: object = None
+    needs: tuple[str, ...] = ()  # one of these options
 
 
+SCORES_ONLY, TIMES_ONLY = ("--scores",), ("--time-field",)
 OPTIONS = {
     "--metrics": Option(
         "K1,K2", f"print these metrics only, such as accuracy,macro_f1,recall (default: all); {LISTING}", keys
@@ -160,7 +128,7 @@ OPTIONS = {
     "--intervals": Option(
         "LEVEL", "print intervals beside the values, of this level (default: 0.95)", level, alone=0.95
     ),
-    "--anytime": Option("", "intervals that stay valid however often one looks"),
+    "--anytime": Option("", "intervals that stay valid however often one looks", needs=("--intervals",)),
     "--true": Option("FIELD", "field of the truth (default: y_true, or truth)", default=Y_TRUE),
     "--pred": Option(
         "FIELD", "field of the prediction (default: y_pred, or prediction; with --scores, the largest score)"
@@ -184,12 +152,17 @@ OPTIONS = {
     "--skip-bad-files": Option(
         "", "skip and report files that are damaged or lack a field instead of ending; no record of them is counted"
     ),
-    "--every": Option("N", "print values every N records", positive, default=0),
+    "--every": Option("N", "print values every N records", positive),
     "--jobs": Option(
         "N", "workers that count at once (default: one for each processor, where that is faster)", positive
     ),
     "--state": Option("OUT", "save the counts to this file"),
     "--resume": Option("STATE", "start from the counts, and the configuration, of this file"),
+    "--labels": Option(
+        "LABELS",
+        "fixed class set: text parts a,b,c or, for numbers and true/false in JSON Lines, a JSON list '[0, 1]'",
+        labels,
+    ),
     "--other": Option("NAME", "class for labels outside --labels (default: they are errors)"),
     "--zero-division": Option(
         "0|1|nan",
@@ -200,33 +173,39 @@ OPTIONS = {
         "NAME",
         "class whose score one number is, and whose value --every prints of metrics that have one for each class "
         "(default: true, or 1)",
+        needs=("--scores", "--every"),
     ),
     "--threshold": Option(
-        "X", "one number of at least X predicts --pos-label (default: 0.5; with --margins 0)", number
+        "X", "one number of at least X predicts --pos-label (default: 0.5; with --margins 0)", number, needs=SCORES_ONLY
     ),
     "--margins": Option(
-        "", "scores are any numbers, not probabilities from 0 to 1: areas and curves are kept, losses are not"
+        "",
+        "scores are any numbers, not probabilities from 0 to 1: areas and curves are kept, losses are not",
+        needs=SCORES_ONLY,
     ),
-    "--classes": Option("A,B", "classes of scores that are lists, in the order of the lists", classes),
-    "--buckets": Option("N", "cells of a column (default: 1024)", positive),
-    "--sample": Option("N", "scores kept per class (default: 512)", positive),
-    "--no-pairs": Option("", "do not compare classes in pairs, which allows more than 64 of them"),
+    "--classes": Option(
+        "A,B", "classes of scores that are lists, in the order of the lists", classes, needs=SCORES_ONLY
+    ),
+    "--buckets": Option("N", "cells of a column (default: 1024)", positive, needs=SCORES_ONLY),
+    "--sample": Option("N", "scores kept per class (default: 512)", positive, needs=SCORES_ONLY),
+    "--no-pairs": Option("", "do not compare classes in pairs, which allows more than 64 of them", needs=SCORES_ONLY),
     "--window": Option("N|5m", "metrics of the last N records or, by --time-field, of the last 30s, 5m, 1h, 2d"),
     "--time-field": Option(
         "FIELD",
         "windows of time, by this field (default: time): seconds since 1970, or ISO 8601 text",
         field,
         alone=TIME,
+        needs=("--window", "--resume"),
     ),
-    "--panes": Option("N", "steps in which time moves on (default: at most 60)", positive),
-    "--lateness": Option("5m", "how long after its window a record may come (default: 0s)", partial(length, zero=True)),
+    "--panes": Option("N", "steps in which time moves on (default: at most 60)", positive, needs=TIMES_ONLY),
+    "--lateness": Option("5m", "how long after its window a record may come (default: 0s)", needs=TIMES_ONLY),
     "--by": Option(
         "FIELD",
         "metrics of each group, such as a country, and how they differ; by this field (default: group)",
         field,
         alone=GROUP,
     ),
-    "--max-groups": Option("N", "groups kept apart; others are counted as one", positive),
+    "--max-groups": Option("N", "groups kept apart; others are counted as one", positive, needs=("--by",)),
 }
 
 
@@ -241,6 +220,17 @@ def add(parser: argparse._ActionsContainer, *names: str) -> None:
         parser.add_argument(
             name, metavar=option.metavar, help=option.help, type=option.type, default=option.default, **more
         )
+
+
+def given(arguments: argparse.Namespace) -> set[str]:
+    """Return the options of the table that are on a command line; UsageError for one that needs another."""
+    values = {name: getattr(arguments, name[2:].replace("-", "_"), None) for name in OPTIONS}
+    names = {name for name, value in values.items() if value is not None and value is not False}
+    for name in OPTIONS:
+        needs = OPTIONS[name].needs
+        if name in names and needs and names.isdisjoint(needs):
+            raise UsageError(f"{name} needs {' or '.join(needs)}")
+    return names
 
 
 def add_format(parser: argparse.ArgumentParser, *choices: str) -> None:

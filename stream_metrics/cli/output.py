@@ -7,7 +7,8 @@ import json
 from collections.abc import Mapping, Sequence
 
 from stream_metrics.catalog.table import CATALOG
-from stream_metrics.cli.containers import innermost
+from stream_metrics.cli import options
+from stream_metrics.cli.configuration import innermost
 from stream_metrics.cli.csv_output import csv_text, snapshot_rows
 from stream_metrics.cli.errors import UsageError
 from stream_metrics.containers.inner import FORGETTING, walk_inner
@@ -27,8 +28,7 @@ NEEDED = {
 
 def check_intervals(state: Accumulator, arguments: argparse.Namespace) -> None:
     """Refuse --anytime where it has no meaning."""
-    if arguments.anytime and arguments.intervals is None:
-        raise UsageError("--anytime changes --intervals, which is missing")
+    options.given(arguments)
     if arguments.anytime and slides(state):
         raise UsageError("--anytime needs a stream from its start; in a window, each interval is valid for one look")
 

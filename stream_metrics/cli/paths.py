@@ -9,7 +9,7 @@ A partition is a field of all records in the folder, as text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from os import sep
@@ -18,11 +18,10 @@ from urllib.parse import unquote
 
 from stream_metrics.cli.errors import CliError
 from stream_metrics.cli.sources import FORMATS, STDIN, InputFile, declared_format
-from stream_metrics.cli.storage import entries, is_folder, is_url, matching, resolved, stat
+from stream_metrics.cli.storage import files_in, is_url, matching, stat
 
 HIDDEN = ("_", ".")
-ICEBERG = "metadata"
-LOGS = {"_delta_log": "Delta", ICEBERG: "Iceberg", ".hoodie": "Hudi", "_spark_metadata": "Spark"}  # folders
+LOGS = {"_delta_log": "Delta", ".hoodie": "Hudi", "_spark_metadata": "Spark"}  # folders of tables
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # as Hive and Spark write null in a path
 
 
@@ -51,14 +50,17 @@ def _expand(named: str) -> list[InputFile]:
 
         named = url2pathname(named.removeprefix("file://"))
     matches = matching(named)
-    if matches is not None:
-        matches = [path for path in matches if not _is_hidden(path, named)]
-        if not matches:
-            raise CliError(f"{named}: no file is named so")
     paths: dict[str, str] = {}  # a pattern with ** matches a folder and its files
     for path in [named] if matches is None else matches:
-        inside = _walk(path, frozenset()) if is_folder(path) else (path,)
-        paths |= {normpath(each): each for each in inside}
+        inside = files_in(path)
+        if inside is None and (matches is None or not _is_hidden(path, named)):
+            paths[normpath(path)] = path
+        for each in inside or ():
+            _check_table(path, each)
+            if declared_format(each) and not _is_hidden(each, named):
+                paths[normpath(each)] = each
+    if not paths and matches is not None:
+        raise CliError(f"{named}: no file is named so")
     if not paths:
         raise CliError(f"{named}: Is a directory, and no file in it ends in {', '.join(FORMATS)}")
     files = []
@@ -70,21 +72,16 @@ def _expand(named: str) -> list[InputFile]:
     return files
 
 
-def _walk(folder: str, above: frozenset[str]) -> Iterator[str]:
-    """Yield the files with data in a folder and in the folders in it, in order."""
-    above |= {resolved(folder)}
-    inside = [(path, _parts(path)[-1], below) for path, below in entries(folder)]
-    for path, name, below in inside:
-        if below and name in LOGS and (name != ICEBERG or any(".metadata.json" in file for file, _ in entries(path))):
-            raise CliError(
-                f"{folder}: is a table of {LOGS[name]}, whose files may have deleted rows; read it with its own "
-                "library, and pass the Arrow reader to stream_metrics.count"
-            )
-    for path, name, below in inside:
-        if below and (not name.startswith(HIDDEN) or "=" in name) and resolved(path) not in above:  # a link may lead up
-            yield from _walk(path, above)
-        elif not below and not name.startswith(HIDDEN) and declared_format(name):
-            yield path
+def _check_table(folder: str, path: str) -> None:
+    """Refuse a folder if a file in it is the log of a table."""
+    kind = next((LOGS[part] for part in _parts(path) if part in LOGS), None)
+    if kind is None and path.endswith(".metadata.json") and _parts(path)[-2] == "metadata":
+        kind = "Iceberg"
+    if kind is not None:
+        raise CliError(
+            f"{folder}: is a table of {kind}, whose files may have deleted rows; read it with its own library, and "
+            "pass the Arrow reader to stream_metrics.count"
+        )
 
 
 def _parts(path: str) -> list[str]:
@@ -98,7 +95,7 @@ def _partitions(path: str) -> tuple[tuple[str, object], ...]:
 
 
 def _is_hidden(path: str, pattern: str) -> bool:
-    """Tell whether a hidden part of a path was matched by a wildcard, and by none that begins like it."""
+    """Tell whether a path has a hidden part that was not written out, in full or by how it begins."""
     written = [part for part in _parts(pattern) if part.startswith(HIDDEN)]
     hidden = [part for part in _parts(path) if part.startswith(HIDDEN) and "=" not in part]
     return not all(any(fnmatchcase(part, name) for name in written) for part in hidden)

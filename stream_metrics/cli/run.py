@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from stream_metrics.cli import configuration, files, options
-from stream_metrics.cli.containers import is_timed
+from stream_metrics.cli.configuration import is_timed
 from stream_metrics.cli.counting import MIXED, Counter, Skipped
 from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.cli.interrupts import interruptible
@@ -202,7 +202,7 @@ def _check(arguments: argparse.Namespace) -> None:
         if STDIN in paths:
             raise UsageError("Parquet is read from files, not from stdin: its index is at its end")
         arguments.input = min(tables)
-    configuration.check(arguments)
+    options.given(arguments)
     if arguments.plot:
         from stream_metrics.cli import drawing
 
@@ -227,7 +227,7 @@ def _count(
             running.print(counter.state, counter.counted)
 
     jobs, fields, inputs = _jobs(arguments, state), _fields(arguments), arguments.files
-    counter, interrupted = Counter(state, fields, skipped, arguments.every, report), False
+    counter, interrupted = Counter(state, fields, skipped, arguments.every or 0, report), False
     if jobs > 1 and len(inputs) > 1:
         from stream_metrics.cli.jobs import count_in_parallel
 

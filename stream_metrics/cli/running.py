@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from stream_metrics.catalog.table import CATALOG
-from stream_metrics.cli.containers import innermost, is_timed
+from stream_metrics.cli.configuration import innermost, is_timed
 from stream_metrics.cli.csv_output import csv_text
 from stream_metrics.cli.errors import UsageError, listed
 from stream_metrics.cli.output import slides, states_of, view

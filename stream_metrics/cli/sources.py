@@ -131,7 +131,7 @@ def format_of(path: str) -> str | None:
         try:
             with open_file(path) as file:
                 first = file.read(max(map(len, MAGIC)))
-        except OSError:  # reported when it is opened to be counted
+        except Exception:  # of any package; it comes again when the file is opened to be counted
             return None
         return next((form for magic, form in MAGIC.items() if first.startswith(magic)), None)
     return declared

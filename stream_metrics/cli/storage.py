@@ -1,7 +1,4 @@
-"""Files of this machine, and behind URLs, which fsspec reads if the package for their scheme is installed.
-
-Errors of any package that reads a URL become OSError, so that they end as those of local files do.
-"""
+"""Files of this machine, and behind URLs, which fsspec reads if the package for their scheme is installed."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from stat import S_ISREG
 from typing import IO, Any
@@ -32,6 +30,7 @@ def _is_web(url: str) -> bool:
     return url.lower().startswith(("http://", "https://"))
 
 
+@cache  # since the system of an archive closes its files when it is collected
 def _system(url: str) -> tuple[Any, str]:
     """Return the file system of fsspec and the path in it; UsageError if a package for the URL is missing."""
     try:
@@ -51,19 +50,15 @@ def open_file(path: str, *, seek: bool = False) -> IO[bytes]:
         return open(path, "rb")
     system, inside = _system(path)
     with _os_errors():
-        if not _is_web(path):
-            file = system.open(inside, "rb")
-        elif not seek:
-            file = system.open(inside, "rb", block_size=0)
-        else:
-            file = system.open(inside, "rb")
+        file = system.open(inside, "rb", **({"block_size": 0} if _is_web(path) and not seek else {}))
+        if _is_web(path) and seek:
             try:
                 file.seek(-1, os.SEEK_END)
                 file.read()
                 file.seek(0)
             except ValueError:  # a server that sends files whole only
                 file = system.open(inside, "rb", block_size=max(file.size or 0, 1), cache_type="all")
-        return io.BufferedReader(_RemoteFile(file, system))
+        return io.BufferedReader(file)
 
 
 def stat(path: str) -> tuple[int | None, str | None]:
@@ -77,27 +72,24 @@ def stat(path: str) -> tuple[int | None, str | None]:
     return (status.st_size, str(status.st_mtime_ns)) if S_ISREG(status.st_mode) else (None, None)
 
 
-def is_folder(path: str) -> bool:
-    """Tell whether a path is a folder."""
-    if not is_url(path):
-        return os.path.isdir(path)
-    if _is_web(path) or "::" in path:
-        return path.endswith("/")
-    system, inside = _system(path)
-    with _os_errors():
-        return bool(system.isdir(inside))
-
-
-def entries(folder: str) -> list[tuple[str, bool]]:
-    """Return the paths in a folder, in order, and whether each is a folder."""
-    if not is_url(folder):
-        with os.scandir(folder) as inside_it:
-            return sorted((entry.path, entry.is_dir()) for entry in inside_it)
-    system, inside = _system(folder)
-    with _os_errors():
-        listing = [(item["name"].rstrip("/"), item["type"] == "directory") for item in system.ls(inside, detail=True)]
-    itself = inside.rstrip("/")  # the object that marks a folder
-    return sorted((system.unstrip_protocol(name), below) for name, below in listing if name != itself)
+def files_in(folder: str) -> list[str] | None:
+    """Return the paths of all files in a folder and below, in order; None if the path is not a folder."""
+    if is_url(folder):
+        system, inside = _system(folder)
+        with _os_errors():
+            if not (folder.endswith("/") if _is_web(folder) or "::" in folder else system.isdir(inside)):
+                return None
+            return sorted(system.unstrip_protocol(path) for path in system.find(inside))
+    if not os.path.isdir(folder):
+        return None
+    paths: list[str] = []
+    seen = {os.path.realpath(folder)}
+    for above, folders, names in os.walk(folder, followlinks=True):
+        real = {name: os.path.realpath(os.path.join(above, name)) for name in folders}
+        folders[:] = [name for name in folders if real[name] not in seen]  # a link may lead up
+        seen.update(real.values())
+        paths += [os.path.join(above, name) for name in names]
+    return sorted(paths)
 
 
 def matching(pattern: str) -> list[str] | None:
@@ -124,38 +116,6 @@ def resolved(path: str) -> str:
         return path
     system, inside = _system(path)
     return str(system.unstrip_protocol(inside))  # as folders list it
-
-
-class _RemoteFile(io.RawIOBase):
-    """A file of fsspec, whose errors are OSError."""
-
-    def __init__(self, file: Any, system: Any) -> None:
-        self._file = file
-        self._system = system  # that of an archive closes its files when it is collected
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return bool(self._file.seekable())
-
-    def readinto(self, buffer: Any) -> int:
-        with _os_errors():
-            data = self._file.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        with _os_errors():
-            return int(self._file.seek(offset, whence))
-
-    def tell(self) -> int:
-        return int(self._file.tell())
-
-    def close(self) -> None:
-        if not self.closed:
-            self._file.close()
-            super().close()
 
 
 @contextmanager

@@ -82,11 +82,14 @@ class TableSource:
     def __init__(self, file: InputFile, fields: Fields, form: str | None) -> None:
         self.name, self._file, self._fields = file.path, file, fields
         self.row = 0
+        self._errors: tuple[type[Exception], ...] = (OSError, pa.ArrowException)
+        if is_url(file.path):
+            self._errors = (Exception,)  # of any package
         try:
             self._schema, self._read, self._rows = (_parquet if form == PARQUET else _dataset)(file, form)
         except FileNotFoundError as error:  # a wrong name, and no damaged file
             raise CliError(f"{self.name}: {error.strerror or 'No such file or directory'}") from None
-        except (OSError, pa.ArrowException) as error:
+        except self._errors as error:
             raise FileError(f"{self.name}: {_reason(error)}") from None
         self._columns = {key: self._column(name, key) for key, name in fields.named.items()}
         self._scores: list[Column] = []
@@ -111,7 +114,7 @@ class TableSource:
                     part = table.slice(at, room() or table.num_rows)
                     yield Batch(self._arguments(part), range(begin + at + 1, begin + at + part.num_rows + 1), [])
                     at += part.num_rows
-        except (pa.ArrowException, OSError) as error:
+        except self._errors as error:
             raise FileError(f"{self.name}, after row {self.row}: {_reason(error)}") from None
 
     def _arguments(self, table: pa.RecordBatch) -> dict[str, Any]:
