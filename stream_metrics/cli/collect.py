@@ -8,8 +8,7 @@ import threading
 from pathlib import Path
 
 from stream_metrics.cli import logs, options
-from stream_metrics.cli.errors import CliError, UsageError, taken_addresses
-from stream_metrics.cli.monitor import usage
+from stream_metrics.cli.errors import LISTING, CliError, UsageError, taken_addresses, usage
 from stream_metrics.monitor.serve.sockets import handled_signals
 
 LOG = logging.getLogger("stream_metrics.collector")
@@ -56,9 +55,7 @@ def add(commands: options.Commands) -> None:
         "--health", metavar="HOST:PORT", default="", help="where /healthz and /readyz are answered to everybody"
     )
     parser.add_argument("--title", default="workers", help="title of the page (default: %(default)s)")
-    parser.add_argument(
-        "--metrics", type=options.keys, metavar="K1,K2", help=f"the metrics of the headline; {options.LISTING}"
-    )
+    parser.add_argument("--metrics", type=options.keys, metavar="K1,K2", help=f"the metrics of the headline; {LISTING}")
     parser.add_argument(
         "--expect", metavar="W1,W2", type=_names, default=[], help="workers that are missing unless they report"
     )
@@ -90,21 +87,17 @@ def _execute(arguments: argparse.Namespace, lines: logs.LineHandler) -> int:
     except ModuleNotFoundError:
         raise UsageError('collect needs Starlette and uvicorn: pip install "stream-metrics[monitor]"') from None
 
-    expected = [*arguments.expect, *_lines(arguments.expect_file)]
     with usage():
-        times = Options(arguments.silent, arguments.retire, arguments.forget)
-        more = {} if arguments.metrics is None else {"metrics": arguments.metrics}
-        token = read_token(None, arguments.token_file)
         service = Service(
             arguments.store,
             *split_address(arguments.listen),
-            token=token,
+            token=read_token(None, arguments.token_file),
             title=arguments.title,
-            expected=expected,
-            options=times,
+            expected=[*arguments.expect, *_lines(arguments.expect_file)],
+            options=Options(arguments.silent, arguments.retire, arguments.forget),
             names=arguments.names,
             health=arguments.health,
-            **more,
+            **({} if arguments.metrics is None else {"metrics": arguments.metrics}),
         )
     stop = threading.Event()
     with lines.logged(), handled_signals(stop.set):

@@ -11,17 +11,19 @@ detector of changes fires first: 1.5 to 2.25 s after the swap in six cycles, the
 from __future__ import annotations
 
 import heapq
+import itertools
 import json
+import math
 import random
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stream_metrics.cli.errors import river
-from stream_metrics.cli.monitor import usage
-from stream_metrics.cli.monitor_watch import Watch
+from stream_metrics.cli.errors import river, usage
+from stream_metrics.cli.logs import LineHandler
+from stream_metrics.cli.monitor_watch import report, watch
 from stream_metrics.inputs.field_names import Y_PRED, Y_TRUE
 from stream_metrics.monitor.config import AlertsTable, Config, CountingTable, JoinTable, ServeTable, StoreTable
 from stream_metrics.monitor.config import SourceTable as SourceConfig
@@ -49,11 +51,9 @@ def live(port: int, seconds: float | None, limit: int | None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         with usage():
             config = _config(CYCLE, port, str(Path(folder) / "demo.sqlite"))
-            watch = Watch(config, Replay(answers, CYCLE, seconds=seconds), report=True)
         start, end = (round(CYCLE * share) for share in DRIFT)
         print(f"Colours are swapped from second {start} to {end} of every {CYCLE:.0f}. Ctrl-C ends.", flush=True)
-        watch.run()
-        print(watch.report())
+        print(report(watch(config, Replay(answers, CYCLE, seconds), LineHandler())))
     return 0
 
 
@@ -112,71 +112,47 @@ class Replay:
     It ends after so many `seconds`, if that is given. Every run is the same.
     """
 
-    def __init__(
-        self,
-        answers: list[Answer],
-        cycle: float = CYCLE,
-        *,
-        seconds: float | None = None,
-        clock: Callable[[], float] = time.time,
-        wait: Callable[[float], None] = time.sleep,
-    ) -> None:
+    def __init__(self, answers: list[Answer], cycle: float, seconds: float | None = None) -> None:
         self.ended = False
-        self._clock, self._wait, self._seconds = clock, wait, seconds
-        self._began = clock()
+        self._seconds = math.inf if seconds is None else seconds
+        self._began = time.time()
         self._due: list[tuple[float, int, dict[str, Any]]] = []  # a heap of future events, by time
-        self._events = self._asked(answers, cycle)
-        self._last = 0.0  # when the last prediction among them is asked
+        self._asked = self._questions(answers, cycle)
         self._offset = 0
-        self._next()
 
-    def _asked(self, answers: list[Answer], cycle: float) -> Iterator[list[tuple[float, dict[str, Any]]]]:
-        """Yield a prediction and its label, if it ever comes, for all times."""
-        chance, number = random.Random(2), 0
-        while True:
+    def _questions(self, answers: list[Answer], cycle: float) -> Iterator[float]:
+        """Add a prediction and its label, if it ever comes, to the future events; yield when it is asked."""
+        chance = random.Random(2)
+        for number in itertools.count():
             after = number / RATE
             well, ill, truth = chance.choice(answers)
             drifts = DRIFT[0] <= after / cycle % 1 < DRIFT[1]
-            asked = {"id": number, "time": self._began + after, **(ill if drifts else well)}
             known = after + chance.expovariate(1 / (cycle / 40))
-            events = [(after, asked)]
+            self._add(after, 2 * number, **(ill if drifts else well))
             if chance.random() >= NEVER:
-                events.append((known, {"id": number, "time": self._began + known, Y_TRUE: truth}))
-            yield events
-            number += 1
+                self._add(known, 2 * number + 1, **{Y_TRUE: truth})
+            yield after
 
-    def _next(self) -> None:
-        """Add the next prediction and its label to the future events."""
-        for kind, (after, event) in enumerate(next(self._events)):
-            heapq.heappush(self._due, (after, 2 * event["id"] + kind, event))
-            if not kind:
-                self._last = after
+    def _add(self, after: float, order: int, **fields: object) -> None:
+        heapq.heappush(self._due, (after, order, {"id": order // 2, "time": self._began + after, **fields}))
 
     def start(self, monitor: Monitor) -> None:
         """Have the monitor assigned the one partition that there is."""
         monitor.assign([0])
 
     def poll(self, timeout: float) -> list[Record]:
-        """Return the events up to now; wait a little if there are none."""
-        records = self._happened()
-        if not records and not self.ended:
-            self._wait(min(timeout, 0.02))
-            records = self._happened()
-        return records
-
-    def _happened(self) -> list[Record]:
-        now = self._clock() - self._began
-        if self._seconds is not None and now >= self._seconds:
-            now, self.ended = self._seconds, True
-        records: list[Record] = []
-        while True:
-            while self._last <= now:
-                self._next()
-            if self._due[0][0] > now:
-                return records
+        """Return the events up to now, after a short wait."""
+        time.sleep(min(timeout, 0.02))
+        now = min(time.time() - self._began, self._seconds)
+        self.ended = self.ended or now == self._seconds
+        while next(self._asked) <= now:
+            pass
+        records = []
+        while self._due[0][0] <= now:
             value = json.dumps(heapq.heappop(self._due)[2]).encode()
             records.append(Record(TOPIC, 0, self._offset, self._offset + 1, None, None, value))
             self._offset += 1
+        return records
 
     def lag(self) -> dict[tuple[str, int], int]:
         """Nothing that has happened waits."""

@@ -27,6 +27,9 @@ class UsageError(CliError):
     status = 2
 
 
+LISTING = "'stream-metrics metrics' lists them"
+
+
 def listed(names: Iterable[object]) -> str:
     """Return the first few names, for a message."""
     names = list(names)
@@ -61,3 +64,16 @@ def river(module: str) -> ModuleType:
         return importlib.import_module(f"river.{module}")
     except ImportError:
         raise UsageError('the demo needs river: pip install "stream-metrics[river]"') from None
+
+
+@contextmanager
+def usage() -> Iterator[None]:
+    """Turn what is wrong with a configuration into a usage problem."""
+    from stream_metrics.catalog.table import UnknownMetricError
+
+    try:
+        yield
+    except UnknownMetricError as error:
+        raise UsageError(str(UnknownMetricError(error.key, LISTING))) from None
+    except (ImportError, ValueError) as error:
+        raise UsageError(str(error)) from None

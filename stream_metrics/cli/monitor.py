@@ -8,14 +8,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
-from stream_metrics.catalog.table import UnknownMetricError
 from stream_metrics.cli import logs, monitor_flags, options
 from stream_metrics.cli.compression import without_suffix
-from stream_metrics.cli.errors import CliError, UsageError
+from stream_metrics.cli.errors import CliError, UsageError, usage
 from stream_metrics.cli.sources import STDIN, declared_format
 from stream_metrics.monitor.config import Config, ConfigError
 from stream_metrics.monitor.config.reading import configured, example, layered, resolved, tables_of
@@ -88,31 +86,32 @@ def _execute(arguments: argparse.Namespace, lines: logs.LineHandler) -> int:
         config, keeps = _configured(arguments)
     if arguments.stay and arguments.once:
         raise UsageError("--stay keeps the page and --once has none: use one of them")
-    from stream_metrics.cli.monitor_watch import Watch
+    from stream_metrics.cli.monitor_watch import check, report, watch
     from stream_metrics.monitor.sources.make import make_source
     from stream_metrics.monitor.view.types import to_json
 
     endless = config.source.kind != "file" or config.source.follow  # else a page would end at once
     page = endless or arguments.stay or bool(monitor_flags.given(arguments).get("serve"))
+    follows = endless and not arguments.once
     with usage():
-        watch = Watch(
-            config,
-            make_source(config.source),
-            keeps=keeps,
-            page=page and not (arguments.once or arguments.no_page),
-            stay=arguments.stay,
-            once=arguments.once,
-            report=arguments.format is not None,
-            whole=arguments.format == "json",
-            lines=lines,
-        )
-    view = watch.run()
+        source = make_source(config.source)
+    runner = watch(
+        config,
+        source,
+        lines,
+        keeps=keeps,
+        page=page and not (arguments.once or arguments.no_page),
+        stay=arguments.stay,
+        once=arguments.once,
+        last_view=arguments.format is not None or not follows,
+        whole=arguments.format == "json",
+    )
     if arguments.format == "json":
-        print(json.dumps(json.loads(to_json(view)), indent=2))
-    elif arguments.format or not watch.endless:
-        print(watch.report())
-    watch.check()
-    return 130 if watch.interrupted else 0
+        print(json.dumps(json.loads(to_json(runner.latest)), indent=2))
+    elif arguments.format or runner.ended or not follows:
+        print(report(runner))
+    check(runner)
+    return 0 if runner.ended or follows else 130
 
 
 def _check_file(path: str | None) -> None:
@@ -153,14 +152,3 @@ def _layered(arguments: argparse.Namespace) -> tuple[dict[str, dict[str, Any]], 
     if arguments.follow:
         source["follow"] = True
     return layered(tables_of(arguments.config) if arguments.config else {}, flags), flags
-
-
-@contextmanager
-def usage() -> Iterator[None]:
-    """Turn what is wrong with the configuration into a usage problem."""
-    try:
-        yield
-    except UnknownMetricError as error:
-        raise UsageError(str(UnknownMetricError(error.key, options.LISTING))) from None
-    except (ImportError, ValueError) as error:
-        raise UsageError(str(error)) from None

@@ -9,13 +9,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from stream_metrics.catalog.table import UnknownMetricError, find
-from stream_metrics.cli.errors import UsageError
+from stream_metrics.cli.errors import LISTING, UsageError
 from stream_metrics.cli.sources import STDIN, declared_format
 from stream_metrics.inputs.field_names import GROUP, SCORES, TIME, WEIGHT, Y_TRUE
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.labels import Label
 
-LISTING = "'stream-metrics metrics' lists them"
 T = TypeVar("T")
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
