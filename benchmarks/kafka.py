@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 from timing import Line
 
-from stream_metrics.monitor.sources.kafka_client import PREFETCH
+from stream_metrics.monitor.sources.kafka_options import PREFETCH
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 

@@ -23,7 +23,7 @@ from stream_metrics.collector.client import LONGEST_NAME
 from stream_metrics.collector.collector import Collector, CollectorUnavailable, WorkerReport
 from stream_metrics.containers.workers import PutResult
 from stream_metrics.errors import MergeError, StreamMetricsError
-from stream_metrics.monitor.serve.app import Posted, Reply, Routes
+from stream_metrics.monitor.serve.posts import Posted, Reply, Routes
 
 __all__ = ["LARGEST", "routes"]
 

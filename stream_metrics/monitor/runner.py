@@ -34,10 +34,10 @@ from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counts.counting import PartCounts
 from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.serve.app import routes
+from stream_metrics.monitor.serve.posts import routes
 from stream_metrics.monitor.serve.sockets import handled_signals
 from stream_metrics.monitor.sources import Source
-from stream_metrics.monitor.sources.kafka_client import SourceError
+from stream_metrics.monitor.sources.kafka_options import SourceError
 from stream_metrics.monitor.store import StaleOwner, StoreError
 from stream_metrics.monitor.view.types import View
 from stream_metrics.monitor.view.window_reading import ViewCut, cut_if

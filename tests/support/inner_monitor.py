@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stream_metrics.monitor.runner import stopped_by_signals
 from stream_metrics.monitor.sources.file import StdinSource
-from stream_metrics.monitor.sources.kafka_client import SourceError
+from stream_metrics.monitor.sources.kafka_options import SourceError
 from stream_metrics.monitor.store import StaleOwner, StoreError
 from stream_metrics.monitor.store.rows import OtherSourceError
 

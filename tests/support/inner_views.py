@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.monitor.serve import server as connections
-from stream_metrics.monitor.serve.app import routes
+from stream_metrics.monitor.serve.posts import routes
 from stream_metrics.monitor.serve.security import Gate
 from stream_metrics.monitor.view.group_view import Earlier, compared
 from stream_metrics.monitor.view.summary import facts, summary

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from stream_metrics.monitor.serve.app import Routes
+from stream_metrics.monitor.serve.posts import Routes
 from stream_metrics.monitor.serve.server import Server
 from stream_metrics.monitor.serve.streams import StreamOptions
 from support.inner_views import View, routes

@@ -1,14 +1,5 @@
 """The application of a site, for any ASGI server: the page, the view, its stream, Prometheus, health, more routes.
 
-A monitor adds ranges of time, and what programs may post:
-
-    GET /api/range          see ``archive.reading``
-
-    POST /api/annotations   {"text": "deployed 2.1"}, or with "at": 1.7e9, in seconds since 1970
-    POST /api/reference     {"window": "1d"}
-
-The next view shows it, and the next checkpoint has it. Browsers may not post (see ``serve.security``).
-
 Whatever may take long runs in threads. A body that is posted has so many seconds and so many bytes to arrive; one that
 is refused is read as well, or the client would not read the answer.
 """
@@ -22,7 +13,6 @@ from concurrent.futures import Executor
 from http import HTTPStatus
 from typing import Any, NamedTuple, TypeVar
 
-import msgspec
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -33,79 +23,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor.serve.posts import JSON, TEXT, Posted, Reply, Routes
 from stream_metrics.monitor.serve.security import HEADERS, LOGIN, PAGE, POLICY, Gate
 from stream_metrics.monitor.serve.streams import Streams, ViewCache, ViewUnavailable
-
-TEXT, JSON = "text/plain; charset=utf-8", "application/json"
-
-
-class Reply(NamedTuple):
-    """What a route answers."""
-
-    status: HTTPStatus
-    kind: str
-    body: bytes
-
-
-class Posted(NamedTuple):
-    """What was posted to a route: the query of its address, and the body."""
-
-    query: str
-    body: bytes
-
-
-class Routes(NamedTuple):
-    """What is read and what is posted to, by path; a body has `limit` bytes. Routes are called in threads.
-
-    `ranges` answers the query of /api/range with a status and JSON.
-    """
-
-    read: Mapping[str, Callable[[], Reply]] = {}
-    posted: Mapping[str, Callable[[Posted], Reply]] = {}
-    limit: int = 0
-    ranges: Callable[[str], tuple[int, bytes]] | None = None
-
-
-LARGEST = 1 << 14  # bytes of a body
-
-
-class _Annotation(msgspec.Struct, forbid_unknown_fields=True):
-    text: str
-    at: float | None = None
-
-
-class _Reference(msgspec.Struct, forbid_unknown_fields=True):
-    window: str
-
-
-def routes(monitor: Monitor) -> Routes:
-    """Return what a server answers for a monitor; the next view shows what was posted."""
-
-    def annotate(posted: Posted) -> None:
-        asked = msgspec.json.decode(posted.body, type=_Annotation)
-        monitor.annotate(asked.text, asked.at)
-
-    def take_reference(posted: Posted) -> None:
-        monitor.take_reference(msgspec.json.decode(posted.body, type=_Reference).window)
-
-    posts = {"/api/annotations": annotate, "/api/reference": take_reference}
-    posted = {path: _answered(post) for path, post in posts.items()}
-    return Routes(posted=posted, limit=LARGEST, ranges=monitor.answer_range)
-
-
-def _answered(post: Callable[[Posted], None]) -> Callable[[Posted], Reply]:
-    """Return a route that answers an error with its text."""
-
-    def answer(posted: Posted) -> Reply:
-        try:
-            post(posted)
-        except ValueError as error:  # those of msgspec, too
-            return Reply(HTTPStatus.BAD_REQUEST, TEXT, f"{error}\n".encode())
-        return Reply(HTTPStatus.OK, JSON, b"{}")
-
-    return answer
-
 
 LOG = logging.getLogger("stream_metrics.monitor")
 ARRIVES = 15.0  # seconds for a body

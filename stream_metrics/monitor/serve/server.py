@@ -31,7 +31,8 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from stream_metrics.monitor.config import ServeTable
-from stream_metrics.monitor.serve.app import Health, Routes, Site, health_app, site_app
+from stream_metrics.monitor.serve.app import Health, Site, health_app, site_app
+from stream_metrics.monitor.serve.posts import Routes
 from stream_metrics.monitor.serve.prometheus import Exporter
 from stream_metrics.monitor.serve.security import Gate
 from stream_metrics.monitor.serve.sockets import Listening, listen_to, split_address

@@ -35,22 +35,16 @@ from typing import Any
 from stream_metrics.monitor import config
 from stream_metrics.monitor.events.records import Record
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.sources.kafka_client import (
-    AWAY,
-    BROKEN,
-    DENIED,
-    END,
-    MISSING,
-    RANGE,
-    Problems,
+from stream_metrics.monitor.sources.kafka_errors import AWAY, BROKEN, DENIED, END, MISSING, RANGE, Problems
+from stream_metrics.monitor.sources.kafka_options import (
     SourceError,
-    TopicIds,
     checked,
     consumer_options,
     first,
     incremental,
     topics,
 )
+from stream_metrics.monitor.sources.kafka_topic_ids import TopicIds
 from stream_metrics.monitor.store import StoreError
 
 try:

@@ -167,7 +167,7 @@ def test_a_topic_that_was_created_again_is_refused(
     broker: Broker, topic: str, state: str, running: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its log is as long as the old one, so every stored offset is there: only the id tells; problems are said."""
-    monkeypatch.setattr("stream_metrics.monitor.sources.kafka_client.EVERY", 0.2)
+    monkeypatch.setattr("stream_metrics.monitor.sources.kafka_topic_ids.EVERY", 0.2)
     stream, said = renamed(MESSY, topic), f"'{topic}' was deleted and created again"
     options = {"topic.metadata.refresh.interval.ms": "300", "topic.metadata.propagation.max.ms": "300"}
     source = {"servers": broker.servers, "predictions": topic, "options": options}

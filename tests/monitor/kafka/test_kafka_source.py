@@ -215,8 +215,8 @@ def test_a_broker_that_fails_or_hangs_is_a_problem(
 
     Where the broker hangs its connections stay open, and the client says nothing for a minute.
     """
-    monkeypatch.setattr(f"{KAFKA}_client.EVERY", 0.2)
-    monkeypatch.setattr(f"{KAFKA}_client.SLOW", 0.5)
+    monkeypatch.setattr(f"{KAFKA}_topic_ids.EVERY", 0.2)
+    monkeypatch.setattr(f"{KAFKA}_topic_ids.SLOW", 0.5)
     stream = renamed(MESSY, topic)
     half = len(stream) // 2
     options = KIP_848 | {"reconnect.backoff.max.ms": "100", "reconnect.backoff.ms": "20"}

@@ -9,7 +9,7 @@ from support.inner_monitor import SourceError
 from support.refusals import all_refused, refused
 
 from stream_metrics.monitor import config
-from stream_metrics.monitor.sources.kafka_client import checked, consumer_options, first, hidden
+from stream_metrics.monitor.sources.kafka_options import checked, consumer_options, first, hidden
 
 pytestmark = pytest.mark.quick
 Source = config.SourceTable
