@@ -12,30 +12,11 @@ from stream_metrics.cli.errors import LISTING, CliError, UsageError, taken_addre
 from stream_metrics.monitor.serve.sockets import handled_signals
 
 LOG = logging.getLogger("stream_metrics.collector")
-HELP = """\
-Workers report with sm.Reporter("http://HOST:PORT", state). A report is answered
-when it is in the file, which survives a kill at any instant: nothing that was
-answered is lost, and nothing is counted twice. The page, /metrics (Prometheus),
-/api/snapshot (JSON) and /api/state (the merged state) are at the same address.
-
-A worker that has not reported for --silent is shown as silent; its counts stay.
-After --retire it is retired: its counts become part of one state. If it reports
-again within --forget, it goes on as if it had not been away.
-
-Beyond this machine a token is needed, in the file --token-file or in the
-environment: STREAM_METRICS_TOKEN_FILE or STREAM_METRICS_TOKEN. There is no TLS:
-put a proxy in front of it where the network is not trusted.
-
-examples:
-  stream-metrics collect --store agg.sqlite --listen 127.0.0.1:9900
-  stream-metrics collect --store agg.sqlite --listen 0.0.0.0:9900 --token-file token
-  stream-metrics collect --store agg.sqlite --expect pod-0,pod-1,pod-2
-  curl -o total.state http://127.0.0.1:9900/api/state; stream-metrics show total.state"""
 
 
 def add(commands: options.Commands) -> None:
     """Add the command to the parser."""
-    parser = options.add_command(commands, "collect", "merge, store and show the states that workers report", HELP)
+    parser = options.add_command(commands, "collect", execute)
     parser.add_argument("--store", metavar="FILE", required=True, help="SQLite file; created if it does not exist")
     parser.add_argument(
         "--listen",
@@ -69,11 +50,30 @@ def add(commands: options.Commands) -> None:
             f"--{name}", metavar="TIME", type=options.length, default=default, help=f"{meaning} (default: {default})"
         )
     logs.add(parser)
-    parser.set_defaults(execute=execute)
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Serve until SIGINT, SIGTERM or SIGHUP."""
+    """Merge, store and show the states that workers report.
+
+    Workers report with sm.Reporter("http://HOST:PORT", state). A report is answered
+    when it is in the file, which survives a kill at any instant: nothing that was
+    answered is lost, and nothing is counted twice. The page, /metrics (Prometheus),
+    /api/snapshot (JSON) and /api/state (the merged state) are at the same address.
+
+    A worker that has not reported for --silent is shown as silent; its counts stay.
+    After --retire it is retired: its counts become part of one state. If it reports
+    again within --forget, it goes on as if it had not been away.
+
+    Beyond this machine a token is needed, in the file --token-file or in the
+    environment: STREAM_METRICS_TOKEN_FILE or STREAM_METRICS_TOKEN. There is no TLS:
+    put a proxy in front of it where the network is not trusted.
+
+    examples:
+      stream-metrics collect --store agg.sqlite --listen 127.0.0.1:9900
+      stream-metrics collect --store agg.sqlite --listen 0.0.0.0:9900 --token-file token
+      stream-metrics collect --store agg.sqlite --expect pod-0,pod-1,pod-2
+      curl -o total.state http://127.0.0.1:9900/api/state; stream-metrics show total.state
+    """
     return logs.run(_execute, arguments)
 
 

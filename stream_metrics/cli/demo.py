@@ -26,22 +26,6 @@ if TYPE_CHECKING:
 
 
 SHARDS = 4
-HELP = """\
-Every sample is predicted before it is learnt from, and its probabilities are
-counted by one of four shards. Their states are saved, read back, merged and
-compared, byte for byte, with the state of one process that saw everything; exit
-status 1 if they differ. Areas and calibration errors come with certified bounds.
-
-With --live a model is watched instead: predictions, late labels, a drift in every
-other minute, an alert that fires and ends, and the page of the monitor; until Ctrl-C.
-
-Needs river: pip install "stream-metrics[river]". The data comes with river;
-nothing is downloaded. Without --live it takes about fifteen seconds.
-
-examples:
-  stream-metrics demo
-  stream-metrics demo --limit 500 --out demo-states
-  stream-metrics demo --live"""
 
 INTRODUCTION = """\
 {tasks} classifiers of river learn {tasks} data sets, one sample at a time. Each sample is
@@ -64,17 +48,33 @@ class DemoTask(NamedTuple):
 
 def add(commands: options.Commands) -> None:
     """Add the command to the parser."""
-    parser = options.add_command(commands, "demo", "validate river classifiers on four shards and merge them", HELP)
+    parser = options.add_command(commands, "demo", execute)
     parser.add_argument("--limit", type=options.positive, metavar="N", help="use the first N samples of each data set")
     parser.add_argument("--out", metavar="DIR", help="keep the state files in this folder")
     parser.add_argument("--live", action="store_true", help="watch a model with late labels and a drift on a live page")
     parser.add_argument("--seconds", type=options.seconds, metavar="N", help="of --live: end after N seconds")
     parser.add_argument("--port", type=int, default=8765, help="of --live: port of the page, 0 for any (default: 8765)")
-    parser.set_defaults(execute=execute)
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Run all tasks; fail if a merged state is not that of one process."""
+    """Validate river classifiers on four shards and merge them.
+
+    Every sample is predicted before it is learnt from, and its probabilities are
+    counted by one of four shards. Their states are saved, read back, merged and
+    compared, byte for byte, with the state of one process that saw everything; exit
+    status 1 if they differ. Areas and calibration errors come with certified bounds.
+
+    With --live a model is watched instead: predictions, late labels, a drift in every
+    other minute, an alert that fires and ends, and the page of the monitor; until Ctrl-C.
+
+    Needs river: pip install "stream-metrics[river]". The data comes with river;
+    nothing is downloaded. Without --live it takes about fifteen seconds.
+
+    examples:
+      stream-metrics demo
+      stream-metrics demo --limit 500 --out demo-states
+      stream-metrics demo --live
+    """
     if arguments.live and arguments.out:
         raise UsageError("Expected no --out with --live, which keeps no state files")
     if not arguments.live and arguments.seconds is not None:

@@ -16,35 +16,34 @@ from stream_metrics.errors import quantity
 from stream_metrics.states.batches import mergeable
 from stream_metrics.states.protocols import Accumulator
 
-HELP = """\
-The result is the same, byte for byte, as if one process had counted everything,
-whatever the order of the files. All files must count the same; if they show
-other metrics, or labels in another order, the result shows what the first does.
-If files are bad, each of them is named and nothing is written. Lists of counted
-files (STATE.files) are joined, and states into which one file was counted twice
-are refused. Files are read one after the other. A STATE in quotes may be a
-pattern, in which ** matches folders
-of any depth: more files than fit on a command line. Windows of time merge pane
-by pane, and groups one by one; the last N records of two workers do not merge,
-since their common order is unknown.
-
-examples:
-  stream-metrics merge shard-*.state -o all.state
-  stream-metrics merge 'workers/**/*.state' -o all.state"""
-
 
 def add(commands: options.Commands) -> None:
     """Add the command to the parser."""
-    parser = options.add_command(commands, "merge", "add up the saved states of many workers", HELP)
+    parser = options.add_command(commands, "merge", execute)
     parser.add_argument(
         "states", nargs="+", metavar="STATE", help="state file of run, to_bytes() or a monitor, or a pattern of files"
     )
     parser.add_argument("-o", "--output", required=True, metavar="OUT", help="file for the merged state")
-    parser.set_defaults(execute=execute)
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Read, merge, write."""
+    """Add up the saved states of many workers.
+
+    The result is the same, byte for byte, as if one process had counted everything,
+    whatever the order of the files. All files must count the same; if they show
+    other metrics, or labels in another order, the result shows what the first does.
+    If files are bad, each of them is named and nothing is written. Lists of counted
+    files (STATE.files) are joined, and states into which one file was counted twice
+    are refused. Files are read one after the other. A STATE in quotes may be a
+    pattern, in which ** matches folders
+    of any depth: more files than fit on a command line. Windows of time merge pane
+    by pane, and groups one by one; the last N records of two workers do not merge,
+    since their common order is unknown.
+
+    examples:
+      stream-metrics merge shard-*.state -o all.state
+      stream-metrics merge 'workers/**/*.state' -o all.state
+    """
     files.check_target(arguments.output)
     paths = without_lists([path for named in arguments.states for path in _matching(named)])
     files.check_inputs(paths, arguments.output)

@@ -13,30 +13,30 @@ from stream_metrics.cli.csv_output import csv_text
 from stream_metrics.cli.errors import CliError
 from stream_metrics.labels.json_names import json_data
 
-HELP = """\
-A key is what --metrics takes; so are the other names, such as mcc. Lists every
-metric that has TEXT in its key, title, other names, source or description; JSON
-and CSV also have formula, source, and when a value is 0/0.
-
-examples:
-  stream-metrics metrics
-  stream-metrics metrics f1
-  stream-metrics metrics mcc --format json
-  stream-metrics metrics --format csv > metrics.csv"""
 WIDTH = 80
 KEY, RANGE = 30, 11  # characters of the columns; the longest keys take more
 
 
 def add(commands: options.Commands) -> None:
     """Add the command to the parser."""
-    parser = options.add_command(commands, "metrics", "list the metrics: keys, titles, ranges, other names", HELP)
+    parser = options.add_command(commands, "metrics", execute)
     parser.add_argument("text", nargs="?", default="", metavar="TEXT", help="list only metrics that have this text")
     options.add_format(parser, "table", "json", "csv")
-    parser.set_defaults(execute=execute)
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Select, print; on a terminal, no line is longer than it is wide."""
+    """List the metrics: keys, titles, ranges, other names.
+
+    A key is what --metrics takes; so are the other names, such as mcc. Lists every
+    metric that has TEXT in its key, title, other names, source or description; JSON
+    and CSV also have formula, source, and when a value is 0/0.
+
+    examples:
+      stream-metrics metrics
+      stream-metrics metrics f1
+      stream-metrics metrics mcc --format json
+      stream-metrics metrics --format csv > metrics.csv
+    """
     text, infos = arguments.text.lower(), []
     for info in MetricTable().values():
         names = (info.key, info.title, info.class_name or "", *info.aliases, info.source, info.summary)

@@ -18,33 +18,10 @@ from stream_metrics.cli.sources import STDIN, declared_format
 from stream_metrics.monitor.config import Config, ConfigError
 from stream_metrics.monitor.config.reading import configured, example, layered, resolved, tables_of
 
-HELP = """\
-Records are JSON: {"id": 1, "time": 1700000000, "y_pred": "cat", "y_true": "cat"}, or
-a prediction now and {"id": 1, "time": ..., "y_true": "cat"} hours later. Files that
-'run' reads are read as well: a record with both needs no id, and no time.
-
-A file is read to its end, and a report is printed. The page is served, by default at
-http://127.0.0.1:8765, with --follow, which waits for more, with --stay or a --serve
-flag, and while standard input or Kafka is read. An existing state file is continued; a file or pipe that is read
-once, without --config, leaves none unless --store-path names one. Ctrl-C, SIGTERM and
-SIGHUP write a last checkpoint and end the run: a changed configuration needs a restart.
-
-alert rules: VALUE < NUMBER [for 5m] [until > NUMBER] [with n >= 100]
-  balanced_accuracy[1h] < 0.8 for 5m      recall["cat"][1h] < 0.7
-  max_gap(recall, country)[1d] > 0.1      coverage[1h] < 0.9
-  n[1h] < 100     delay_p90[1h] > 3600    lag > 10000     rejected > 0
-
-examples:
-  stream-metrics monitor events.jsonl
-  stream-metrics monitor events.jsonl --follow --alerts-rules 'accuracy[1h] < 0.8'
-  stream-metrics monitor --print-config > monitor.toml
-  stream-metrics monitor --config monitor.toml --serve-port 9000
-  stream-metrics monitor --source-kind kafka --source-predictions answers"""
-
 
 def add(commands: options.Commands) -> None:
     """Add the command to the parser."""
-    parser = options.add_command(commands, "monitor", "watch a model: late labels, live page, alerts", HELP)
+    parser = options.add_command(commands, "monitor", execute)
     parser.usage = "%(prog)s [FILE] [--config FILE] [--TABLE-KEY VALUE ...] [options]"
     parser.add_argument("file", nargs="?", metavar="FILE", help="JSON Lines; - is standard input")
     parser.add_argument("--config", metavar="FILE", help="TOML file with the keys below; flags override it")
@@ -63,11 +40,33 @@ def add(commands: options.Commands) -> None:
         "--config-schema", action="store_true", help="print the JSON Schema of the configuration and exit"
     )
     monitor_flags.add(parser)
-    parser.set_defaults(execute=execute)
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Configure, then watch until it ends."""
+    """Watch a model: late labels, live page, alerts.
+
+    Records are JSON: {"id": 1, "time": 1700000000, "y_pred": "cat", "y_true": "cat"}, or
+    a prediction now and {"id": 1, "time": ..., "y_true": "cat"} hours later. Files that
+    'run' reads are read as well: a record with both needs no id, and no time.
+
+    A file is read to its end, and a report is printed. The page is served, by default at
+    http://127.0.0.1:8765, with --follow, which waits for more, with --stay or a --serve
+    flag, and while standard input or Kafka is read. An existing state file is continued; a file or pipe that is read
+    once, without --config, leaves none unless --store-path names one. Ctrl-C, SIGTERM and
+    SIGHUP write a last checkpoint and end the run: a changed configuration needs a restart.
+
+    alert rules: VALUE < NUMBER [for 5m] [until > NUMBER] [with n >= 100]
+      balanced_accuracy[1h] < 0.8 for 5m      recall["cat"][1h] < 0.7
+      max_gap(recall, country)[1d] > 0.1      coverage[1h] < 0.9
+      n[1h] < 100     delay_p90[1h] > 3600    lag > 10000     rejected > 0
+
+    examples:
+      stream-metrics monitor events.jsonl
+      stream-metrics monitor events.jsonl --follow --alerts-rules 'accuracy[1h] < 0.8'
+      stream-metrics monitor --print-config > monitor.toml
+      stream-metrics monitor --config monitor.toml --serve-port 9000
+      stream-metrics monitor --source-kind kafka --source-predictions answers
+    """
     return logs.run(_execute, arguments)
 
 

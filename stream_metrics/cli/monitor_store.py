@@ -10,49 +10,33 @@ from stream_metrics.cli import options
 from stream_metrics.errors import quantity
 from stream_metrics.report.layout import number
 
-BACKUP = """\
-STATE is a state file, or the postgresql:// address of the database that workers
-share. The copy is a state file in both cases. It is of one moment and loses
-nothing, also while monitors write the state.
-
-examples:
-  stream-metrics monitor backup monitor.sqlite backups/monitor-2024-05-07.sqlite
-  stream-metrics monitor backup postgresql://monitor@db/models models.sqlite"""
-RESTORE = """\
-BACKUP is a copy that 'monitor backup' made, of a file or of a database. No monitor
-must be running. A file that was there stays beside the new one, under another
-name, which is printed. A database must be empty.
-
-examples:
-  stream-metrics monitor restore backups/monitor-2024-05-07.sqlite monitor.sqlite
-  stream-metrics monitor restore models.sqlite postgresql://monitor@db/models"""
-INSPECT = """\
-Prints what a state has: partitions, offsets, samples, and the panes of past times.
-Monitors may be running.
-
-example:
-  stream-metrics monitor inspect monitor.sqlite --format json"""
 STATE = "state file, or postgresql:// address"
 
 
 def add(commands: options.Commands) -> None:
     """Add the commands to the parser."""
-    parser = options.add_command(commands, "monitor backup", "copy the state of a monitor", BACKUP)
+    parser = options.add_command(commands, "monitor backup", execute_backup)
     parser.add_argument("state", metavar="STATE", help=STATE)
     parser.add_argument("target", metavar="BACKUP", help="file for the copy, which must not exist")
-    parser.set_defaults(execute=execute_backup)
-    parser = options.add_command(commands, "monitor restore", "put a backup in place of a state", RESTORE)
+    parser = options.add_command(commands, "monitor restore", execute_restore)
     parser.add_argument("source", metavar="BACKUP", help="file that 'monitor backup' wrote")
     parser.add_argument("state", metavar="STATE", help="state file to replace, or address of an empty database")
-    parser.set_defaults(execute=execute_restore)
-    parser = options.add_command(commands, "monitor inspect", "print what the state of a monitor has", INSPECT)
+    parser = options.add_command(commands, "monitor inspect", execute_inspect)
     parser.add_argument("state", metavar="STATE", help=STATE)
     options.add_format(parser, "table", "json")
-    parser.set_defaults(execute=execute_inspect)
 
 
 def execute_backup(arguments: argparse.Namespace) -> int:
-    """Copy."""
+    """Copy the state of a monitor.
+
+    STATE is a state file, or the postgresql:// address of the database that workers
+    share. The copy is a state file in both cases. It is of one moment and loses
+    nothing, also while monitors write the state.
+
+    examples:
+      stream-metrics monitor backup monitor.sqlite backups/monitor-2024-05-07.sqlite
+      stream-metrics monitor backup postgresql://monitor@db/models models.sqlite
+    """
     from stream_metrics.monitor.store.backups import back_up
 
     back_up(arguments.state, arguments.target)
@@ -61,7 +45,16 @@ def execute_backup(arguments: argparse.Namespace) -> int:
 
 
 def execute_restore(arguments: argparse.Namespace) -> int:
-    """Put back."""
+    """Put a backup in place of a state.
+
+    BACKUP is a copy that 'monitor backup' made, of a file or of a database. No monitor
+    must be running. A file that was there stays beside the new one, under another
+    name, which is printed. A database must be empty.
+
+    examples:
+      stream-metrics monitor restore backups/monitor-2024-05-07.sqlite monitor.sqlite
+      stream-metrics monitor restore models.sqlite postgresql://monitor@db/models
+    """
     from stream_metrics.monitor.store.backups import restore
     from stream_metrics.monitor.store.opening import shown_name
 
@@ -73,7 +66,14 @@ def execute_restore(arguments: argparse.Namespace) -> int:
 
 
 def execute_inspect(arguments: argparse.Namespace) -> int:
-    """Read and print."""
+    """Print what the state of a monitor has.
+
+    Prints what a state has: partitions, offsets, samples, and the panes of past times.
+    Monitors may be running.
+
+    example:
+      stream-metrics monitor inspect monitor.sqlite --format json
+    """
     from stream_metrics.cli.query import iso
     from stream_metrics.monitor.store.backups import inspected
 

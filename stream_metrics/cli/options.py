@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import math
 from collections.abc import Callable
@@ -19,15 +20,17 @@ T = TypeVar("T")
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
-def add_command(commands: Commands, name: str, summary: str, epilog: str) -> argparse.ArgumentParser:
-    """Add a command whose help ends with ``epilog`` as it is."""
+def add_command(commands: Commands, name: str, execute: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
+    """Add a command; the docstring of the function that executes it is its help."""
+    description, _, epilog = (inspect.getdoc(execute) or name).partition("\n\n")
     parser = commands.add_parser(
         name,
-        help=summary,
-        description=summary[0].upper() + summary[1:] + ".",
+        help=description[0].lower() + description[1:].rstrip("."),
+        description=description,
         epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.set_defaults(execute=execute)
     return parser
 
 

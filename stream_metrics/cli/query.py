@@ -17,19 +17,6 @@ from stream_metrics.inputs.times import parse_duration
 from stream_metrics.report.layout import number
 from stream_metrics.report.table import ReportColumn, Table
 
-HELP = """\
-STATE is the state file of a monitor, which may be running, or the address of its
-PostgreSQL database. Times are ISO 8601 (UTC without an offset), seconds since
-1970, "now", or a length of time before now. Counts are stored in panes of a
-minute, an hour or a day, which become longer with age: a range begins and ends
-where a pane does, and the report says where. --every prints a row for each piece
-of the range.
-
-examples:
-  stream-metrics query monitor.sqlite --from -7d
-  stream-metrics query monitor.sqlite --from 2024-05-07 --to 2024-05-08 --by country
-  stream-metrics query monitor.sqlite --from -7d --every 1d --metrics accuracy,roc_auc_ovr
-  stream-metrics query monitor.sqlite --from -1h --format json --intervals"""
 DEFAULT = "accuracy", "macro_f1"
 NO_SCORES = "the monitor counts none: 'scores' of [counting]"
 LABELS_ONLY = "of groups a monitor counts labels only"
@@ -37,7 +24,7 @@ LABELS_ONLY = "of groups a monitor counts labels only"
 
 def add(commands: options.Commands) -> None:
     """Add the command to the parser."""
-    parser = options.add_command(commands, "query", "print the metrics of a past range of time", HELP)
+    parser = options.add_command(commands, "query", execute)
     parser.add_argument("state", metavar="STATE", help="state file of a monitor, or postgresql:// address")
     parser.add_argument("--from", dest="start", metavar="TIME", help="begin of the range (default: what is stored)")
     parser.add_argument("--to", dest="end", metavar="TIME", help="end of the range (default: what is stored)")
@@ -45,11 +32,24 @@ def add(commands: options.Commands) -> None:
     parser.add_argument("--every", metavar="LENGTH", help="a row for each piece of this length, such as 1h")
     options.add_format(parser, "table", "json", "csv")
     options.add(parser, "--metrics", "--intervals", "--anytime")
-    parser.set_defaults(execute=execute)
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Read the panes, merge them, print."""
+    """Print the metrics of a past range of time.
+
+    STATE is the state file of a monitor, which may be running, or the address of its
+    PostgreSQL database. Times are ISO 8601 (UTC without an offset), seconds since
+    1970, "now", or a length of time before now. Counts are stored in panes of a
+    minute, an hour or a day, which become longer with age: a range begins and ends
+    where a pane does, and the report says where. --every prints a row for each piece
+    of the range.
+
+    examples:
+      stream-metrics query monitor.sqlite --from -7d
+      stream-metrics query monitor.sqlite --from 2024-05-07 --to 2024-05-08 --by country
+      stream-metrics query monitor.sqlite --from -7d --every 1d --metrics accuracy,roc_auc_ovr
+      stream-metrics query monitor.sqlite --from -1h --format json --intervals
+    """
     from stream_metrics.monitor.archive.reading import complete, cut_every, pieces
     from stream_metrics.monitor.store.opening import open_panes
 

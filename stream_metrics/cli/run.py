@@ -33,78 +33,11 @@ if TYPE_CHECKING:
 
 
 FIELDS = "--true", "--pred", "--scores", "--weight", "--delimiter", "--skip-bad", "--skip-bad-files"
-HELP = """\
-Records are JSON Lines, CSV with a header, or rows of tables: Parquet, Arrow IPC
-(Feather) or ORC. A prediction that is null, or an empty CSV field, is an
-abstention. FIELD is a key or column, or the keys of nested objects joined by
-dots. Values of JSON and tables keep their type and CSV values are text, so the 1
-of a JSON file and the 1 of a CSV are two classes. Tables need the extra
-stream-metrics[parquet].
-
-FILE is a path or a URL (s3, gs, abfs, hdfs, https, ...), which needs the extra
-stream-metrics[remote] and the package that fsspec has for the scheme. A folder is
-all files of these formats in it and below; what begins with _ or . is not read. A
-folder KEY=VALUE is a field of all records in it, as text, unless they have it.
-Tables of Delta and Iceberg are read with stream_metrics.count.
-
---scores also counts the scores of each record, for ROC and PR areas, calibration
-and log loss. In JSON Lines, FIELD is an object {"cat": 0.7, "dog": 0.3}, or one
-number, the score of --pos-label; null means no scores. Keys are classes: if the
-truth is a number, true or false, keys are read as such ("1", "true"); with
---labels, each key is the label with that text. In CSV it is one column, the score
-of --pos-label, or a column for each class, named by a pattern in which * is the
-class or by a list class=column; if all fields are empty, there are no scores.
-Tables have either; objects are structs or maps. A record with scores and without
-a prediction predicts the class with the largest score. Scores that are lists, in
-JSON Lines or tables, need --classes.
-
-A record that cannot be counted ends the run with exit status 1: its file, line
-and reason are printed, and neither a result nor a state is written. Ctrl-C prints
-and saves what was counted so far and exits with status 130.
-
---state writes the counts, and beside them OUT.files, the list of the files that
-were counted. With --resume, records in that list are not counted again, also where
-the run was interrupted in the middle of a file. A file whose size or version has
-changed since it was counted ends the run.
-
---window counts the last N records only or, with --time-field, those of the last
-5m; with --by, the last records of all groups together. A window of time ends at
-the latest time seen; a record that comes more than --lateness after its window
-is not counted. --every prints values of all groups together. Windows of time and
-groups merge; the last N records of two streams do not.
-
---intervals prints intervals beside the values, at 95 % or another level. They are
-valid for one look at the end. Those of --every, and all with --anytime, are valid
-for any number of looks together. In a window, each interval is valid for one
-look. All assume independent samples.
-
---format csv prints a row for each value (metric, class, value) or, with --every, for
-each line of values, and then nothing else.
-
-Several workers count files at once where that is faster, or as many as --jobs
-says: threads for tables, processes for large CSV and JSON Lines. Each file is
-counted by one worker: split a large one first. The merged counts equal those of
-one worker, byte for byte. Records have no order then, so --every and a window of
-the last N are counted by one, and so is a window of time unless --jobs says
-otherwise: records that come late are not recognised then.
-
-examples:
-  stream-metrics run predictions.jsonl
-  stream-metrics run mon.csv.gz tue.csv.gz --true label --state week.state
-  stream-metrics run wed.csv.gz --true label --resume week.state --state week.state
-  tail -f log | stream-metrics run - --true data.label --pred data.answer --every 1000
-  stream-metrics run probabilities.jsonl --scores
-  stream-metrics run probabilities.csv --scores 'p_*'
-  stream-metrics run spam.csv --scores p --labels ham,spam --pos-label spam
-  stream-metrics run predictions.jsonl --window 1000 --every 100 --plot drift.png
-  stream-metrics run predictions.jsonl --time-field ts --window 5m --every 100
-  stream-metrics run predictions.jsonl --by country --metrics accuracy,macro_f1
-  stream-metrics run warehouse/predictions/ 'more/part-*.parquet'"""
 
 
 def add(commands: options.Commands) -> None:
     """Add the command to the parser."""
-    parser = options.add_command(commands, "run", "count records from files or stdin and print the metrics", HELP)
+    parser = options.add_command(commands, "run", execute)
     parser.add_argument(
         "files",
         nargs="+",
@@ -123,11 +56,78 @@ def add(commands: options.Commands) -> None:
     )
     options.add(parser, "--jobs", "--state", "--resume")
     configuration.add(parser)
-    parser.set_defaults(execute=execute)
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Count, save, print."""
+    """Count records from files or stdin and print the metrics.
+
+    Records are JSON Lines, CSV with a header, or rows of tables: Parquet, Arrow IPC
+    (Feather) or ORC. A prediction that is null, or an empty CSV field, is an
+    abstention. FIELD is a key or column, or the keys of nested objects joined by
+    dots. Values of JSON and tables keep their type and CSV values are text, so the 1
+    of a JSON file and the 1 of a CSV are two classes. Tables need the extra
+    stream-metrics[parquet].
+
+    FILE is a path or a URL (s3, gs, abfs, hdfs, https, ...), which needs the extra
+    stream-metrics[remote] and the package that fsspec has for the scheme. A folder is
+    all files of these formats in it and below; what begins with _ or . is not read. A
+    folder KEY=VALUE is a field of all records in it, as text, unless they have it.
+    Tables of Delta and Iceberg are read with stream_metrics.count.
+
+    --scores also counts the scores of each record, for ROC and PR areas, calibration
+    and log loss. In JSON Lines, FIELD is an object {"cat": 0.7, "dog": 0.3}, or one
+    number, the score of --pos-label; null means no scores. Keys are classes: if the
+    truth is a number, true or false, keys are read as such ("1", "true"); with
+    --labels, each key is the label with that text. In CSV it is one column, the score
+    of --pos-label, or a column for each class, named by a pattern in which * is the
+    class or by a list class=column; if all fields are empty, there are no scores.
+    Tables have either; objects are structs or maps. A record with scores and without
+    a prediction predicts the class with the largest score. Scores that are lists, in
+    JSON Lines or tables, need --classes.
+
+    A record that cannot be counted ends the run with exit status 1: its file, line
+    and reason are printed, and neither a result nor a state is written. Ctrl-C prints
+    and saves what was counted so far and exits with status 130.
+
+    --state writes the counts, and beside them OUT.files, the list of the files that
+    were counted. With --resume, records in that list are not counted again, also where
+    the run was interrupted in the middle of a file. A file whose size or version has
+    changed since it was counted ends the run.
+
+    --window counts the last N records only or, with --time-field, those of the last
+    5m; with --by, the last records of all groups together. A window of time ends at
+    the latest time seen; a record that comes more than --lateness after its window
+    is not counted. --every prints values of all groups together. Windows of time and
+    groups merge; the last N records of two streams do not.
+
+    --intervals prints intervals beside the values, at 95 % or another level. They are
+    valid for one look at the end. Those of --every, and all with --anytime, are valid
+    for any number of looks together. In a window, each interval is valid for one
+    look. All assume independent samples.
+
+    --format csv prints a row for each value (metric, class, value) or, with --every, for
+    each line of values, and then nothing else.
+
+    Several workers count files at once where that is faster, or as many as --jobs
+    says: threads for tables, processes for large CSV and JSON Lines. Each file is
+    counted by one worker: split a large one first. The merged counts equal those of
+    one worker, byte for byte. Records have no order then, so --every and a window of
+    the last N are counted by one, and so is a window of time unless --jobs says
+    otherwise: records that come late are not recognised then.
+
+    examples:
+      stream-metrics run predictions.jsonl
+      stream-metrics run mon.csv.gz tue.csv.gz --true label --state week.state
+      stream-metrics run wed.csv.gz --true label --resume week.state --state week.state
+      tail -f log | stream-metrics run - --true data.label --pred data.answer --every 1000
+      stream-metrics run probabilities.jsonl --scores
+      stream-metrics run probabilities.csv --scores 'p_*'
+      stream-metrics run spam.csv --scores p --labels ham,spam --pos-label spam
+      stream-metrics run predictions.jsonl --window 1000 --every 100 --plot drift.png
+      stream-metrics run predictions.jsonl --time-field ts --window 5m --every 100
+      stream-metrics run predictions.jsonl --by country --metrics accuracy,macro_f1
+      stream-metrics run warehouse/predictions/ 'more/part-*.parquet'
+    """
     arguments.files = expand_paths(arguments.files)
     _check(arguments)
     place = "row" if arguments.input in TABLES else "line"

@@ -8,21 +8,10 @@ from stream_metrics.cli import drawing, files, options
 from stream_metrics.cli.output import check_intervals, print_snapshot, view, with_intervals
 from stream_metrics.metrics.metric import Metric
 
-HELP = """\
-The file has the kind and configuration of the state. --metrics also computes
-metrics that the report does not show, such as fbeta. Values of scores that the
-state does not know exactly come with certified bounds.
-
-examples:
-  stream-metrics show all.state
-  stream-metrics show all.state --format json --metrics accuracy,roc_auc,log_loss
-  stream-metrics show all.state --intervals
-  stream-metrics show all.state --plot all.png"""
-
 
 def add(commands: options.Commands) -> None:
     """Add the command to the parser."""
-    parser = options.add_command(commands, "show", "print the metrics of a saved state", HELP)
+    parser = options.add_command(commands, "show", execute)
     parser.add_argument("state", metavar="STATE", help="state file: of run --state, merge, to_bytes() or a monitor")
     options.add_format(parser, "table", "json", "csv")
     options.add(parser, "--metrics", "--intervals", "--anytime")
@@ -32,11 +21,21 @@ def add(commands: options.Commands) -> None:
         help="also draw the confusion matrix and, of scores, ROC, PR and reliability curves; of groups, their metrics "
         "(.png, .svg, .pdf)",
     )
-    parser.set_defaults(execute=execute)
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Read, print, draw."""
+    """Print the metrics of a saved state.
+
+    The file has the kind and configuration of the state. --metrics also computes
+    metrics that the report does not show, such as fbeta. Values of scores that the
+    state does not know exactly come with certified bounds.
+
+    examples:
+      stream-metrics show all.state
+      stream-metrics show all.state --format json --metrics accuracy,roc_auc,log_loss
+      stream-metrics show all.state --intervals
+      stream-metrics show all.state --plot all.png
+    """
     drawing.check(arguments)
     files.check_inputs([arguments.state], arguments.plot)
     state = files.load(arguments.state)
