@@ -342,7 +342,6 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
             self._close(gone)
         self._remove(gone)
         self._merges.trim(gone)
-        self._due = (gone + 1 + self._panes) * self._length + self._lateness
 
     def _report(self) -> None:
         """Pass the windows that have closed to `on_close`, which may use this one."""

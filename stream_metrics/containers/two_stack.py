@@ -178,6 +178,7 @@ class TwoStackAggregator(Generic[State, Stored]):
 
     def trim(self, gone: int) -> None:
         """Forget the merges of panes up to `gone`, which were removed."""
-        self._front = self._front.without(gone)
-        if self._top is not None and not self.frozen:
-            self.forget_merges()
+        if self._top is not None:
+            self._front = self._front.without(gone)
+            if not self.frozen:
+                self.forget_merges()

@@ -12,9 +12,7 @@ from cpython.datetime cimport (
     datetime_day, datetime_hour, datetime_microsecond, datetime_minute, datetime_month, datetime_second,
     datetime_tzinfo, datetime_year, import_datetime)
 from cpython.dict cimport PyDict_GetItemWithError
-from cpython.ref cimport PyObject
 from libc.math cimport fabs, floor, rint
-from libc.stdint cimport int64_t, uint64_t
 
 from datetime import UTC, datetime
 from bisect import bisect_right
@@ -54,16 +52,6 @@ cdef inline object rule_of(object state):
     return (<UpdateBase> state)._sample_rule if isinstance(state, UpdateBase) else getattr(state, "_sample_rule", None)
 
 
-cdef inline ConfusionCounters counters_in(object state):
-    """Return the counters of a state that has them."""
-    return (<UpdateBase> state).counts if isinstance(state, UpdateBase) else state
-
-
-cdef inline bint is_utc(object moment):
-    zone = datetime_tzinfo(moment)
-    return zone is None or zone is UTC_ZONE
-
-
 cdef inline int64_t since_1970(object moment):
     """Nanoseconds of a datetime in UTC or without a zone; days are counted from the first of March (Hinnant 2013)."""
     cdef int64_t month = datetime_month(moment), year = datetime_year(moment) - (month <= 2), era = year // 400
@@ -82,9 +70,10 @@ cdef inline bint read_time(object moment, int64_t *now) except -1:
         second = floor(<double> moment)  # apart, because the product would be rounded to a multiple of 256
         now[0] = <int64_t> second * 1000000000 + <int64_t> rint((<double> moment - second) * 1e9)
         return True
-    if type(moment) is DATETIME and 1830 < datetime_year(moment) < 2110 and is_utc(moment):
+    if type(moment) is DATETIME and 1830 < datetime_year(moment) < 2110:
         now[0] = since_1970(moment)
-        return True
+        zone = datetime_tzinfo(moment)
+        return zone is None or zone is UTC_ZONE
     return False
 
 
@@ -109,7 +98,7 @@ cdef inline int deliver(object state, ConfusionCounters counts, object y_true, o
 
 cdef tuple plain_sample(object inner, object y_true, object y_pred, object w):
     """Return a sample as plain values that counters like those of `inner` count alike."""
-    cdef ConfusionCounters counts = counters_in(inner)
+    cdef ConfusionCounters counts = (<UpdateBase> inner).counts if isinstance(inner, UpdateBase) else inner
     y_pred = chosen_labels(inner, y_pred, MISSING, None)
     weight = plain_weight(w)
     truth = counts.label_index.admitted(y_true, "y_true", None)

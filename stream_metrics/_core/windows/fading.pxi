@@ -3,11 +3,6 @@
 What happens once in a stretch, and what needs a look at both states, is in Python, in the derived class.
 """
 
-from libc.stdint cimport int64_t
-
-from stream_metrics._core.confusion.kernels cimport ConfusionCounters
-from stream_metrics._core.numeric.kernels cimport Guarded
-
 cdef object checked_weight
 from stream_metrics._core.numeric.kernels import checked_weight
 

@@ -85,7 +85,7 @@ cdef class GroupUpdateBase(KeyedUpdateBase):
             deliver(slot.state, slot.counts, y_true, y_pred, w, t, None, scores, classes, unit)
             slot.type_counts[kind] += 1
             self._capacity -= taken
-            if before is None:
+            if before is None and self.max_groups is not None:
                 self._put({place: slot}, self._capacity)
             elif slot is not before:
                 self._commit({place: slot}, self._capacity)

@@ -12,6 +12,7 @@ cdef class PaneUpdateBase(KeyedUpdateBase):
     cdef public object _closed, _closed_to  # windows that were closed, and the start of the newest, in panes
     cdef readonly object clock
     cdef Slot slot
+    cdef Slot spare  # of an expired pane, emptied for the next one, since a copy of `inner` takes longer
     cdef int64_t first, last
     cdef readonly int64_t _length, _panes, _lateness, _latest
     cdef public int64_t _due  # the time at which the next pane expires
@@ -93,9 +94,11 @@ cdef class PaneUpdateBase(KeyedUpdateBase):
             y_true, y_pred, w = plain_sample(self.inner, y_true, y_pred, w)
         self.enter()
         try:
-            self._expire_due()
+            if self._latest >= self._due:
+                self._expire_due()
             self.place(now, timed, y_true, y_pred, w, group, scores, classes, unit)
-            self._expire_due(True)
+            if self._latest >= self._due:
+                self._expire_due(True)
         finally:
             self.leave()
         if self._closed:
@@ -106,20 +109,21 @@ cdef class PaneUpdateBase(KeyedUpdateBase):
                    object classes, object unit) except -1:
         """Count one sample in its pane, in a section."""
         cdef int64_t number = floor_div(now, self._length), taken = cost(w)
+        cdef bint cached = self.first <= now < self.last
         cdef Slot slot, before
-        if self._started and number <= self._gone():
+        if self._started and not cached and number <= self._gone():
             deliver(self.inner.copy(), None, y_true, y_pred, w, None, group, scores, classes, unit)  # may refuse it
             self.dropped += 1
             self._timed |= timed
             return 0
-        pane = number
-        before = self._slots.get(pane)
-        slot = self.changeable(before)
+        before = self.slot if cached else self._slots.get(number)
+        slot = self.changeable(before) if before is not None or self.spare is None else self.spare
         if taken > self._capacity:
             self._find_capacity(taken)
         deliver(slot.state, slot.counts, y_true, y_pred, w, None, group, scores, classes, unit)
         if slot is not before:
-            self._move({pane: slot}, now, timed, 0, self._capacity)
+            self._move({number: slot}, now, timed, 0, self._capacity)
+            self.spare = None
         self._capacity -= taken
         self._timed |= timed
         if now > self._latest or not self._started:
@@ -146,12 +150,18 @@ cdef class PaneUpdateBase(KeyedUpdateBase):
         return self.numbers[:bisect_right(self.numbers, gone) + 1]
 
     def _remove(self, int64_t gone):
-        """Forget the panes up to `gone`."""
+        """Forget the panes up to `gone`; the next one falls due later."""
         cdef Py_ssize_t number = bisect_right(self.numbers, gone)
+        cdef Slot slot, spare = None
         for pane in self.numbers[:number]:
-            self._slots.pop(pane, None)
+            slot = self._slots.pop(pane, None)
+            spare = slot if slot is not None and slot.own else spare
             self._merges.frozen.pop(pane, None)
         del self.numbers[:number]
+        self._due = (gone + 1 + self._panes) * self._length + self._lateness
+        if spare is not None:
+            spare.state.reset()
+            self.spare = spare
 
     def _move(self, dict changes not None, latest, bint timed, int64_t dropped, int64_t capacity, bint closes=True):
         """Replace open panes, note the latest time unless it is None, and set the counters, in one step.
@@ -170,7 +180,8 @@ cdef class PaneUpdateBase(KeyedUpdateBase):
             elif self._started:
                 closed_to = self._gone()
         if new:
-            numbers = sorted([*numbers, *new])
+            numbers = [*numbers, *new]
+            numbers.sort()
         self._commit(changes, capacity)
         self.numbers, self._closed_to = numbers, closed_to
         if later:

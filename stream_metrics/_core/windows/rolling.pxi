@@ -152,10 +152,8 @@ cdef class RollingUpdateBase(Guarded):
                         or (type(stored) is dict and are_clean(<dict> stored))):
                     self._pass(y_true, stored, w)
                     return
-        beside = (("scores", scores), ("classes", classes), ("group", group), ("unit", unit))
-        more = {name: value for name, value in beside if value is not None and value is not MISSING}
         given = (y_true,) if y_pred is MISSING else (y_true, y_pred)
-        self._pass(*self._plainly(given, w, more))
+        self._pass(*self._plainly(given, w, given_options(None, group, scores, classes, unit)))
 
     def _pass(self, truth, predicted, weight):
         """Count one sample of plain values."""
@@ -193,7 +191,7 @@ cdef class RollingUpdateBase(Guarded):
             self.change_state(False, truth, predicted, weight)
         except BaseException:
             if old is not None:
-                self.restore_oldest([old])
+                as_counted_before(self._count_again, [old])
             raise
         if self.counts is not None:
             truth, predicted = self.interned_sample(truth, predicted)
@@ -271,12 +269,8 @@ cdef class RollingUpdateBase(Guarded):
             self.slow = True
         return self.interned(truth), predicted if type(predicted) is ExtendedPrediction else self.interned(predicted)
 
-    cdef int restore_oldest(self, list dropped) except -1:
-        """Count removed samples again and put them back at the front."""
-        as_counted_before(self._count_again, dropped)
-        return 0
-
     def _count_again(self, list dropped):
+        """Count removed samples again and put them back at the front."""
         for old in reversed(dropped):
             self.change_state(False, old[0], old[1], old[2])
             ring_push_front(&self.ring, old[0], old[1], old[2])
@@ -300,7 +294,7 @@ cdef class RollingUpdateBase(Guarded):
                     dropped.append(self.drop_oldest())
                 self.current().merge(batch)
             except BaseException:
-                self.restore_oldest(dropped)
+                as_counted_before(self._count_again, dropped)
                 raise
             self.append(samples)
         finally:
