@@ -1,9 +1,8 @@
 """Files of tables, Parquet, Arrow IPC (Feather) and ORC, as batches of columns.
 
-A field is a column, a path of names joined by dots into nested columns, or a partition of the path. Labels and groups
-are text, numbers, decimals, true or false, dates, or bytes; nothing else is turned into a label, so a time is refused
-before anything is counted. Null means the same as in JSON Lines. Scores are a column of structs, maps or lists, a
-column of numbers, or columns for each class.
+A field is a column, a path of names joined by dots into nested columns, or a partition of the path. Null means the same
+as in JSON Lines. Scores are a column of structs, maps or lists, a column of numbers, or columns for each class. Types
+that have no labels, weights, times or scores are refused by the state, by the name of the field.
 
 Only the columns of the fields are read, and labels of text as the dictionary that Parquet has them with. Memory depends
 neither on the number of rows nor on the size of the row groups of Parquet, which is why its files are read here and not
@@ -31,32 +30,11 @@ except ImportError:
 
 BUFFER = 1 << 20  # bytes of a column that are read at once
 BATCH = 1 << 19  # values that are counted at once: more leave the cache, of fewer the fixed cost of a call shows
+ENCODED = {"string", "large_string", "string_view", "binary", "large_binary"}  # types that are read as dictionaries
 LEAST = 1 << 10  # rows of a batch, however many columns
 
 is_ = pa.types
-BYTES = (is_.is_binary, is_.is_large_binary)
-TEXT = (is_.is_string, is_.is_large_string, getattr(is_, "is_string_view", is_.is_string))
-NUMBER = (is_.is_integer, is_.is_floating)
-LIST = (is_.is_list, is_.is_large_list, is_.is_fixed_size_list)
-LABELS = (*TEXT, *NUMBER, *BYTES, is_.is_fixed_size_binary, is_.is_boolean, is_.is_null, is_.is_decimal, is_.is_date)
-LABEL = (LABELS, "a label (text, a number, true or false)")
-KINDS = {
-    "y_true": LABEL,
-    "y_pred": LABEL,
-    "group": (LABELS, "a group (text, a number, true or false)"),
-    "w": (NUMBER, "a weight (a number)"),
-    "t": (
-        (*TEXT, *NUMBER, is_.is_timestamp, is_.is_date),
-        "a time (a timestamp, a date, seconds since 1970, ISO 8601 text)",
-    ),
-    "scores": ((*NUMBER, *LIST, is_.is_struct, is_.is_map), "scores (numbers, or structs, maps or lists of numbers)"),
-    "score": (NUMBER, "scores (numbers)"),
-}  # the types that an argument may have, and what they are
 Read: TypeAlias = Callable[["list[Column]", int], Iterator[pa.RecordBatch]]
-
-
-def _is(kind: pa.DataType, kinds: tuple[Callable[[pa.DataType], bool], ...]) -> bool:
-    return any(is_kind(kind) for is_kind in kinds)
 
 
 class Column(NamedTuple):
@@ -91,11 +69,13 @@ class TableSource:
             raise CliError(f"{self.name}: {error.strerror or 'No such file or directory'}") from None
         except self._errors as error:
             raise FileError(f"{self.name}: {_reason(error)}") from None
-        self._columns = {key: self._column(name, key) for key, name in fields.named.items()}
+        self._columns = {key: self._column(name) for key, name in fields.named.items()}
         self._scores: list[Column] = []
-        self._classes = fields.classes
+        self._names: tuple[str, ...] | None = None  # of the classes, if each has a column
         if fields.scores is not None:
-            self._find_scores(fields.scores)
+            used = [column.path[0] for column in self._columns.values()]
+            self._names, columns = score_columns(fields.scores, self._schema.names, used, self.name)
+            self._scores = [self._column(column) for column in columns]
 
     def position(self) -> int:
         """Return how much of the size of the file was read."""
@@ -105,7 +85,7 @@ class TableSource:
         """Yield the rows after the first `done`, at most as many at a time as there is room for."""
         columns = [*self._columns.values(), *self._scores]
         inside = sum(64 if is_.is_map(column.type) else column.type.num_fields for column in self._scores)
-        width = len(columns) + max(inside, len(self._classes or ()))
+        width = len(columns) + max(inside, len(self._fields.classes or ()))
         try:
             for table in self._read(columns, max(BATCH // width, LEAST)):
                 begin, self.row = self.row, self.row + table.num_rows
@@ -131,13 +111,13 @@ class TableSource:
                 row and {key: value for key, value in row.items() if value is not None} for row in scores[0].to_pylist()
             ]
             return arguments | {"scores": rows}
-        if self._fields.classes is None and self._classes is not None:
-            return arguments | {"scores": pa.record_batch(scores, list(self._classes))}
-        return arguments | {"scores": scores[0], "classes": self._classes}
+        if self._names is not None:
+            return arguments | {"scores": pa.record_batch(scores, list(self._names))}
+        return arguments | {"scores": scores[0], "classes": self._fields.classes}
 
-    def _column(self, name: str, argument: str) -> Column:
-        """Return the column of a field; FileError if there is none, or its type is none of an argument."""
-        names, kinds = self._schema.names, KINDS[argument]
+    def _column(self, name: str) -> Column:
+        """Return the column of a field; FileError if there is none."""
+        names = self._schema.names
         name = field_in(names, name)
         if names.count(name) > 1:
             raise FileError(f"{self.name}: column {name!r} is there more than once")
@@ -148,9 +128,6 @@ class TableSource:
             column = Column((name,), value.type, value)
         if column is None:
             raise FileError(f"{self.name}: column {name!r} is not in the file, which has {listed(names)}{hint(name)}")
-        kind = column.type.value_type if is_.is_dictionary(column.type) else column.type
-        if not _is(kind, kinds[0]):
-            raise FileError(f"{self.name}: expected column {name!r} to hold {kinds[1]}, but its type is {column.type}")
         return column
 
     def _find(self, path: tuple[str, ...]) -> Column | None:
@@ -162,20 +139,6 @@ class TableSource:
             field = field.field(index).type
         return Column(path, field)
 
-    def _find_scores(self, spec: str) -> None:
-        used = [column.path[0] for column in self._columns.values()]
-        classes, columns = score_columns(spec, self._schema.names, used, self.name)
-        self._scores = [self._column(column, "scores" if classes is None else "score") for column in columns]
-        self._classes = classes if classes is not None else self._classes
-        kind = self._scores[0].type
-        in_lists = _is(kind, LIST)
-        if in_lists and self._fields.classes is None:
-            raise FileError(f"{self.name}: column {columns[0]!r} holds lists: --classes A,B names their classes")
-        one = kind.value_type if in_lists else kind.item_type if is_.is_map(kind) else None
-        inside = [field.type for field in kind] if is_.is_struct(kind) else [] if one is None else [one]
-        if not all(_is(each, (*NUMBER, is_.is_null)) for each in inside):
-            raise FileError(f"{self.name}: expected column {columns[0]!r} to hold numbers, but its type is {kind}")
-
 
 def _parquet(file: InputFile, form: str | None) -> tuple[pa.Schema, Read, int]:
     """Return the schema of a file of Parquet, what reads columns in batches of some rows, and its rows."""
@@ -183,7 +146,7 @@ def _parquet(file: InputFile, form: str | None) -> tuple[pa.Schema, Read, int]:
 
     def read(columns: list[Column], rows: int) -> Iterator[pa.RecordBatch]:
         stored = [column for column in columns if column.constant is None]
-        encoded = [each.path[0] for each in stored if len(each.path) == 1 and _is(each.type, (*TEXT, *BYTES))]
+        encoded = [each.path[0] for each in stored if len(each.path) == 1 and str(each.type) in ENCODED]
         again = pq.ParquetFile(_content(file), metadata=opened.metadata, read_dictionary=encoded, buffer_size=BUFFER)
         names = list(dict.fromkeys(".".join(column.path) for column in stored))
         yield from again.iter_batches(rows, columns=names, use_threads=False)
