@@ -15,7 +15,7 @@ SHORT.maxother = SHORT.maxstring = SHORT.maxlong = 60  # characters
 PLAIN = (type(None), bool, int, float, str, bytes)
 VOWELS = ("A", "E", "I", "O")
 _FRAME = (("to_frame", "`to_frame()`"), ("snapshot", "`snapshot().to_frame()`"))
-_READ = (("snapshot", "`get()` or `snapshot()`"), ("keys", "a key, such as `s['accuracy']`"))
+_READ = (("keys", "a key, such as `s['accuracy']`"), ("get", "`get()` or `snapshot()`"), ("snapshot", "`snapshot()`"))
 _BYTES = (("to_bytes", "`to_bytes()`"), ("to_json", "`to_json()`"))
 PEER_NAMES = {  # what other libraries call a method: what to use instead, of an object that has the attribute before it
     **dict.fromkeys(("compute", "result"), _READ),

@@ -118,7 +118,7 @@ def test_groups_weights_and_chosen_metrics() -> None:
     assert chosen.chosen_keys == ("accuracy", "macro_f1", "matthews_corrcoef")
     evaluate = partial(sm.evaluate, y_true, y_pred)
     refused(partial(evaluate, metrics=["roc_auc_ovr"]), ValueError, "Expected `scores`, which 'roc_auc_ovr'")
-    refused(partial(evaluate, metrics=["acuracy"]), sm.UnknownMetricError, "did you mean")
+    refused(partial(evaluate, metrics=["f1_score"]), sm.UnknownMetricError, "did you mean 'f1'")
     refused(partial(evaluate, metrics="accuracy"), ValueError, "sequence of keys")
 
 

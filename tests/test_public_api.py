@@ -106,7 +106,7 @@ before = set(sys.modules)
 from stream_metrics import *
 roots = {name.partition(".")[0] for name in set(sys.modules) - before} - set(sys.stdlib_module_names)
 print(*sorted(roots))
-sm.plots, sm.integrations, sm.testing
+sm.plots, sm.integrations.river, sm.testing
 """
 
 

@@ -85,6 +85,7 @@ def _suggest(key: object, listing: str) -> str:
         return f"Expected the key of a metric, but got the class name {key!r}: its key is {row.key!r}"
     import difflib
 
-    close = difflib.get_close_matches(str(key).lower(), [*CATALOG, *ALIASES], n=3, cutoff=0.5)
+    # functions of scikit-learn end in _score
+    close = difflib.get_close_matches(str(key).lower().removesuffix("_score"), [*CATALOG, *ALIASES], n=3, cutoff=0.5)
     hint = f"did you mean {', '.join(map(repr, close))}?" if close else listing
     return f"Expected the key of a metric, but got {key!r}; {hint}"

@@ -21,10 +21,10 @@ from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError, qu
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import Weights
 from stream_metrics.inputs.columns import Column
-from stream_metrics.inputs.label_sets import NONE, Names, check_table, label_rows, label_set, score_row
+from stream_metrics.inputs.label_sets import NONE, Names, label_rows, label_set, read_tables, score_row
 from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label, unique
-from stream_metrics.metrics.metric_set import MetricSet
+from stream_metrics.metrics.metric_set import MetricSet, states_by_name
 from stream_metrics.snapshots.multilabel import MultiLabelSnapshot, checked_keys, parsed
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix
@@ -36,7 +36,6 @@ __all__ = ["MultiLabel"]
 
 OF_SCORES = {True: ["roc_auc", "log_loss"], "any": ["roc_auc"]}  # keys that bring the states of scores
 UNIT = 2**64  # units of a weight of 1
-Totals: TypeAlias = tuple[int, ...]
 Scores: TypeAlias = dict[Label, float]
 ReadSample: TypeAlias = tuple[Set[Label], Scores, Set[Label] | None]
 
@@ -112,9 +111,10 @@ class MultiLabel(Guarded, Portable):
         zero_division: float | None = None,
     ) -> None:
         self.metrics = None if metrics is None else checked_keys(metrics)
-        states = {parsed(key)[1].state for key in self.metrics or ()}
+        states = {parsed(key)[2].state for key in self.metrics or ()}
         self.scores: bool | Literal["any"] = checked_scores(scores) or not states <= {"counts"}
         self.fixed_labels = None if labels is None else unique(labels)
+        self._allowed = frozenset(self.fixed_labels or ())
         if self.scores and self.fixed_labels is None:
             raise LabelError(argument="labels", expected="to be given where scores are counted", got=None)
         threshold = 0.0 if threshold is None and scores == "any" else threshold
@@ -201,8 +201,9 @@ class MultiLabel(Guarded, Portable):
             error = ScoreError if self.scores else LabelError
             raise error(argument=named, expected=f"to have as many rows as `y_true`, {len(truth)}", got=len(predicted))
         batch = emptied(self)
-        if isinstance(truth, np.ndarray) and isinstance(predicted, np.ndarray) and columns == names:
-            batch._count_tables(truth, predicted, names, weights)
+        tables = read_tables(truth, predicted, self.threshold) if columns == names else None
+        if tables is not None:
+            batch._count_tables(*tables, predicted, names, weights)
         else:
             rows = zip(truth, predicted, weights.numbers() if weights else [1] * len(truth), strict=True)
             for position, (true, row, weight) in enumerate(rows):
@@ -259,16 +260,24 @@ class MultiLabel(Guarded, Portable):
         truth = label_set(y_true, "y_true", columns or names, None)
         if truth is None:
             raise LabelError(argument="y_true", expected="to have a value", got=y_true)
+        self._check(truth, "y_true")
         if not self.scores:
-            return truth, {}, label_set(y_pred, "y_pred", names, self.threshold)
+            predicted = label_set(y_pred, "y_pred", names, self.threshold)
+            self._check(predicted or (), "y_pred")
+            return truth, {}, predicted
         scores = score_row(y_pred, names, self._sets)
         return truth, scores, {label for label, x in scores.items() if x >= self.threshold} if scores else None
+
+    def _check(self, labels: Iterable[Label], argument: str) -> None:
+        """Raise LabelError for a label that is not one of the fixed ones."""
+        if self.fixed_labels is not None and not self._allowed.issuperset(labels):
+            hint = "; rows of 0 and 1 are arrays" if {0, 1}.issuperset(labels) else ""
+            expected, but = f"to have labels of {list(self.fixed_labels)!r:.80}", f"got {[*labels]!r:.60}{hint}"
+            raise LabelError(argument=argument, expected=expected, got=[*labels], but=but)
 
     def _steps(self, truth: Set[Label], scores: Scores, predicted: Set[Label] | None, w: object) -> list[Step]:
         """Return the steps that count a sample."""
         if predicted is None:
-            for label in truth:
-                self._counts._admit(label, "y_true")
             return [self._sizes._update_step(len(truth), None, w)]
         labels = [*truth, *(predicted - truth)]
         rows, columns = ([label if label in side else NONE for label in labels] for side in (truth, predicted))
@@ -278,24 +287,23 @@ class MultiLabel(Guarded, Portable):
 
     def _score_steps(self, truth: Set[Label], scores: Scores, w: object, reverts: bool = False) -> list[Step]:
         """Return the steps that count the scores of a sample, or undo that."""
-        steps = list[Step]()
-        for label, score in scores.items():
-            steps += self._sets[label]._sample_steps((label in truth, score, w, {}), reverts)
-        return steps
+        samples = [(self._sets[label], (label in truth, x, w, dict[str, object]())) for label, x in scores.items()]
+        return [step for of_label, sample in samples for step in of_label._sample_steps(sample, reverts)]
 
-    def _count_tables(self, truth: Array, predicted: Array, names: tuple[Label, ...], weights: Weights | None) -> None:
+    def _count_tables(
+        self, true: Array, positive: Array, scores: Array, names: tuple[Label, ...], weights: Weights | None
+    ) -> None:
         """Count a batch of rows whose columns are labels in an empty state, which is discarded after an error."""
-        true = check_table(truth, "y_true", None)
-        positive = check_table(predicted, "scores" if self.scores else "y_pred", self.threshold)
         if self.scores and {*names} != {*self._sets}:
             raise LabelError(argument="scores", expected=f"to be those of {list(self._sets)!r:.80}", got=names)
         self._sizes.update_many(true.sum(1), _code(positive.sum(1), (true & positive).sum(1)), weights)
-        for at, name in enumerate([self._counts._admit(name, "classes") for name in names]):
+        self._check(names, "classes")
+        for at, name in enumerate(names):
             rows = np.flatnonzero(true[:, at] | positive[:, at])
             actual, chosen = (Column((~side[rows, at]).view(np.int8), [name, NONE]) for side in (true, positive))
             self._counts.update_many(actual, chosen, weights and weights.take(rows))
             if self.scores:
-                self._sets[name].update_many(true[:, at], scores=predicted[:, at], w=weights)
+                self._sets[name].update_many(true[:, at], scores=scores[:, at], w=weights)
 
     def merge(self, other: Self) -> Self:
         """Add the counts of another shard.
@@ -375,14 +383,14 @@ class MultiLabel(Guarded, Portable):
         """
         return MultiLabelSnapshot(self.copy())
 
-    def _totals(self) -> dict[Label, Totals]:
+    def _totals(self) -> dict[Label, tuple[int, ...]]:
         """Return the weights of the samples in which each label is true, predicted, and both, in units."""
         scale = UNIT // self._counts.unit
         columns = [[scale * units for units in column] for column in self._counts.unit_totals()]
         totals = dict(zip(self._counts.labels, zip(*columns, strict=True), strict=True))
         return {label: totals[label] for label in self.labels}
 
-    def _sized(self) -> list[Totals]:
+    def _sized(self) -> list[tuple[int, ...]]:
         """Return the numbers of labels that are true, predicted, and both, and the weight of such samples in units."""
         labels: Any = self._sizes.labels
         scale, (rows, columns, units) = UNIT // self._sizes.unit, self._sizes.unit_cells()
@@ -391,14 +399,21 @@ class MultiLabel(Guarded, Portable):
 
     def _by_label(self) -> dict[Label, ConfusionMatrix]:
         """Return the counts of each label, true or not, by whether it is predicted."""
-        weight, numbers = sum(each[-1] for each in self._sized()), (self.n, self._sizes.weighted)
-        return {label: _two_classes(each, weight, *numbers) for label, each in self._totals().items()}
+        weight, unseen = sum(each[-1] for each in self._sized()), np.zeros(2, np.int64)
+        rows, columns = np.divmod(np.arange(4), 2)
+        matrices = {label: ConfusionMatrix([False, True]) for label in self.labels}
+        for label, (true, predicted, both) in self._totals().items():
+            cells = [divmod(x, UNIT) for x in (weight - true - predicted + both, predicted - both, true - both, both)]
+            wholes, parts = np.array([x for x, _ in cells], np.int64), np.array([x for _, x in cells], np.uint64)
+            counted = rows, columns, wholes, parts if parts.any() else None
+            numbers = (unseen, unseen), self.n, 0, self._sizes.weighted
+            commit([matrices[label]._cells_step([False, True], [False, True], counted, *numbers)])
+        return matrices
 
     def _view(self, state: Any) -> Snapshot:
         """Return the snapshot of counts of the classes False and True, or of a set of them."""
-        if isinstance(state, ConfusionMatrix):
-            return Snapshot(state, zero_division=self.zero_division)
-        return Snapshot(state.state, **state.scored.by_name(), zero_division=self.zero_division)
+        states = states_by_name(getattr(state, "state", state), getattr(state, "scored", None))
+        return Snapshot(**states, zero_division=self.zero_division)
 
     def _content(self) -> list[object]:
         with self._reading():
@@ -409,10 +424,9 @@ class MultiLabel(Guarded, Portable):
     @classmethod
     def _restore(cls, content: Any) -> Self:
         (metrics, zero_division, scores, threshold), *tables, sets = content
-        counts, sizes = map(ConfusionMatrix._from_content, tables)
-        labels = None if counts.fixed_labels is None else counts.fixed_labels[:-1]
+        labels = tables[0][0] and tables[0][0][:-1]  # without NONE
         state = cls(metrics, labels=labels, scores=scores, threshold=threshold, zero_division=zero_division)
-        state._counts, state._sizes = counts, sizes
+        state._counts, state._sizes = map(ConfusionMatrix._from_content, tables)
         for each, written in zip(state._sets.values(), sets, strict=True):
             each.merge(MetricSet._from_content(written))
         state._validate()
@@ -448,17 +462,3 @@ def _decoded(code: int) -> tuple[int, int]:
     """Return the two numbers of a code."""
     predicted = (isqrt(8 * code + 1) - 1) // 2
     return predicted, code - _code(predicted, 0)
-
-
-def _two_classes(of_label: Totals, weight: int, n: int, weighted: int) -> ConfusionMatrix:
-    """Return the counts of a label, true or not, by whether it is predicted; `weight` is that of all samples."""
-    true, predicted, both = of_label
-    cells = [weight - true - predicted + both, predicted - both, true - both, both]
-    at = [place for place, units in enumerate(cells) if units]
-    rows, columns = np.divmod(np.array(at, np.int64), 2)
-    wholes = np.array([cells[place] // UNIT for place in at], np.int64)
-    parts = np.array([cells[place] % UNIT for place in at], np.uint64)
-    state, unseen = ConfusionMatrix([False, True]), np.zeros(2, np.int64)
-    counted = rows, columns, wholes, parts if parts.any() else None
-    commit([state._cells_step([False, True], [False, True], counted, (unseen, unseen), n, 0, weighted)])
-    return state

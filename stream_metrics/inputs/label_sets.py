@@ -18,7 +18,7 @@ from stream_metrics.inputs.score_tables import own_names, score_table
 from stream_metrics.inputs.tensors import Array, tensor_to_numpy
 from stream_metrics.labels import Label, canonical, is_missing, unique
 
-__all__ = ["NONE", "check_table", "label_rows", "label_set", "score_row"]
+__all__ = ["NONE", "label_rows", "label_set", "read_tables", "score_row"]
 
 NONE: Label = ()  # stands beside a label that is true and not predicted, or predicted and not true
 PLAIN = {str, int, bytes}
@@ -115,16 +115,9 @@ def label_rows(values: Any, argument: str, classes: Names, beside: Any, labels: 
     return values, tuple(_plain(range(values.shape[1]) if names is None else unique(names, "classes"), "classes"))
 
 
-def check_table(table: Array, argument: str, threshold: float | None) -> Array:
-    """Return which labels are there in a table of values; the error names the first row that is refused."""
-    if table.dtype == bool:
-        return table
-    there = table == 1 if threshold is None else table >= threshold
-    allowed = there | (table == 0) if threshold is None else np.isfinite(table)
-    if not allowed.all():
-        row, column = np.argwhere(~allowed)[0].tolist()
-        try:
-            _is_there(table[row, column].item(), argument, threshold)
-        except (LabelError, ScoreError) as error:
-            raise error.with_position(row) from None
-    return there
+def read_tables(truth: Any, predicted: Any, threshold: float) -> tuple[Array, Array] | None:
+    """Return which labels are true, and predicted, in two tables; None if a row has to be read to know."""
+    if not (isinstance(truth, np.ndarray) and isinstance(predicted, np.ndarray)):
+        return None
+    true, positive = truth == 1, predicted >= threshold
+    return (true, positive) if (true | (truth == 0)).all() and np.isfinite(predicted).all() else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
 from stream_metrics.catalog.spec import MetricSpec
@@ -14,7 +14,7 @@ from stream_metrics.evaluation.warnings import label_warnings
 from stream_metrics.labels.json_names import label_names
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.rendering import Rendered
-from stream_metrics.snapshots.snapshot import Snapshot, _of_label
+from stream_metrics.snapshots.snapshot import COMPLETED, Snapshot, _of_label
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -33,43 +33,39 @@ OF_SAMPLES: dict[str, Callable[..., tuple[int, int]]] = {  # of true, predicted,
     "samples_f1": lambda t, p, both: (2 * both, t + p),
     "samples_jaccard": lambda t, p, both: (both, t + p - both),
 }
-LABEL_KEYS = {  # keys of labels that reports and tables show, by the state that must be there
+OF_LABELS = {  # keys of labels that reports and tables show, by the state that must be there
     "counts": ("support", "predicted_count", "precision", "recall", "f1", "jaccard"),
     "ranks": ("roc_auc", "average_precision"),
     "losses": ("log_loss",),
 }
 SHOWN = {
-    "counts": (
-        "subset_accuracy",
-        "hamming_loss",
-        *(f"{average}_{key}" for key in LABEL_KEYS["counts"][2:] for average in AVERAGES),
-    ),
-    "ranks": tuple(f"{average}_{key}" for key in LABEL_KEYS["ranks"] for average in AVERAGES[:3]),
+    "counts": ("subset_accuracy", "hamming_loss", *(f"{a}_{key}" for key in OF_LABELS["counts"][2:] for a in AVERAGES)),
+    "ranks": tuple(f"{average}_{key}" for key in OF_LABELS["ranks"] for average in AVERAGES[:3]),
     "losses": ("macro_log_loss", "macro_brier_score"),
 }
 
 
-def parsed(key: object) -> tuple[str, MetricSpec]:
-    """Return the average that a key names, empty for the values of all labels, and the metric of a label."""
+def parsed(key: object) -> tuple[str, str, MetricSpec]:
+    """Return the one spelling of a key, the average, empty for the values of all labels, and the metric of a label."""
     name = ALIASES.get(key, key) if isinstance(key, str) else str(key)
     average, _, metric = ("macro_zero_one_loss" if name == "hamming_loss" else name).partition("_")
     if name not in OF_SAMPLES and (average not in AVERAGES or (metric not in CATALOG and metric not in ALIASES)):
         average, metric = "", name
     row = find(metric)
+    if name != "hamming_loss":
+        name = f"{average}_{row.key}" if average else row.key
     if row.kind == "matrix" or row.key in LABEL_VALUED or row.state == "confidence":
         raise UnknownKeyError(argument="key", expected="to be that of a metric of one label", got=key)
-    if average == "samples" and f"samples_{row.key}" not in OF_SAMPLES:
+    if average == "samples" and name not in OF_SAMPLES:
         raise UnknownKeyError(argument="key", expected=f"to be one of {', '.join(OF_SAMPLES)}", got=key)
-    return average, row
+    return name, average, row
 
 
 def checked_keys(metrics: Iterable[Any]) -> tuple[str, ...]:
     """Return keys in their one spelling; KeyError for one that is not known, ValueError for a single text."""
     if isinstance(metrics, str | set | frozenset) or not isinstance(metrics, Iterable):
         raise ValueError(f"Expected `metrics` to be a sequence of keys, but got {metrics!r}")
-    names = {key: parsed(key) for key in (getattr(metric, "key", metric) for metric in metrics)}
-    full = {key: f"{average}_{row.key}" if average else row.key for key, (average, row) in names.items()}
-    return tuple(dict.fromkeys(key if key == "hamming_loss" else full[key] for key in full))
+    return tuple(dict.fromkeys(parsed(getattr(metric, "key", metric))[0] for metric in metrics))
 
 
 class MultiLabelSnapshot(Rendered, Mapping[str, Any]):
@@ -133,17 +129,16 @@ class MultiLabelSnapshot(Rendered, Mapping[str, Any]):
     def _instead(self, key: object) -> float:
         """Return what stands for 0/0."""
         own = self._state.zero_division
-        return parsed(key)[1].zero_division if own is None else own
+        return parsed(key)[2].zero_division if own is None else own
 
     def _number(self, key: Any) -> Any:
         """Return the value of a key, nan if it is 0/0; of a key of labels a dict."""
         if key not in self._numbers:
-            number: Any
-            average, row = parsed(key)
-            if average in ("samples", "subset"):
-                instead, formula = self._instead(key), OF_SAMPLES[f"{average}_{row.key}"]
-                ratios = [(formula(*numbers), weight) for *numbers, weight in self._sizes]
-                number = _mean([(top / bottom if bottom else instead, weight) for (top, bottom), weight in ratios])
+            name, average, row = parsed(key)
+            if name in OF_SAMPLES:
+                instead = self._instead(key)
+                ratios = [(OF_SAMPLES[name](*numbers), weight) for *numbers, weight in self._sizes]
+                number: Any = _mean([(top / bottom if bottom else instead, weight) for (top, bottom), weight in ratios])
             elif average == "micro":
                 number = _of_label_view(self._together, row)
             elif average:
@@ -158,9 +153,7 @@ class MultiLabelSnapshot(Rendered, Mapping[str, Any]):
     @cached_property
     def _together(self) -> Snapshot:
         """The snapshot of the decisions on all labels; WeightError if they weigh too much."""
-        total = self._state._of_label.copy()
-        for state in self._by_label.values():
-            total.merge(state)
+        total = reduce(lambda total, each: total.merge(each), self._by_label.values(), self._state._of_label.copy())
         view: Snapshot = self._state._view(total)
         return view
 
@@ -174,7 +167,7 @@ class MultiLabelSnapshot(Rendered, Mapping[str, Any]):
     def undefined(self) -> tuple[str | tuple[str, Label], ...]:
         """The values shown that are 0/0 and were replaced by `zero_division`: "key", or ("key", label)."""
         keys: list[str | tuple[str, Label]] = []
-        for key in self._ipython_key_completions_():
+        for key in self._shown_keys():
             number = self._number(key)
             if isinstance(number, dict):
                 keys += [(key, label) for label, x in number.items() if math.isnan(x)]
@@ -195,8 +188,8 @@ class MultiLabelSnapshot(Rendered, Mapping[str, Any]):
 
     def _label_keys(self) -> tuple[str, ...]:
         """Return the keys of labels that reports and tables show: those chosen, or else the usual ones."""
-        chosen = tuple(key for key in self if not parsed(key)[0])
-        return chosen or tuple(key for state in self._states for key in LABEL_KEYS[state])
+        chosen = tuple(key for key in self if not parsed(key)[1])
+        return chosen or tuple(key for state in self._states for key in OF_LABELS[state])
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the keys to show that can be computed."""
@@ -210,8 +203,12 @@ class MultiLabelSnapshot(Rendered, Mapping[str, Any]):
         """Tell whether `key` is one of those over which this iterates."""
         return key in tuple(self)
 
-    def _ipython_key_completions_(self) -> list[str]:
-        """Return what notebooks complete in `snapshot[...]`."""
+    def _ipython_key_completions_(self) -> list[str | tuple[str, Label]]:
+        """Return what notebooks complete in `snapshot[...]`: keys, and keys of labels with a label."""
+        return [*self._shown_keys(), *((key, label) for key in self._label_keys() for label in self.labels[:COMPLETED])]
+
+    def _shown_keys(self) -> list[str]:
+        """Return the keys that data have, each once."""
         return list(dict.fromkeys([*self, *self._label_keys()]))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -227,7 +224,7 @@ class MultiLabelSnapshot(Rendered, Mapping[str, Any]):
             Values by key, those of labels under their JSON names.
         """
         names = dict(zip(self.labels, label_names(self.labels), strict=True))
-        values = {key: self[key] for key in self._ipython_key_completions_()}
+        values = {key: self[key] for key in self._shown_keys()}
         per_label = {key: value for key, value in values.items() if isinstance(value, dict)}
         return {
             "n": self.n,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from stream_metrics.catalog.table import ALIASES, CATALOG
 from stream_metrics.errors import no_attribute
 from stream_metrics.labels.json_names import json_data
 
@@ -20,7 +21,12 @@ class Rendered:
     __slots__ = ()
 
     if not TYPE_CHECKING:  # for type checkers an unknown attribute is an error
-        __getattr__ = no_attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name in CATALOG or name in ALIASES:
+                text = f"{type(self).__name__!r} has no attribute {name!r}; metrics are read by key: [{name!r}]"
+                raise AttributeError(text, name=name, obj=self)
+            no_attribute(self, name)
 
     def __eq__(self, other: object) -> bool:
         """Tell whether both have the same counters and show the same of them."""

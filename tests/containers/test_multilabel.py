@@ -153,7 +153,7 @@ def test_what_is_not_understood_is_refused_and_changes_nothing() -> None:
         *((partial(each, [{"a"}], [{"a"}], sample_weight=[1]), TypeError, "`w`") for each in (one, many, tags.revert)),
         (partial(tags.revert, {"b"}, {"b"}), weight, ""), (partial(tags.merge, scored), sm.MergeError, "scores"),
         (partial(tags.merge, make()), sm.MergeError, "labels"), (partial(sm.ByGroup, tags), ValueError, "one label"),
-        (partial(scored.update, {"a"}, {"a": 0.5}), score, "scores"),
+        (partial(scored.update, {"a"}, {"a": 0.5}), score, "scores"), (partial(one, [1], []), label, "arrays"),
         (partial(scored.update, {"a"}, {"a": 0.5, "b": 2}), score, ""),
         (partial(scored.update, {"a"}, {"a": 0.5, "b": 0.5, "c": 0}), label, "scores"),
         (partial(scored.update_many, np.eye(2), np.eye(2), classes=["a", "c"]), label, "scores"),
@@ -173,9 +173,8 @@ def test_a_snapshot_has_what_was_chosen_and_intervals_of_labels() -> None:
 
     assert list(s) == ["macro_f1", "matthews_corrcoef", "samples_recall"]
     assert (s["f1", "art"], s["mcc"]) == (0, dict(s)["matthews_corrcoef"])
-    assert s.by_label.worst("f1", 1, label=True) == [("art", 0.0)]
+    assert (s.by_label.worst("f1", 1, label=True), s.undefined[0]) == ([("art", 0.0)], ("matthews_corrcoef", "art"))
     assert s.by_label.intervals("recall", label=True)["film"].value == 1
-    assert ("matthews_corrcoef", "art") in s.undefined
-    heavy = sm.MultiLabel(labels=range(99))
-    heavy.update({1}, {1}, 2**60)
-    assert "2**63" in heavy.snapshot().omitted["micro_f1"]
+    tags = sm.MultiLabel(labels=range(99))
+    tags.update({1}, {1}, 2**60)
+    assert "2**63" in tags.snapshot().omitted["micro_f1"]
