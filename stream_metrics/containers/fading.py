@@ -92,7 +92,8 @@ class Fading(Keyed, FadingUpdateBase, TimeReader, Portable):
     """
 
     KIND: ClassVar[str] = "fading"
-    _CONFIGURATION: ClassVar[tuple[str, ...]] = ("inner", "half_life")
+    _CONFIGURATION: ClassVar[tuple[str, ...]] = ("half_life",)
+    _OWN: ClassVar[tuple[str, ...]] = ("by_count", "_half", "clock")
 
     @named_arguments
     def __init__(self, inner: Accumulator, half_life: Length, clock: Callable[[], Time] = time.time) -> None:
@@ -119,11 +120,6 @@ class Fading(Keyed, FadingUpdateBase, TimeReader, Portable):
         self._fade(by_count, half, self._first, clock)
         scored = [getattr(state, "scored", None) for state in walk_inner(inner)]
         self._needs_seen = any(states is not None and states.negative is None for states in scored)
-
-    def _like(self, inner: Any, **options: Any) -> Self:
-        twin: Self = type(self).__new__(type(self))
-        twin._set_up(inner, self._store_for(inner), self.by_count, self._half, self.clock)
-        return twin
 
     def _fill(self, slots: Slots, like: Self) -> None:
         if slots and self._reach != like._reach:
@@ -364,13 +360,11 @@ class Fading(Keyed, FadingUpdateBase, TimeReader, Portable):
         inner, by_count, half, latest, states = content
         template = unpacked(inner)
         window = cls(template, half if by_count else f"{half}ns")
-        if bool(latest) != bool(states):
-            raise ValueError("the latest time if there is any")
-        seen: int | None = None
-        for at in latest:
-            if by_count and not 0 < at <= MOST:
-                raise ValueError("the latest time, or the number of updates")
-            seen = at if by_count else to_epoch_ns(np.datetime64(at, "ns"))
+        seen: Any = latest[0] if latest else None
+        if bool(latest) != bool(states) or (by_count and latest and not 0 < seen <= MOST):
+            raise ValueError("the latest time, or the number of updates, if there is any")
+        if latest and not by_count:
+            to_epoch_ns(np.datetime64(seen, "ns"))  # which refuses what is too far away
         slots = {stretch: Slot(window._store.read(data)) for stretch, data in states}
         newest = window._newest(seen or 0)
         if not slots.keys() <= {newest - 1, newest} or (slots and newest - 1 not in slots):

@@ -77,8 +77,9 @@ class ByGroup(Keyed, GroupUpdateBase, InRiver, Portable):
     """
 
     KIND: ClassVar[str] = "groups"
-    _CONFIGURATION: ClassVar[tuple[str, ...]] = ("inner", "max_groups")
-    _OPTIONS: ClassVar[tuple[str, ...]] = ("max_groups", "other")
+    _CONFIGURATION: ClassVar[tuple[str, ...]] = ("max_groups",)
+    _OWN: ClassVar[tuple[str, ...]] = ("max_groups", "other")
+    _CHANGEABLE: ClassVar[tuple[str, ...]] = _OWN
 
     @named_arguments
     def __init__(self, inner: Accumulator, max_groups: int | None = None, other: str = "other") -> None:
@@ -103,12 +104,6 @@ class ByGroup(Keyed, GroupUpdateBase, InRiver, Portable):
         self.max_groups, self.other, self._adds_up = max_groups, other, reason is None
         self._largest: tuple[bytes, bytes] | None = None  # the rank of the last group that is kept, if it is known
         self._configure(inner, store, not _ages(inner))
-
-    def _like(self, inner: Any, **options: Any) -> Self:
-        twin: Self = type(self).__new__(type(self))
-        own = {"max_groups": self.max_groups, "other": self.other, **options}
-        twin._set_up(inner, self._store_for(inner), **own)
-        return twin
 
     def _fill(self, slots: Slots, like: Self) -> None:
         limit = self.max_groups
@@ -200,8 +195,9 @@ class ByGroup(Keyed, GroupUpdateBase, InRiver, Portable):
             fresh = self._count_new(batch, codes, new, rows)
             if fresh:
                 rows = ~new[codes] if rows is None else rows & ~new[codes]
-            dealt = batch.split_by_key(codes, lambda code: self._state_of(old[code]), self.inner, rows)
-            added = self._cost(batch, (self._state_of(old[code]) for code in dealt), [*dealt.values(), *fresh.values()])
+            state_of = self._store.state
+            dealt = batch.split_by_key(codes, lambda code: state_of(old[code]), self.inner, rows)
+            added = self._cost(batch, (state_of(old[code]) for code in dealt), [*dealt.values(), *fresh.values()])
             changes, seen = Slots(), [*forms.tolist(), [0] * 4]
             for code, state in (fresh | dealt).items():
                 slot = old[code]

@@ -19,7 +19,6 @@ __all__ = [
     "TimeReader",
     "check_same",
     "common_prototype",
-    "copied_into",
     "copy_like",
     "emptied",
     "empty_prototype",
@@ -64,14 +63,12 @@ def walk_inner(state: Any) -> Iterator[Any]:
 
 
 def check_same(mine: object, theirs: object, configuration: Iterable[str]) -> None:
-    """Raise MergeError unless both are of one type, these attributes agree, and the inner states count the same."""
+    """Raise MergeError unless both are of one type, and these attributes agree."""
     if type(mine) is not type(theirs):
         raise other_kind(type(mine), theirs)
     for name in configuration:
         a, b = getattr(mine, name), getattr(theirs, name)
-        if name == "inner":
-            a.copy().merge(b)  # raises unless they count the same
-        elif a != b or repr(a) != repr(b):
+        if a != b or repr(a) != repr(b):
             raise options_differ({name: a}, {name: b}, ("max_groups",))
 
 
@@ -103,16 +100,11 @@ def _shows_like(mine: Any, theirs: Any) -> bool:
 
 
 def common_prototype(mine: State, theirs: State) -> State:
-    """Return the empty state of a merge: `mine`, unless `theirs` counts less; see `MetricBase.merge`."""
+    """Return the empty state of a merge: `mine`, unless `theirs` counts less; MergeError if they count differently."""
     if mine == theirs:
         return mine
     merged = mine.copy().merge(theirs)
     return mine if merged == mine else merged
-
-
-def copied_into(empty: State, state: State) -> State:
-    """Return a copy of a state that counts and shows what the empty one does."""
-    return empty.copy().merge(state)
 
 
 def reconfigured_inner(inner: Any, options: Mapping[str, Any], own: Iterable[str] = ()) -> Any:

@@ -9,7 +9,6 @@ memory. Two of these merge into a third.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from operator import add
 from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
@@ -22,7 +21,6 @@ from stream_metrics.containers.inner import (
     check_counts_labels,
     check_same,
     common_prototype,
-    copied_into,
     emptied,
     reconfigured_inner,
 )
@@ -112,9 +110,9 @@ class StatePacker(Generic[State]):
             return self.packed(self.thaw(mine).merge(self.thaw(theirs)))
         return self.packed(matrices[0].merge(matrices[1]), self._head)
 
-    def state(self, slot: Slot) -> Any:
-        """Return the state of a slot as an object."""
-        return self.thaw(slot.state)
+    def state(self, slot: Slot | None) -> Any:
+        """Return the state of a slot as an object, None if there is no slot."""
+        return None if slot is None else self.thaw(slot.state)
 
     def freeze(self, pane: int, slot: Slot) -> Any:
         """Return the state of a pane that receives no more in order."""
@@ -124,9 +122,7 @@ class StatePacker(Generic[State]):
         """Return the state of a pane with what came late."""
         return late.state if stored is None else self.merged(stored, late.state)
 
-    def keep(self, state: Any) -> Any:
-        """Return a merge of panes as it is now."""
-        return state.copy()
+    keep = copied  # of a merge of panes as it is now
 
     def packed(self, state: Any, head: bytes = b"") -> Any:
         """Return a state as bytes if states like it are stored so; `head` comes before its content."""
@@ -156,14 +152,16 @@ class StatePacker(Generic[State]):
 class Keyed(KeyedUpdateBase):
     """What containers with a state for each key have in common: merges, copies, batches, and the limit of all states.
 
-    A container makes an empty one like itself with other options by `_like`, which `_fill` gives slots and what else
-    another one has. It has the slots of a merge by `_take_over`, and counts columns that were read by `_count_columns`.
+    A container is set up by `_set_up` with an empty state, how states are stored, and its own options; `_fill` gives an
+    empty one slots and what else another one has. It has the slots of a merge by `_take_over`, and counts columns that
+    were read by `_count_columns`.
     """
 
     _CONFIGURATION: ClassVar[tuple[str, ...]]
-    _OPTIONS: ClassVar[tuple[str, ...]] = ()  # what `reconfigured` changes beside the options of `inner`
+    _OWN: ClassVar[tuple[str, ...]]  # attributes with the options of `_set_up`
+    _CHANGEABLE: ClassVar[tuple[str, ...]] = ()  # those that `reconfigured` changes beside the options of `inner`
     _adds_up: bool = True  # whether there is ever one state of all keys
-    _like: Callable[..., Self]
+    _set_up: Callable[..., None]
     _fill: Callable[[Slots, Self], None]
     _take_over: Callable[[Slots, Self, int], None]
     _count_columns: Callable[[Iterable[Label] | None, dict[str, Any]], None]
@@ -174,11 +172,12 @@ class Keyed(KeyedUpdateBase):
     def _report(self) -> None:
         """Tell others what an operation has changed."""
 
-    def _store_for(self, inner: Any) -> StatePacker[Any]:
-        return self._store if inner is self.inner else StatePacker(inner)
-
-    def _state_of(self, slot: Slot | None) -> Any:
-        return None if slot is None else self._store.thaw(slot.state)
+    def _like(self, inner: Any, **options: Any) -> Self:
+        """Return an empty container with a prototype and the same options but these."""
+        twin: Self = type(self).__new__(type(self))
+        store = self._store if inner is self.inner else StatePacker(inner)
+        twin._set_up(inner, store, *(options.get(name, getattr(self, name)) for name in self._OWN))
+        return twin
 
     def _load(self) -> Load:
         """Return what all states have counted together, if that is ever added up."""
@@ -242,10 +241,11 @@ class Keyed(KeyedUpdateBase):
         theirs: Any = other
         check_same(mine, theirs, self._CONFIGURATION)
         with mine._merging(theirs):
-            inner = common_prototype(mine.inner, theirs.inner)
-            change = partial(copied_into, inner)
+            inner = common_prototype(mine.inner, theirs.inner)  # see `MetricBase.merge`
             whole, added = (
-                each if each.inner is inner or each.inner == inner else each._mapped(inner, change)
+                each
+                if each.inner is inner or each.inner == inner
+                else each._mapped(inner, lambda state: inner.copy().merge(state))
                 for each in (mine, theirs)
             )
             whole._add(added)
@@ -316,8 +316,8 @@ class Keyed(KeyedUpdateBase):
             If there is no such option.
         """
         options = settled(options)
-        own = {name: options.pop(name) for name in self._OPTIONS if name in options}
-        inner = reconfigured_inner(self.inner, options, {*self._CONFIGURATION} - {"inner"})
+        own = {name: options.pop(name) for name in self._CHANGEABLE if name in options}
+        inner = reconfigured_inner(self.inner, options, self._CONFIGURATION)
         with self._reading():
             return self._mapped(inner, lambda state: reconfigured_inner(state, options), **own)
 

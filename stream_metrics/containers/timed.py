@@ -101,7 +101,8 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
     """
 
     KIND: ClassVar[str] = "timed"
-    _CONFIGURATION: ClassVar[tuple[str, ...]] = ("inner", "period", "panes", "lateness")
+    _CONFIGURATION: ClassVar[tuple[str, ...]] = ("period", "panes", "lateness")
+    _OWN: ClassVar[tuple[str, ...]] = ("_length", "_panes", "_lateness", "clock")
     on_close: OnClose
 
     @named_arguments
@@ -135,11 +136,6 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
         self.on_close = None
         self._configure(inner, store)
         self._divide(TwoStackAggregator(store), deque(), *division)
-
-    def _like(self, inner: Any, **options: Any) -> Self:
-        twin: Self = type(self).__new__(type(self))
-        twin._set_up(inner, self._store_for(inner), self._length, self._panes, self._lateness, self.clock)
-        return twin
 
     def _fill(self, slots: Slots, like: Self) -> None:
         self._move(slots, like._latest if like._started else None, like._timed, 0, like._capacity)
@@ -309,9 +305,9 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
             self._expire_due()
             gone, old = self._gone() if self._started else -NEVER, self._slots.get
             panes = np.maximum(panes, gone)  # what comes too late is counted as one, and dropped
-            dealt = batch.split_by_key(panes, lambda pane: self._state_of(old(pane)), self.inner, filled)
+            dealt = batch.split_by_key(panes, lambda pane: self._store.state(old(pane)), self.inner, filled)
             late = dealt.pop(gone, self.inner)
-            added = self._cost(batch, (self._state_of(old(pane)) for pane in dealt), dealt.values())
+            added = self._cost(batch, (self._store.state(old(pane)) for pane in dealt), dealt.values())
             slots = {pane: Slot(state) for pane, state in dealt.items()}
             latest, dropped = int(times[filled].max()), late.n + late.abstained
             self._move(slots, latest, t is not None, dropped, self._capacity - added)
@@ -464,8 +460,6 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
     @classmethod
     def _restore(cls, content: Any) -> Self:
         inner, pane_length, number, lateness, latest, timed, panes = content
-        if {type(x) for x in (pane_length, number, lateness, *latest)} != {int} or type(timed) is not bool:
-            raise ValueError("whole numbers of nanoseconds, and whether times were given")
         template = unpacked(inner)
         window = cls(template, f"{pane_length * number}ns", number, f"{lateness}ns")
         if panes and not latest:
