@@ -9,8 +9,8 @@ from stream_metrics.errors import OptionError, options_differ, other_kind, with_
 from stream_metrics.inputs.times import Time, to_epoch_ns
 from stream_metrics.metrics.base import MetricBase
 from stream_metrics.snapshots.intervals import of_window
+from stream_metrics.states.batches import label_counts
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.states.runs import label_counts
 from stream_metrics.wire import Portable
 
 __all__ = [

@@ -29,12 +29,11 @@ from stream_metrics.inputs.batch import count_batch
 from stream_metrics.labels import Label
 from stream_metrics.metrics.base import MetricBase
 from stream_metrics.metrics.rules import count_unignored
-from stream_metrics.states.batches import KeyedBatch, mergeable
+from stream_metrics.states.batches import NOTHING, KeyedBatch, label_counts, mergeable, run_contents
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.limits import MOST, Load, capacity_left, grown, load_of
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.states.reconfiguring import settled
-from stream_metrics.states.runs import NOTHING, label_counts, run_contents
 from stream_metrics.wire import decoded, encoded
 
 __all__ = ["Keyed", "Slots", "StatePacker", "StoredState"]

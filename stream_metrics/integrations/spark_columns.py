@@ -20,8 +20,8 @@ from stream_metrics.integrations.spark_bad_rows import good_rows, record_bad_row
 from stream_metrics.integrations.spark_workers import count
 from stream_metrics.integrations.tables import Fields
 from stream_metrics.labels import Label
+from stream_metrics.states.batches import label_counts
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.states.runs import label_counts
 
 __all__ = ["ColumnRef", "Selected", "countable", "free_names", "select"]
 

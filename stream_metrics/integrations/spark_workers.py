@@ -21,8 +21,8 @@ from stream_metrics.integrations.spark_keys import key_codes
 from stream_metrics.integrations.tables import Fields, count_table
 from stream_metrics.labels import Label
 from stream_metrics.snapshots.snapshot import Snapshot
+from stream_metrics.states.batches import label_counts, run_writer
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.states.runs import label_counts, run_writer
 from stream_metrics.tables.bad_rows import BadRows, OnBad, new_record
 from stream_metrics.tables.counting import LabelLimit, Place
 from stream_metrics.wire import from_bytes

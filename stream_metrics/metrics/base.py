@@ -29,12 +29,9 @@ from stream_metrics.states.batches import KeyedBatch
 from stream_metrics.states.folds import fold_of, folds_of
 from stream_metrics.states.limits import Load, largest_load
 from stream_metrics.states.losses import ProbabilityLosses
-from stream_metrics.states.protocols import BatchState
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import check_options, not_counted, settled
 from stream_metrics.wire import Portable, encoded
-
-__all__ = ["MetricBase", "PlainSample"]
 
 FOLDS = 32
 NO_RULE = SampleRule()
@@ -46,6 +43,11 @@ class MetricBase(UpdateBase, Portable):
 
     zero_division: float | None
     works_with_weights: ClassVar[bool] = True
+
+    @property
+    def _scored(self) -> Any:
+        """The states of scores, which a set may have beside those of labels."""
+        return getattr(self, "scored", None)
 
     @property
     def missing(self) -> str:  # no Literal, which jedi cannot read in a property
@@ -249,11 +251,15 @@ class MetricBase(UpdateBase, Portable):
 
     def _merge_whole(self, other: Any) -> list[Step]:
         """Return the steps that add the counts of all samples, but not those of the folds."""
-        return [self.state._merge_step(other.state)]
+        steps: list[Step] = [self.state._merge_step(other.state)]
+        if self._scored is not None:
+            mine = self._scored.only(other._scored.names)
+            steps += mine._merge_steps(other._scored.only(mine.names))
+        return steps
 
-    def _states(self) -> list[BatchState]:
+    def _states(self) -> list[Any]:
         """Return the states of all samples, without those of the folds."""
-        return [self.state]
+        return [self.state, *([] if self._scored is None else self._scored._states().values())]
 
     @property
     def _reads(self) -> str:
@@ -460,11 +466,12 @@ class MetricBase(UpdateBase, Portable):
             The copy.
         """
         with self._reading():
-            twin = self._with(self.state.copy())
+            twin = self._with(self.state.copy(), None if self._scored is None else self._scored.copy())
             twin._unit_folds = self._copied_folds()
         return twin
 
-    def _with(self, state: BatchState) -> Self:
+    def _with(self, state: Any, scored: Any = None) -> Self:
+        """Return an object with the same options that counts in these states."""
         twin: Self = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin._sample_rule = self._sample_rule
@@ -478,7 +485,7 @@ class MetricBase(UpdateBase, Portable):
 
     def _reset_steps(self) -> list[Step]:
         """Return the steps that empty all states but the folds."""
-        return [self.state._reset_step()]
+        return [self.state._reset_step(), *([] if self._scored is None else self._scored.reset_steps())]
 
     def works_with(self, model: object) -> bool:
         """Return whether this fits a model of river.
@@ -523,9 +530,9 @@ class MetricBase(UpdateBase, Portable):
         twin = type(self)(**self._arguments() | dict(new_params)) if new_params else self._emptied()
         return twin.merge(self) if include_attributes else twin
 
-    def _arguments(self) -> dict[str, object]:
-        """Return the arguments of the constructor that make a metric like this one."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+    def _arguments(self, of: type[Any] | None = None) -> dict[str, Any]:
+        """Return the arguments of the constructor, or of that of another class, that make a metric like this one."""
+        return {name: getattr(self, name) for name in inspect.signature(of or type(self)).parameters}
 
     @property
     def n(self) -> int:
@@ -545,9 +552,9 @@ class MetricBase(UpdateBase, Portable):
 
     def _content(self) -> list[object]:
         with self._reading():
-            return [self._configuration(), self.state._content(), *self._written_folds()]
+            return [self._configuration(), *(state._content() for state in self._states()), *self._written_folds()]
 
     def _same(self, other: Self) -> bool:
-        if self._unit_folds or other._unit_folds:
+        if self._unit_folds or other._unit_folds or self._scored is not None or other._scored is not None:
             return super()._same(other)
         return repr(self._configuration()) == repr(other._configuration()) and bool(self.state == other.state)

@@ -33,12 +33,9 @@ from stream_metrics.metrics.base import MetricBase
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
-from stream_metrics.states.protocols import BatchState
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import not_counted
 from stream_metrics.wire import from_bytes
-
-__all__ = ["STATES", "Metric", "metric_class", "signature"]
 
 SKETCH: dict[str, object] = {"pos_label": True, "buckets": 1024, "sample": 512}
 STATES: dict[str, tuple[type[Any], dict[str, object]]] = {
@@ -202,7 +199,7 @@ class Metric(ReadingBase, MetricBase):
         options = {self._row.key: own} if own else None
         return Snapshot(**{name: state}, folds=folds, zero_division=self.zero_division, options=options)
 
-    def _with(self, state: BatchState) -> Self:
+    def _with(self, state: Any, scored: Any = None) -> Self:
         twin = super()._with(state)
         twin._linear_ratio = self._linear_ratio  # of the same class
         return twin

@@ -27,7 +27,6 @@ from stream_metrics.metrics.metric import Metric, metric_class
 from stream_metrics.snapshots.snapshot import Snapshot, Values
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
-from stream_metrics.states.protocols import BatchState
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import not_counted
 from stream_metrics.states.score_labels import LabelRule
@@ -43,13 +42,12 @@ from stream_metrics.states.score_states import (
 )
 from stream_metrics.wire import NEWER
 
-__all__ = ["MetricSet", "metric_of_key", "states_by_name"]
-
 LARGEST = 2**24  # numbers of buckets and of sampled scores
 OF_STATES = ("scores", "pairs")  # options that add states beside those of the metrics
 STATES_OF_SCORES = {True: {"ranks", "confidence", "losses"}, "any": {"ranks"}, False: set[str]()}
 COUNTED = ("pos_label", "threshold", "buckets", "sample")  # options of these states
 counted_options = attrgetter(*COUNTED)
+DEFAULTS: dict[str, Any] = {"scores": False, "pos_label": True, "buckets": 1024, "sample": 512, "pairs": True}
 
 
 class MetricSet(ScoredUpdateBase, MetricBase):
@@ -154,29 +152,41 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         missing: Missing = "abstain",
         ignore_index: Label | None = None,
     ) -> None:
+        options: dict[str, Any] = {"metrics": metrics, "scores": scores, "pos_label": pos_label, "labels": labels}
+        options |= {"other": other, "buckets": buckets, "sample": sample, "pairs": pairs}
+        self._set_options({**options, "zero_division": zero_division, "threshold": _checked_threshold(threshold)})
+        self._set_rule(missing, ignore_index)
+
+    def _set_options(
+        self, options: Mapping[str, Any], names: tuple[str, ...] | None = None, always: tuple[str, ...] = ()
+    ) -> None:
+        """Check the options of the constructor but those of the rule, and start empty.
+
+        Of scores the states of these `names` are counted, by default those that the options need; see `_needed`.
+        """
+        metrics, scores, threshold = (options.get(name) for name in ("metrics", "scores", "threshold"))
         if metrics is not None and (isinstance(metrics, str | set | frozenset) or not isinstance(metrics, Iterable)):
             raise ValueError(f"Expected `metrics` to be a sequence of keys, but got {metrics!r}")
         self.scores = checked_scores(scores)
-        named = [metric.key if hasattr(metric, "key") else metric for metric in metrics or ()]
-        self.metrics = None if metrics is None else tuple(dict.fromkeys(find(key).key for key in named))
+        keys = [metric.key if hasattr(metric, "key") else metric for metric in metrics or ()]
+        self.metrics = None if metrics is None else tuple(dict.fromkeys(find(key).key for key in keys))
+        zero_division = options["zero_division"]
         self.zero_division = None if zero_division is None else checked_zero_division(zero_division)
-        self._attach(ConfusionMatrix(labels, other))
+        self._attach(ConfusionMatrix(options["labels"], options["other"]))
         self.labels, self.other = self.state.fixed_labels, self.state.other
-        self.buckets, self.sample = whole(buckets, "buckets", 2, LARGEST), whole(sample, "sample", 1, LARGEST)
-        self.pairs, self.pos_label = truth(pairs, "pairs"), pos_label
-        needed = self._needed()
-        if needed:
-            threshold = (0.0 if scores == "any" else 0.5) if threshold is None else real(threshold, "threshold")
-            if not threshold > -math.inf:
-                raise ValueError(f"Expected `threshold` to be a finite number or inf, but got {threshold!r}")
-            self.pos_label = canonical(pos_label, "pos_label")
-            if not is_default(pos_label):
-                check_possible(self.pos_label, self.labels)
-        else:
-            _refuse_options(pos_label=(pos_label, True), threshold=(threshold, None))
-        self.threshold = 0.5 if threshold is None else threshold  # of labels alone, without effect
-        self._start_scores(needed)
-        self._set_rule(missing, ignore_index)
+        self.buckets = whole(options["buckets"], "buckets", 2, LARGEST)
+        self.sample = whole(options["sample"], "sample", 1, LARGEST)
+        self.pairs, given = truth(options["pairs"], "pairs"), options["pos_label"]
+        names = self._needed(always) if names is None else names
+        if not names:
+            unused = {} if given is True or (isinstance(given, np.bool_) and given) else {"pos_label": given}
+            for name, value in (unused if threshold is None else unused | {"threshold": threshold}).items():
+                raise ValueError(f"Expected no `{name}` in a set that keeps labels only, but got {value!r:.60}")
+        self.pos_label = canonical(given, "pos_label") if names else given
+        if names and not is_default(given):
+            check_possible(self.pos_label, self.labels)
+        self.threshold = (0.0 if scores == "any" else 0.5) if threshold is None else threshold
+        self._start_scores(names)
 
     def _needed(self, always: tuple[str, ...] = ()) -> tuple[str, ...]:
         """Return what the options need to be counted of scores, as `score_states` names it; empty for labels alone.
@@ -189,10 +199,6 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         states = states.union(always) if states else states
         quadratic = self.metrics is None or any(CATALOG[key].quadratic for key in self.metrics)
         return in_order(states | ({"pairs"} if self.pairs and "ranks" in states and quadratic else set()))
-
-    def _unwritten(self) -> tuple[str, ...]:
-        """Return the states of scores in bytes that do not name them, where all classes always have a sketch."""
-        return self._needed(always=("ranks",))
 
     @property
     def score_states(self) -> tuple[str, ...]:
@@ -212,10 +218,6 @@ class MetricSet(ScoredUpdateBase, MetricBase):
             states["losses"] = ProbabilityLosses(self.pos_label)
         rule = LabelRule(self.pos_label, self.labels, self.threshold)
         self._attach_scored(ScoreStates(rule, **states) if names else None)
-
-    def _set_threshold(self, threshold: float) -> None:
-        self.threshold = threshold
-        self._start_scores(self.score_states)
 
     def _update_scored_slowly(
         self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes, reverts: bool = False
@@ -309,20 +311,11 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         common: ScoreStates = self.scored.only(other.score_states)
         if common is self.scored:
             return super()._merge_steps(other)
-        twin: MetricSet = self._with(self.state.copy())
-        twin._attach_scored(common.copy())
+        twin: MetricSet = self._with(self.state.copy(), common.copy())
         twin._prototype = None
         twin._unit_folds = {fold: twin._empty().copy().merge(part) for fold, part in self._unit_folds.items()}
         twin.merge(other)
         return [Swap(self.state, twin.state), FoldsStep(self, twin._unit_folds, twin.scored)]
-
-    def _merge_whole(self, other: Any) -> list[Step]:
-        """Return the steps that add the counts of all samples, but not those of the folds."""
-        steps = super()._merge_whole(other)
-        if self.scored is None:
-            return steps
-        mine: ScoreStates = self.scored.only(other.score_states)
-        return steps + mine._merge_steps(other.scored.only(mine.names))
 
     @property
     def _reads(self) -> str:
@@ -363,28 +356,13 @@ class MetricSet(ScoredUpdateBase, MetricBase):
             named = (dict(zip(COUNTED, options, strict=True)) for options in (mine, theirs))
             raise options_differ(next(named), next(named), ("buckets", "sample"))
 
-    def _states(self) -> list[BatchState]:
-        """Return the states of all samples, without those of the folds."""
-        return [self.state, *([] if self.scored is None else self.scored._states().values())]
-
-    def copy(self) -> Self:
-        """Return an independent copy of configuration and counts.
-
-        Returns
-        -------
-        MetricSet
-            The copy.
-        """
-        with self._reading():
-            twin = super().copy()
-            twin._attach_scored(None if self.scored is None else self.scored.copy())
+    def _with(self, state: Any, scored: Any = None) -> Self:
+        twin = super()._with(state)
+        twin._attach_scored(scored)
         return twin
 
-    def _reset_steps(self) -> list[Step]:
-        return super()._reset_steps() + ([] if self.scored is None else self.scored.reset_steps())
-
-    def _arguments(self) -> dict[str, object]:
-        arguments = super()._arguments()
+    def _arguments(self, of: type[Any] | None = None) -> dict[str, Any]:
+        arguments = super()._arguments(of)
         if self.scored is None:
             arguments.pop("threshold", None)  # which needs scores
         return arguments
@@ -417,26 +395,23 @@ class MetricSet(ScoredUpdateBase, MetricBase):
 
     def _like(self, options: Mapping[str, Any]) -> Self:
         """Return an empty set with other options; unless `scores` is given, it counts whatever this one counts."""
-        names = self.score_states
-        if not names:
-            return super()._like(options)
-        arguments: dict[str, Any] = self._arguments()
-        for name in ("threshold", "pos_label"):
-            arguments.pop(name, None)
-        arguments |= options
-        if "scores" in options and not type(self)(**arguments).score_states:
-            return type(self)(**arguments)
-        scores = arguments["scores"]
-        arguments["scores"] = scores or "scores" not in options  # so that the other options of scores are taken
-        twin: Self = type(self)(**{"pos_label": self.pos_label, **arguments})
-        twin.scores = scores if "scores" not in options else twin.scores
-        if "threshold" not in options:
-            twin._set_threshold(self.threshold)
-        if "scores" not in options:
-            counted = {*names} | (_named_states(twin.metrics, twin.pairs) if "metrics" in options else set())
+        arguments, inherits = self._arguments(MetricSet) | dict(options), "scores" not in options
+        if "threshold" in options:
+            arguments["threshold"] = _checked_threshold(options["threshold"])
+        twin: Self = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        if not inherits:  # without scores there is no class whose score a number is
+            twin._set_options(arguments | {"pos_label": True, "threshold": None} | dict(options))
+        if inherits or twin.scored is not None:
+            twin._set_options(arguments, self.score_states if inherits and self.score_states else None)
+        if inherits and self.scored is not None:
+            counted = {*self.score_states}
+            if "metrics" in options:
+                counted |= _named_states(twin.metrics, twin.pairs)
             if "pairs" in options:
                 counted = counted - {"pairs"} | {"pairs"} & {*twin._needed()}
             twin._start_scores(in_order(counted))
+        twin._set_rule(arguments["missing"], arguments["ignore_index"])
         return twin
 
     def _count_again(self, twin: Self) -> None:
@@ -457,21 +432,16 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         if self.scored is None:
             return (self.metrics, self.zero_division, *([rule] if rule else []))
         sketch = self.buckets, self.sample, self.pairs
-        states = () if self.score_states == self._unwritten() else (self.score_states,)
+        states = () if self.score_states == self._needed(always=("ranks",)) else (self.score_states,)
         of_scores = self.scores, self.pos_label, self.threshold, *sketch, *states
         return (self.metrics, self.zero_division, *of_scores, *([rule] if rule else []))
 
-    def _content(self) -> list[object]:
-        with self._reading():
-            states = [state._content() for state in self._states()]
-            folds = self._written_folds()
-            if self.scored is not None and self.scored.removed is not None:
-                folds = [*(folds or [[]]), [sketch._content() for sketch in self.scored.removed.sketches()]]
-            return [self._configuration(), *states, *folds]
-
-    def _same(self, other: Self) -> bool:
-        of_labels = self.scored is None and other.scored is None
-        return super()._same(other) if of_labels else self.to_bytes() == other.to_bytes()
+    def _written_folds(self) -> list[object]:
+        """Return the folds, and the sketches of samples that were removed, as the last parts of a content."""
+        folds = super()._written_folds()
+        if self.scored is None or self.scored.removed is None:
+            return folds
+        return [*(folds or [[]]), [sketch._content() for sketch in self.scored.removed.sketches()]]
 
     @classmethod
     def _restore(cls, content: Any) -> Self:
@@ -479,22 +449,17 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         rule = rest.pop() if rest and isinstance(rest[-1], Mapping) else {}
         counts = ConfusionMatrix._from_content(counts_content)
         rest, score_states = rest[:6], rest[6:]
-        of_scores = ("scores", "pos_label", "threshold", "buckets", "sample", "pairs")
-        options = dict(zip(of_scores, rest, strict=bool(rest)))
-        threshold = options.pop("threshold", None)
-        scores = options.get("scores", False)
-        if score_states:  # so that the other options of scores are taken
-            options["scores"] = scores or True
-        labels = {"labels": counts.fixed_labels, "other": counts.other}
-        metric_set = as_counted_before(cls, metrics, **labels, zero_division=zero_division, **options, **rule)
-        metric_set.scores = checked_scores(scores)
-        names = score_states[0] if score_states else metric_set._unwritten() if metric_set.scored is not None else ()
-        if not {*names} <= {*NAMES} or len(score_states) > 1:
+        names = score_states[0] if score_states else None
+        if not {*(names or ())} <= {*NAMES} or len(score_states) > 1:
             raise ValueError(f"states of {NAMES}, but got {names!r:.60}{NEWER}")
-        if names != metric_set.score_states:
-            metric_set._start_scores(names)
-        if metric_set.scored is not None:  # earlier versions let an infinity pass
-            metric_set._set_threshold(real(threshold, "threshold"))
+        written = dict(zip(("scores", "pos_label", "threshold", "buckets", "sample", "pairs"), rest, strict=bool(rest)))
+        options = DEFAULTS | written | {"metrics": metrics, "zero_division": zero_division}
+        options |= {"labels": counts.fixed_labels, "other": counts.other}
+        if rest:  # earlier versions let an infinity pass
+            options["threshold"] = real(options["threshold"], "threshold")
+        metric_set = cls.__new__(cls)
+        as_counted_before(metric_set._set_options, options, names, ("ranks",))
+        as_counted_before(metric_set._set_rule, **{"missing": "abstain", "ignore_index": None, **rule})
         metric_set._attach(counts)
         states: dict[str, Any] = {} if metric_set.scored is None else metric_set.scored._states()
         written_states = {}
@@ -563,14 +528,12 @@ def _other_states(mine: MetricSet, theirs: MetricSet) -> MergeError:
     return options_differ(before, after, note=note)
 
 
-def _refuse_options(**given: tuple[Any, Any]) -> None:
-    """Raise ValueError for an option that has no effect without scores, unless it has its default."""
-    for name, (value, default) in given.items():
-        if value is not default and not (default is True and isinstance(value, np.bool_) and value):
-            raise ValueError(
-                f"Expected no `{name}` in a set that keeps labels only, but got {value!r:.60}: it is about scores, "
-                f"which MetricSet(scores=True) keeps"
-            )
+def _checked_threshold(threshold: object) -> float | None:
+    """Return a threshold that is given as a float."""
+    number = None if threshold is None else real(threshold, "threshold")
+    if number is not None and not number > -math.inf:
+        raise ValueError(f"Expected `threshold` to be a finite number or inf, but got {threshold!r}")
+    return number
 
 
 def states_by_name(counts: ConfusionMatrix, scored: ScoreStates | None) -> dict[str, Any]:

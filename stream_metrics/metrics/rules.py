@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,12 +15,10 @@ from stream_metrics.inputs.columns import Column, as_column, take_rows
 from stream_metrics.inputs.rules import MISSING_CLASS, SampleRule, missing_prediction, true_missing_class
 from stream_metrics.inputs.score_tables import materialize, names_of_state, predictions_by_class
 from stream_metrics.labels import Label
-from stream_metrics.states.batches import Columns, is_common, length
+from stream_metrics.states.batches import Columns, KeyedBatch, is_common, length
 
 if TYPE_CHECKING:
     from stream_metrics.metrics.base import MetricBase
-
-__all__ = ["count_by_rule", "count_unignored"]
 
 
 def count_unignored(rule: SampleRule | None, columns: Columns, count: Callable[[dict[str, Any]], object]) -> None:
@@ -62,10 +61,15 @@ def _count_by_rule(owner: MetricBase, classes: Iterable[Label] | None, columns: 
         owner._count_columns(columns, classes)
         return
     columns = _materialized(columns)
-    counted = _counted(owner, columns, classes)
+    empty: Any = owner._emptied()
+    empty._sample_rule = None
+    counted = empty.copy()
+    counted._count_columns(columns, classes)
     if counted.abstained:
-        argument = "scores" if columns.get("y_pred") is None else "y_pred"
-        raise missing_prediction(argument, _first_missing(owner, columns, classes))
+        batch = KeyedBatch(columns, classes)
+        row = bisect_left(range(batch.n), 1, key=lambda row: batch._count_rows(np.arange(row + 1), empty).abstained)
+        raise missing_prediction("scores" if columns.get("y_pred") is None else "y_pred", row)
+    counted._sample_rule = owner._sample_rule
     owner.merge(counted)
 
 
@@ -80,26 +84,3 @@ def _with_missing_class(owner: Any, columns: dict[str, Any]) -> Column:
         return column
     codes = column.values.astype(np.int64)
     return Column(np.where(codes == -1, len(column.names), codes).astype(np.int32), [*column.names, MISSING_CLASS])
-
-
-def _counted(owner: MetricBase, columns: Columns, classes: Iterable[Label] | None) -> MetricBase:
-    """Return a new metric that has counted a batch, whatever is missing in it."""
-    twin = owner._emptied()
-    twin._sample_rule = None
-    twin._count_columns(columns, classes)
-    twin._sample_rule = owner._sample_rule
-    return twin
-
-
-def _first_missing(owner: MetricBase, columns: Columns, classes: Iterable[Label] | None) -> int:
-    """Return the first row without a prediction; there is one."""
-    start, stop = 0, length(columns["y_true"])
-    while stop - start > 1:
-        middle = (start + stop) // 2
-        rows = np.arange(start, middle)
-        some = {name: x if x is None or is_common(name, x) else take_rows(x, rows) for name, x in columns.items()}
-        if _counted(owner, some, classes).abstained:
-            stop = middle
-        else:
-            start = middle
-    return start

@@ -9,19 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics._core.confusion.kernels import ConfusionCounters, pack_cells
-from stream_metrics._core.numeric.kernels import Step, chosen_labels, commit, split_weights
+from stream_metrics._core.numeric.kernels import Step, chosen_labels, commit
 from stream_metrics.errors import LabelError, WeightError, quantity
 from stream_metrics.inputs.arguments import named_arguments
-from stream_metrics.inputs.batch import Batch, count_batch, label_batch
+from stream_metrics.inputs.batch import Batch, Weights, count_batch, label_batch
 from stream_metrics.inputs.columns import Column, admit_labels, check_column, count_pairs, factorize
-from stream_metrics.inputs.tensors import Array, native, tensor_to_numpy
+from stream_metrics.inputs.tensors import native, tensor_to_numpy
 from stream_metrics.labels import Label, unique
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.protocols import CountRows
 from stream_metrics.states.reconfiguring import renamed_labels, with_options
 from stream_metrics.wire import Portable
-
-__all__ = ["ConfusionMatrix"]
 
 
 class ConfusionMatrix(ConfusionCounters, Portable):
@@ -281,17 +279,13 @@ class ConfusionMatrix(ConfusionCounters, Portable):
             subject = f"{len(array)} `labels`"
             raise LabelError(argument="labels", subject=subject, expected="for the matrix", got=len(names))
         state = cls(names)
-        if array.dtype.kind not in "iubfO":
-            raise WeightError(argument="matrix", expected="to hold numbers", but=f"got the type {array.dtype}")
         rows, columns = np.nonzero(array != 0)
-        weights: Array | list[float] = array[rows, columns].tolist()
-        if array.dtype.kind != "O" and array.dtype != np.uint64:  # as an array these could be rounded, or wrapped
-            weights = np.ascontiguousarray(array[rows, columns], np.float64 if array.dtype.kind == "f" else np.int64)
         try:
-            wholes, parts = split_weights(weights)
+            weights = Weights(array[rows, columns], len(rows))
         except WeightError as error:
-            cell = f"`matrix` at non-zero cell {error.position}"
+            cell = "every cell of `matrix`" if error.position is None else f"`matrix` at non-zero cell {error.position}"
             raise WeightError(argument="matrix", subject=cell, expected=error.expected, got=error.got) from None
+        wholes, parts = weights.wholes, weights.parts
         weighted = 0 if parts is None else int((parts != 0).sum())
         n = weighted + int(wholes.sum() if parts is None else wholes[parts == 0].sum())
         unseen = np.zeros(len(names), np.int64)

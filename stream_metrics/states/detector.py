@@ -44,8 +44,6 @@ from stream_metrics.inputs.options import whole
 from stream_metrics.labels import Label
 from stream_metrics.wire import Portable
 
-__all__ = ["ChangeDetector", "outcome"]
-
 DIRECTIONS = {"up": (True, False), "down": (False, True), "both": (True, True)}
 RESTARTS = ("same", "reference", "stop")
 METHODS = ("sr", "cusum", "calibrated")

@@ -17,8 +17,6 @@ from stream_metrics.wire import encoded
 if TYPE_CHECKING:
     from stream_metrics.states.score_labels import Scores
 
-__all__ = ["content_fold", "fold_of", "folds_of"]
-
 
 def fold_of(unit: Label, folds: int) -> int:
     """Return the fold of a unit, a fixed function of its value; equal numbers of different types are one unit."""

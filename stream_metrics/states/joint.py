@@ -51,8 +51,6 @@ from stream_metrics.wire import Portable
 if TYPE_CHECKING:
     from stream_metrics.snapshots.comparison import ComparisonSnapshot
 
-__all__ = ["Comparison"]
-
 CONFIGURATION = ("a", "b", "scores", "pos_label", "folds")
 SIDES = ("pred_a", "pred_b")
 Pair: TypeAlias = tuple[ScoreStates, ScoreStates]

@@ -16,8 +16,6 @@ from stream_metrics.errors import WeightError
 if TYPE_CHECKING:
     from stream_metrics.states.protocols import Accumulator
 
-__all__ = ["MOST", "Load", "capacity_left", "grown", "largest_load", "load_of"]
-
 MOST = 2**63 - 3  # the sum of weights, and the number of samples, of all states together
 Load: TypeAlias = tuple[int, int, int]
 

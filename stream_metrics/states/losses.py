@@ -30,8 +30,6 @@ from stream_metrics.states.reconfiguring import check_pos_label, with_options
 from stream_metrics.states.score_labels import check_truths_of_singles
 from stream_metrics.wire import Portable
 
-__all__ = ["ProbabilityLosses"]
-
 SUMS = 18  # numbers of a state without squares
 
 

@@ -9,11 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias
 
 if TYPE_CHECKING:
-    from stream_metrics._core.numeric.kernels import Step
-    from stream_metrics.inputs.batch import Batch
     from stream_metrics.states.limits import Load
-
-__all__ = ["Accumulator", "BatchState", "CountRows", "Mergeable"]
 
 # Lets a state count the rows of a batch, in some order, from one place on and before another. After an error the state
 # must be discarded.
@@ -74,25 +70,3 @@ class Accumulator(Mergeable, Protocol):
 
     def _merge_load(self) -> Load:
         """Return bounds of what a merge adds up."""
-
-
-class BatchState(Accumulator, Protocol):
-    """A state that counts a `Batch`, alone or in step with other states."""
-
-    def _update_step(self, y_true: Any, y_pred: Any, w: Any) -> Step:
-        """Return the step that counts a sample."""
-
-    def _revert_step(self, y_true: Any, y_pred: Any, w: Any) -> Step:
-        """Return the step that undoes one `update` with the same arguments."""
-
-    def _merge_step(self, other: Any) -> Step:
-        """Return the step that adds the counts of another state; MergeError if it counts differently."""
-
-    def _reset_step(self) -> Step:
-        """Return the step that forgets every sample."""
-
-    def _batch_step(self, batch: Batch) -> Step:
-        """Return the step that counts a batch, which has been counted apart."""
-
-    def _count_batch(self, batch: Batch) -> None:
-        """Count a batch that was read."""

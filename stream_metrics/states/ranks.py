@@ -24,8 +24,6 @@ from stream_metrics.states.reconfiguring import check_pos_label, not_counted, wi
 from stream_metrics.states.score_labels import check_rows, check_truths_of_singles
 from stream_metrics.wire import Portable, encoded
 
-__all__ = ["RankSketch"]
-
 
 class RankSketch(RankCounters, Portable):
     """Score distributions of every class: the state of ROC areas, average precision, curves, calibration.
@@ -221,12 +219,16 @@ class RankSketch(RankCounters, Portable):
 
     def _batch_step(self, batch: Batch) -> Step:
         """Return the step that counts a batch, which has been counted apart."""
-        wholes, parts, rounded = (None, None, None) if batch.weights is None else batch.weights.positive()
-        codes, labels = factorize(batch.truth)
         if isinstance(batch.scores, list) or not batch.n:
-            weights = wholes, parts, rounded
+            codes, labels = factorize(batch.truth)
+            weights = (None, None, None) if batch.weights is None else batch.weights.positive()
             return samples_step(self, codes, labels, list(batch.scores), batch.classes, weights, batch.samples)
-        matrix, names = _matrix(batch.scores, batch.classes), batch.classes
+        return table_step(self, self._table(batch, slice(None)))
+
+    def _table(self, batch: Batch, order: NDArray[np.int64] | slice) -> ScoreTable:
+        """Return a batch of single scores or a table, in an order; an error names the first row that is refused."""
+        (codes, labels), names = factorize(batch.truth), batch.classes
+        matrix = _matrix(np.asarray(batch.scores), names)
         bad = first_bad(matrix)
         if bad is not None:
             label, score = self.pos_label if names is None else names[bad[1]], float(matrix[bad])
@@ -239,22 +241,14 @@ class RankSketch(RankCounters, Portable):
             check_rows(partial(self._check_new, argument="y_true"), codes, labels)
             for name in names or ():
                 self._check_new(name, "scores")
-        columns: list[Any] = [None] if names is None else list(names)
-        return table_step(self, ScoreTable(codes, labels, columns, matrix, wholes, parts, rounded, batch.samples))
-
-    def _prepare_rows(self, batch: Batch, order: NDArray[np.int64]) -> CountRows | None:
-        """Return what counts rows of a batch of single scores or a table, in an order; None if one may be refused."""
-        if isinstance(batch.scores, list):
-            return None
-        matrix, (codes, labels) = _matrix(batch.scores, batch.classes), factorize(batch.truth)
-        if first_bad(matrix) is not None:
-            return None
-        if batch.classes is None:
-            check_truths_of_singles(self.pos_label, codes, labels)
         weights = (None, None, None) if batch.weights is None else batch.weights.positive()
         wholes, parts, rounded = (None if x is None else x[order] for x in weights)
-        columns: list[Any] = [None] if batch.classes is None else list(batch.classes)
-        return ScoreTable(codes[order], labels, columns, matrix[order], wholes, parts, rounded).count
+        columns: list[Any] = [None] if names is None else list(names)
+        return ScoreTable(codes[order], labels, columns, matrix[order], wholes, parts, rounded, batch.samples)
+
+    def _prepare_rows(self, batch: Batch, order: NDArray[np.int64]) -> CountRows | None:
+        """Return what counts rows of a batch, in an order; None if each has scores in a form of its own."""
+        return None if isinstance(batch.scores, list) else self._table(batch, order).count
 
     def reconfigured(self, **options: Any) -> Self:
         """Return a new state of the same samples with another size, or without pairs.

@@ -13,17 +13,6 @@ from stream_metrics._core.confusion.kernels import ConfusionCounters
 from stream_metrics.errors import OptionError, with_article
 from stream_metrics.labels import Label, same_labels
 
-__all__ = [
-    "check_fixed",
-    "check_options",
-    "check_pos_label",
-    "not_counted",
-    "renamed_labels",
-    "settled",
-    "with_options",
-]
-
-
 State = TypeVar("State")
 Labels: TypeAlias = "tuple[Label, ...] | None"  # fixed labels, or none
 

@@ -26,8 +26,6 @@ from stream_metrics.labels import Label, canonical, ordering, sort_key
 from stream_metrics.labels.class_names import OPEN, ClassNames
 from stream_metrics.labels.pos_label import check_with_single_score, spelled_like
 
-__all__ = ["Decisions", "LabelRule", "Scores", "check_rows", "check_truths_of_singles", "fill_predictions"]
-
 Scores: TypeAlias = float | Mapping[Label, float]  # of one sample
 
 

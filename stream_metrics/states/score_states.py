@@ -25,12 +25,10 @@ from stream_metrics.ranking.classes import RankState
 from stream_metrics.ranking.remaining import RemainingRanks
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
-from stream_metrics.states.protocols import BatchState, CountRows
+from stream_metrics.states.protocols import CountRows
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import check_fixed, check_pos_label, not_counted
 from stream_metrics.states.score_labels import LabelRule, fill_predictions
-
-__all__ = ["NAMES", "ScoreStates", "UncountedPairs", "check_counted", "checked_scores", "in_order"]
 
 STATES = ("losses", "ranks", "confidence")  # in the order of their bytes
 NAMES = ("ranks", "pairs", "confidence", "losses")  # the states, and whether the first has pairs, in order
@@ -303,7 +301,7 @@ class ScoreStates(ScoreCounters):
         every = [*self.bound(read), (counts, labels)]  # labels last, as scores may be refused
         return [state._revert_step(*args) if reverts else state._update_step(*args) for state, args in every]
 
-    def bound(self, read: Iterable[tuple[str, tuple[object, ...]]]) -> list[tuple[BatchState, tuple[object, ...]]]:
+    def bound(self, read: Iterable[tuple[str, tuple[object, ...]]]) -> list[tuple[Any, tuple[object, ...]]]:
         """Return the states of these names with what they count, but those that a merge has dropped since."""
         states = [(getattr(self, name), arguments) for name, arguments in read]
         return [(state, arguments) for state, arguments in states if state is not None]
