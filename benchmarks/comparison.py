@@ -13,7 +13,7 @@ from timing import Line, best, clock, empty_loop, empty_weighted_loop, per_sampl
 
 import stream_metrics as sm
 from stream_metrics.inference.comparison.tests import log_e_discordant
-from stream_metrics.inference.intervals.sequences import asymptotic_multiplier
+from stream_metrics.inference.intervals.anytime import asymptotic_multiplier
 
 KEYS = ("accuracy", "macro_f1", "matthews_corrcoef", "balanced_accuracy")
 SHAPES = {"3 classes": (0.57, 0.29, 0.14), "7 % positives": (0.93, 0.07), "10 classes": (0.1,) * 10}

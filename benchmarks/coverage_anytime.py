@@ -18,7 +18,7 @@ from probability_streams import LOSSES, STREAMS, drawn, truths
 from readme import flags, markdown, write_section
 
 import stream_metrics as sm
-from stream_metrics.inference.intervals.sequences import SHARE_WEIGHTS, SHARES
+from stream_metrics.inference.intervals.anytime import SHARE_WEIGHTS, SHARES
 from stream_metrics.snapshots.comparison import ComparisonSnapshot, Joint
 
 MARKS = "<!-- measured anytime coverage -->", "<!-- end of measured anytime coverage -->"

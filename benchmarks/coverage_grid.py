@@ -19,7 +19,7 @@ import numpy as np
 from readme import flags, write_section
 
 import stream_metrics as sm
-from stream_metrics.inference.intervals.batched_formulas import PAIR_LIMIT
+from stream_metrics.inference.intervals.gradients import PAIR_LIMIT
 
 MARKS = "<!-- measured grid -->", "<!-- end of measured grid -->"
 SEED, MOST, GOAL = 93, 0.10, 0.07

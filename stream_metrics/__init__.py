@@ -25,6 +25,7 @@ _NAMES = {
     "errors": (
         "DecodeError LabelError MergeError OptionError ReportError ScoreError StreamMetricsError TimeError WeightError"
     ),
+    "evaluation.evaluation": "Estimate",
     "inference.intervals.interval": "Interval",
     "inference.planning": "power samples_for_power samples_needed",
     "inference.running": "RunningInterval",
@@ -34,7 +35,7 @@ _NAMES = {
     "scoring": "scorer",
     "snapshots.groups": "GroupSnapshot",
     "snapshots.multilabel": "MultiLabelSnapshot",
-    "snapshots.snapshot": "Estimate Snapshot",
+    "snapshots.snapshot": "Snapshot",
     "states.confusion": "ConfusionMatrix",
     "states.detector": "ChangeDetector outcome",
     "states.joint": "Comparison",

@@ -25,6 +25,7 @@ from stream_metrics.errors import ScoreError as ScoreError
 from stream_metrics.errors import StreamMetricsError as StreamMetricsError
 from stream_metrics.errors import TimeError as TimeError
 from stream_metrics.errors import WeightError as WeightError
+from stream_metrics.evaluation.evaluation import Estimate as Estimate
 from stream_metrics.inference.intervals.interval import Interval as Interval
 from stream_metrics.inference.planning import power as power
 from stream_metrics.inference.planning import samples_for_power as samples_for_power
@@ -115,7 +116,6 @@ from stream_metrics.metrics.metric_set import MetricSet as MetricSet
 from stream_metrics.scoring import scorer as scorer
 from stream_metrics.snapshots.groups import GroupSnapshot as GroupSnapshot
 from stream_metrics.snapshots.multilabel import MultiLabelSnapshot as MultiLabelSnapshot
-from stream_metrics.snapshots.snapshot import Estimate as Estimate
 from stream_metrics.snapshots.snapshot import Snapshot as Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix as ConfusionMatrix
 from stream_metrics.states.detector import ChangeDetector as ChangeDetector

@@ -9,8 +9,6 @@ from typing import Any
 from stream_metrics.errors import quantity
 from stream_metrics.labels.json_names import json_data
 
-__all__ = ["DetectorSnapshot", "reference_levels"]
-
 STEPS = 100
 DELTA = 0.05  # how often each level may be wrong
 

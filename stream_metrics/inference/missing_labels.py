@@ -32,8 +32,6 @@ from stream_metrics.formulas.protocol import Counts, Floats
 from stream_metrics.formulas.two_classes import TwoByTwo
 from stream_metrics.inference.intervals.methods import RIGHT, SHARES
 
-__all__ = ["area_bounds", "class_label_bounds", "label_bounds", "mean_bounds"]
-
 Bounds: TypeAlias = tuple[float, float]
 CELLS = 512  # of the grid over two classes
 BISECTIONS = 60

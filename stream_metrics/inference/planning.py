@@ -22,16 +22,14 @@ from stream_metrics.formulas.protocol import Counts, Floats, Numbers
 from stream_metrics.formulas.stats.normal import normal_quantile
 from stream_metrics.inference.comparison.tests import mcnemar_test
 from stream_metrics.inference.intervals import count_intervals
-from stream_metrics.inference.intervals.anytime import late_multiplier
+from stream_metrics.inference.intervals.anytime import beta_binomial_sequence, late_multiplier
+from stream_metrics.inference.intervals.batched_counts import MatrixCounts
 from stream_metrics.inference.intervals.interval import Interval, IntervalRequest
-from stream_metrics.inference.intervals.matrix_counts import MatrixCounts
-from stream_metrics.inference.intervals.sequences import beta_binomial_sequence
 from stream_metrics.inputs.options import real
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
 
-__all__ = ["power", "samples_for_power", "samples_needed"]
 
 MOST = 2**62
 MOST_CLASSES = 512  # whose matrix is scaled

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from stream_metrics.catalog.table import find
 from stream_metrics.errors import MergeError, quantity
-from stream_metrics.inference.intervals.conditions import check_interval_options
+from stream_metrics.inference.intervals.folds import check_interval_options
 from stream_metrics.inference.intervals.interval import Interval
 from stream_metrics.inference.intervals.methods import ONE_LOOK, refusal
 from stream_metrics.labels import canonical
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from stream_metrics.labels import Label
     from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["RunningInterval"]
 
 CROSSED = "no value was in all intervals so far: the population has changed, or an interval was wrong, as a few may be"
 

@@ -20,7 +20,6 @@ from stream_metrics.inference.intervals.interval import Interval
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
 
-__all__ = ["e_benjamini_hochberg", "e_value_below", "level_of_each", "range_of"]
 
 MOST_PAIRED = 500  # groups of which all pairs are compared
 LARGEST = 700.0  # the logarithm of the largest e-value that is returned

@@ -12,16 +12,14 @@ needs `layout="constrained"`; in any other, legends are on the axes and a matrix
     curves.py       ROC, precision-recall and DET curves
     calibration.py  scores against the shares they predict
     time.py         values as a stream goes on
-    groups.py       metrics of groups, the worst on top
-    differences.py  differences of two models around 0
+    groups.py       metrics of groups, the worst on top, and differences of two models around 0
     panels.py       several of them in one figure
 """
 
 from stream_metrics.plots.calibration import reliability
 from stream_metrics.plots.classes import per_class
 from stream_metrics.plots.curves import det, precision_recall, roc
-from stream_metrics.plots.differences import differences
-from stream_metrics.plots.groups import groups
+from stream_metrics.plots.groups import differences, groups
 from stream_metrics.plots.matrix import confusion_matrix
 from stream_metrics.plots.panels import overview, scores
 from stream_metrics.plots.time import running

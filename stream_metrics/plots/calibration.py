@@ -14,7 +14,7 @@ import numpy as np
 
 from stream_metrics.plots.base import Numbers, Style, legend_beside, new_figure, samples, show_empty, shown, thousands
 from stream_metrics.plots.curves import CHANCE, select_classes
-from stream_metrics.report.score_section import emphasized, single_class
+from stream_metrics.report.content import emphasized, single_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from stream_metrics.ranking.calibration import Reliability
     from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["draw_reliability", "reliability", "stacked"]
 
 BINS = 15
 INCHES = (7.0, 5.4)

@@ -11,16 +11,14 @@ import numpy as np
 from stream_metrics.catalog.table import MetricSpec, find
 from stream_metrics.plots import base
 from stream_metrics.plots.base import NAME, SERIES, THIN, Style, names, new_axes, samples, show_empty, title
-from stream_metrics.report.content import class_bounds, class_values, classes_shown, weakest
+from stream_metrics.report.content import class_bounds, class_values, classes_shown, row_labels, weakest
 from stream_metrics.report.layout import fit_names, number
-from stream_metrics.report.score_section import row_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["per_class"]
 
 CLASSES = 40  # rows of a figure
 

@@ -19,8 +19,8 @@ from stream_metrics.formulas.protocol import Floats
 from stream_metrics.plots.base import NAME, SERIES, THIN, Style, legend_beside, names, new_axes, samples, show_empty
 from stream_metrics.ranking.curves import Best, ThresholdCurve
 from stream_metrics.ranking.steps import threshold_sweep
+from stream_metrics.report.content import emphasized, single_class
 from stream_metrics.report.layout import display_width, fit_names, number
-from stream_metrics.report.score_section import emphasized, single_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from stream_metrics.labels import Label
     from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["Series", "select_classes", "det", "precision_recall", "roc"]
 
 INCHES = (6.8, 4.6)
 GREY = "0.45"

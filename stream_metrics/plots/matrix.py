@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["confusion_matrix"]
 
 TICKS = 60  # more classes than this get a label every few rows
 SMALLEST, LARGEST = 3.2, 9.0  # inches of a matrix

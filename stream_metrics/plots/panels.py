@@ -15,8 +15,8 @@ from stream_metrics.plots.calibration import draw_reliability
 from stream_metrics.plots.classes import CLASSES, per_class
 from stream_metrics.plots.curves import precision_recall, roc
 from stream_metrics.plots.matrix import BAR, confusion_matrix
+from stream_metrics.report.content import row_labels
 from stream_metrics.report.layout import fit_names
-from stream_metrics.report.score_section import row_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["overview", "scores"]
 
 SMALLEST, LARGEST = 4.2, 8.0  # inches of a panel
 SIDE = 0.7  # inches left of a panel for the numbers and the title of its axis

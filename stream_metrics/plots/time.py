@@ -20,7 +20,6 @@ from stream_metrics.report.layout import number
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["running"]
 
 INCHES = (9.0, 4.2)
 FEW = 40  # points that are marked

@@ -26,7 +26,6 @@ from stream_metrics.report.table import ReportColumn, Table
 if TYPE_CHECKING:
     from stream_metrics.snapshots.comparison import ComparisonSnapshot, Difference
 
-__all__ = ["differences", "document", "keys_of", "to_dict"]
 
 ASSUMPTION = "Intervals and tests assume independent samples, or independent units where samples have them."
 NAME, SHORT_NAME = 12, 8  # columns of the name of a model above its values

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from stream_metrics.snapshots.groups import GroupSnapshot
     from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["document", "group_keys", "ranked_groups"]
 
 MOST_GROUPS = 25
 MOST = 6

@@ -9,8 +9,6 @@ from __future__ import annotations
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.report.layout import shorten
 
-__all__ = ["column_title", "inline_title", "short_title"]
-
 REPORT = ("accuracy", "balanced_accuracy", "macro_f1", "weighted_f1", "matthews_corrcoef", "cohen_kappa")
 PER_CLASS = ("support", "predicted_count", "precision", "recall", "f1", "specificity", "ova_matthews_corrcoef")
 COMPARED = ("accuracy", "balanced_accuracy", "macro_f1", "cohen_kappa", "matthews_corrcoef")

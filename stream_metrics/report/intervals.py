@@ -18,17 +18,6 @@ if TYPE_CHECKING:
     from stream_metrics.snapshots.groups import GroupSnapshot
     from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = [
-    "DOUBT",
-    "bounds",
-    "bracketed",
-    "doubts",
-    "group_bounds",
-    "heading",
-    "interval_notes",
-    "shows_intervals",
-    "value_bounds",
-]
 
 DOUBT = "?"  # behind an interval with a note
 FEWEST, MOST = 2, 6  # decimals of a bound

@@ -13,18 +13,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
-__all__ = [
-    "display_width",
-    "fit_names",
-    "number",
-    "numbers",
-    "pad",
-    "score",
-    "shorten",
-    "visible",
-    "wrap",
-]
-
 ELLIPSIS = "…"
 JOINERS = "\u200c\u200d"  # needed inside words of some scripts, and without width
 ESCAPED = {"Cc", "Cf", "Cs", "Zl", "Zp"}

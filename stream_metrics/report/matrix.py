@@ -16,15 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.report.content import CONFUSIONS, Confusion, confusions, matrix_place
+from stream_metrics.report.document import NAME as ROW_NAME
+from stream_metrics.report.document import THIN, head_html, notes_html, rows_html, title_html
 from stream_metrics.report.layout import display_width, fit_names, number, numbers, pad, shorten, wrap
-from stream_metrics.report.markup import NAME as ROW_NAME
-from stream_metrics.report.markup import THIN, head_html, notes_html, rows_html, title_html
 from stream_metrics.report.table import GAP, ReportColumn, Table, block
 
 if TYPE_CHECKING:
     from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["MatrixElement", "percent"]
 
 ARROW = " -> "
 CLASSES = 40  # of a matrix as text; more never fit a readable line

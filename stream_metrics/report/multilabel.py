@@ -16,7 +16,6 @@ from stream_metrics.report.table import ReportColumn, Table
 if TYPE_CHECKING:
     from stream_metrics.snapshots.multilabel import MultiLabelSnapshot
 
-__all__ = ["document"]
 
 OWN = ("subset_accuracy", "hamming_loss")
 KINDS = ("micro", "macro", "weighted", "samples")

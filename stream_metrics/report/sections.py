@@ -11,12 +11,18 @@ from stream_metrics.errors import quantity
 from stream_metrics.labels.json_names import label_names
 from stream_metrics.report.content import (
     BASELINES,
+    CERTIFIED,
+    Rated,
     baseline_labels,
     class_bounds,
     class_values,
     classes_shown,
     omissions,
     per_class_keys,
+    rated,
+    rated_heading,
+    rated_notes,
+    row_labels,
     scores,
     significance,
     sizes,
@@ -28,13 +34,11 @@ from stream_metrics.report.headlines import column_title, short_title
 from stream_metrics.report.intervals import DOUBT, heading, interval_notes, value_bounds
 from stream_metrics.report.layout import number, numbers, score, shorten, visible
 from stream_metrics.report.matrix import MatrixElement
-from stream_metrics.report.score_section import CERTIFIED, Rated, rated, rated_heading, rated_notes, row_labels
 from stream_metrics.report.table import ReportColumn, Table
 
 if TYPE_CHECKING:
     from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["document"]
 
 CLASSES, TEXT_CLASSES = 50, 25  # rows of HTML, and of text
 

@@ -15,7 +15,6 @@ from stream_metrics.report.layout import display_width, fit_names, pad, shorten,
 if TYPE_CHECKING:
     from stream_metrics.inference.intervals.interval import Interval
 
-__all__ = ["GAP", "MARKS", "ReportColumn", "Table", "block"]
 
 GAP = "  "
 MARKS = "*!"

@@ -33,11 +33,16 @@ from stream_metrics.inference.comparison import scores as scores
 from stream_metrics.inference.comparison import shares as shares
 from stream_metrics.inference.comparison.methods import Joint, Measure
 from stream_metrics.inference.comparison.tests import Better, Evidence, discordant_evidence, mcnemar_test
-from stream_metrics.inference.intervals.anytime import STEADY, TOO_EARLY, early_level, late_multiplier
+from stream_metrics.inference.intervals.anytime import (
+    STEADY,
+    TOO_EARLY,
+    asymptotic_multiplier,
+    early_level,
+    late_multiplier,
+)
+from stream_metrics.inference.intervals.folds import jackknife, left_out
 from stream_metrics.inference.intervals.interval import LowHigh
-from stream_metrics.inference.intervals.jackknife import jackknife, left_out
 from stream_metrics.inference.intervals.resampling import DRAWS, SEED
-from stream_metrics.inference.intervals.sequences import asymptotic_multiplier
 from stream_metrics.inputs.options import real
 from stream_metrics.labels import Label, canonical
 from stream_metrics.snapshots.rendering import Rendered
@@ -48,7 +53,6 @@ if TYPE_CHECKING:
 
     from stream_metrics.report.document import Element, Medium
 
-__all__ = ["ComparisonSnapshot", "Difference", "Joint"]
 
 Parts = tuple[float, float, str, float, int]  # both values, method, standard error, folds
 OF_ALL = {*shares.ACCURACIES, "zero_one_loss", "micro_jaccard", "log_loss", "brier_score"}
@@ -554,7 +558,7 @@ class ComparisonSnapshot(Rendered, Mapping[str, Difference]):
         >>> models.snapshot().to_frame()[["a", "b"]].iloc[0].to_dict()
         {'a': 0.7, 'b': 0.85}
         """
-        from stream_metrics.report.frames import comparison_frame
+        from stream_metrics.report.data import comparison_frame
 
         return comparison_frame(self, level)
 
@@ -578,9 +582,9 @@ class ComparisonSnapshot(Rendered, Mapping[str, Difference]):
 
         See Also
         --------
-        stream_metrics.plots.differences : The same on axes of your own.
+        stream_metrics.plots.groups : The same on axes of your own.
         """
-        from stream_metrics.plots.differences import differences
+        from stream_metrics.plots.groups import differences
 
         return differences(self, level).figure  # type: ignore[return-value]
 

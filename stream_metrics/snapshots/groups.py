@@ -26,10 +26,8 @@ if TYPE_CHECKING:
 
     from stream_metrics.inference.intervals.interval import Interval
     from stream_metrics.labels import Label
+    from stream_metrics.report.data import Rows
     from stream_metrics.report.document import Element, Medium
-    from stream_metrics.report.frames import Rows
-
-__all__ = ["Gap", "GroupSnapshot"]
 
 
 class Gap(NamedTuple):
@@ -181,7 +179,7 @@ class GroupSnapshot(Rendered, Mapping["Label", Snapshot]):
 
     def _level_of_each(self, level: float, least: int, paired: bool = False) -> float:
         """Return the level of the interval of each group with which those of all hold, or of all pairs of groups."""
-        from stream_metrics.inference.intervals.conditions import check_interval_options
+        from stream_metrics.inference.intervals.folds import check_interval_options
         from stream_metrics.inference.selection import level_of_each
 
         level = check_interval_options(level, "fixed", None)[0]
@@ -488,7 +486,7 @@ class GroupSnapshot(Rendered, Mapping["Label", Snapshot]):
         >>> list(groups.snapshot().below("accuracy", 0.9))
         ['z']
         """
-        from stream_metrics.inference.intervals.batched_formulas import RATES
+        from stream_metrics.inference.intervals.gradients import RATES
         from stream_metrics.inference.selection import e_benjamini_hochberg, e_value_below
 
         if key != "accuracy" and key not in RATES:
@@ -547,7 +545,7 @@ class GroupSnapshot(Rendered, Mapping["Label", Snapshot]):
         >>> groups.to_frame()["accuracy"].to_dict()
         {'y': 0.5, 'x': 1.0}
         """
-        from stream_metrics.report.frames import group_frame
+        from stream_metrics.report.data import group_frame
 
         return group_frame(self, rows)
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from stream_metrics.inference.intervals.interval import Interval
     from stream_metrics.labels import Label
 
-__all__ = ["IntervalDisplay", "IntervalReadings", "of_window"]
-
 
 def of_window(taken: Any) -> Any:
     """Mark a snapshot, or those of groups, as of a sliding window: the values that it estimates move with it."""
@@ -152,7 +150,7 @@ class IntervalReadings:
         Snapshot
             A snapshot whose report, HTML, `to_dict`, `to_frame` and plots show them.
         """
-        from stream_metrics.inference.intervals.conditions import check_interval_options, refuse_looks
+        from stream_metrics.inference.intervals.folds import check_interval_options, refuse_looks
 
         refuse_looks(self.evaluation, valid)
         twin: Any = copy(self)  # with no intervals yet; values that were read once are read for both
@@ -194,6 +192,6 @@ class IntervalReadings:
         str
             The reason; empty if nothing speaks against them.
         """
-        from stream_metrics.inference.intervals.conditions import weight_problem
+        from stream_metrics.inference.intervals.folds import weight_problem
 
         return "" if self.interval_display is None else weight_problem(self.evaluation)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from stream_metrics.labels import Label
     from stream_metrics.report.document import Element, Medium
 
-__all__ = ["MultiLabelSnapshot", "checked_keys", "parsed"]
 
 AVERAGES = ("micro", "macro", "weighted", "samples")
 OF_SAMPLES: dict[str, Callable[..., tuple[int, int]]] = {  # of true, predicted, and both labels
@@ -251,7 +250,7 @@ class MultiLabelSnapshot(Rendered, Mapping[str, Any]):
         ImportError
             If pandas is not installed.
         """
-        from stream_metrics.report.frames import label_frame
+        from stream_metrics.report.data import label_frame
 
         return label_frame(self)
 

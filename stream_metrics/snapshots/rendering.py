@@ -12,8 +12,6 @@ from stream_metrics.labels.json_names import json_data
 if TYPE_CHECKING:
     from stream_metrics.report.document import Element, Medium
 
-__all__ = ["Rendered"]
-
 
 class Rendered:
     """A snapshot with `to_dict` and `_document`, what its report says."""

@@ -15,8 +15,6 @@ from stream_metrics.ranking.classes import classes, only_column
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
 
-__all__ = ["ScoreReadings"]
-
 
 class ScoreReadings:
     """The part of a snapshot that is read from scores.
@@ -141,7 +139,7 @@ class ScoreReadings:
         Reliability
             Mean score, share and weight of each bin.
         """
-        from stream_metrics.report.score_section import single_class
+        from stream_metrics.report.content import single_class
 
         snapshot: Any = self
         if label is None and "confidence" in self.evaluation.views and single_class(snapshot) is None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, overload
 from stream_metrics.catalog.obstacles import Obstacle
 from stream_metrics.catalog.table import ALIASES, CATALOG, LABEL_VALUED, find
 from stream_metrics.errors import UnknownKeyError
-from stream_metrics.evaluation.evaluation import Estimate, Evaluation, Options, States, read_only
+from stream_metrics.evaluation.evaluation import Evaluation, Options, States, read_only
 from stream_metrics.evaluation.warnings import data_warnings
 from stream_metrics.formulas.losses import LossState
 from stream_metrics.formulas.protocol import CountState, Numbers
@@ -36,10 +36,9 @@ if TYPE_CHECKING:
     from stream_metrics.catalog.keys import ClassKey, MatrixKey, NumberKey
     from stream_metrics.inference.intervals.interval import Interval
     from stream_metrics.labels import Label
+    from stream_metrics.report.data import SnapshotRows
     from stream_metrics.report.document import Element, Medium
-    from stream_metrics.report.frames import SnapshotRows
 
-__all__ = ["Estimate", "Snapshot", "Values"]
 
 COMPLETED = 100  # labels that notebooks complete
 
@@ -378,7 +377,7 @@ class Snapshot(Rendered, ScoreReadings, IntervalReadings, Mapping[str, Any]):
         >>> int(snapshot.to_frame("confusion_matrix").loc[1, 0])  # truth 1, prediction 0
         1
         """
-        from stream_metrics.report.frames import snapshot_frame
+        from stream_metrics.report.data import snapshot_frame
 
         return snapshot_frame(self, rows)
 

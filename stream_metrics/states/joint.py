@@ -398,7 +398,8 @@ class Comparison(PairedCounts, Portable):
         ComparisonSnapshot
             Both models at this moment; later updates do not change it.
         """
-        from stream_metrics.snapshots.comparison import ComparisonSnapshot, Joint
+        from stream_metrics.inference.comparison.methods import Joint
+        from stream_metrics.snapshots.comparison import ComparisonSnapshot
 
         state: Comparison = self.copy()
         folds, truth, a, b, wholes, parts = state.cells()

@@ -151,7 +151,7 @@ def test_the_command_line(tmp_path: Path) -> None:
         for key in ("accuracy", "cohen_kappa"):
             assert line["intervals"][key] == [*counted.interval(key, valid=valid)]
     for arguments, message in (
-        (["--anytime"], "changes --intervals"), (["--intervals", "95"], "between 0 and 1"),
+        (["--anytime"], "needs --intervals"), (["--intervals", "95"], "between 0 and 1"),
         (["--intervals", "x"], "'x'"), ([*options, "--anytime"], "in a window"),
     ):  # fmt: skip
         usage = run_command("run", path, *arguments)

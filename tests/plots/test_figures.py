@@ -18,7 +18,7 @@ from support.values import snapshot
 
 import stream_metrics as sm
 from stream_metrics import plots
-from stream_metrics.report.score_section import emphasized
+from stream_metrics.report.content import emphasized
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 colors, Figure = pytest.importorskip("matplotlib.colors"), pytest.importorskip("matplotlib.figure").Figure

@@ -1,4 +1,4 @@
-"""The mean that bets reject; see `inference.intervals.sequences`."""
+"""The mean that bets reject; see `inference.intervals.anytime`."""
 
 from libc.math cimport exp, log
 

@@ -22,22 +22,24 @@ from stream_metrics.formulas.protocol import Floats, NumberOrArray
 from stream_metrics.inference.comparison.shares import DiscordantPairs, pairs_of
 from stream_metrics.inference.intervals.adequacy import HALF, THIN_SHARE, effective_count, padded
 from stream_metrics.inference.intervals.anytime import exact_bounds, exact_classes, rests_on_enough
-from stream_metrics.inference.intervals.batched_counts import BatchedCounts, MatrixCells, batched, make_cells
-from stream_metrics.inference.intervals.batched_formulas import (
+from stream_metrics.inference.intervals.batched_counts import (
+    BatchedCounts,
+    MatrixCells,
+    MatrixCounts,
+    batched,
+    make_cells,
+)
+from stream_metrics.inference.intervals.gradients import (
     CELLS,
     MARGINS,
     PAIR_LIMIT,
     PER_CLASS,
     BatchedFormula,
+    Gradient,
+    class_slopes,
+    gradient,
 )
-from stream_metrics.inference.intervals.gradients import Gradient, class_slopes, gradient
-from stream_metrics.inference.intervals.matrix_counts import MatrixCounts
 from stream_metrics.labels import Label
-
-__all__ = [
-    "Joint", "Measure", "Side", "apart", "delta_se", "leans", "measure", "posterior", "sides", "steady", "value_of",
-    "without_folds",
-]  # fmt: skip
 
 CHUNK = 2**22  # numbers that are drawn at a time
 FEW, FEW_OF_MANY = 10, 15  # samples of a class of two, and of more, that say next to nothing of it

@@ -10,11 +10,9 @@ from stream_metrics.catalog.spec import MetricSpec
 from stream_metrics.errors import UnknownKeyError
 from stream_metrics.evaluation.evaluate import Options, evaluate, value_labels
 from stream_metrics.formulas.stats.tails import chi_square_tail
-from stream_metrics.inference.intervals.jackknife import Folds
+from stream_metrics.inference.intervals.folds import Folds
 from stream_metrics.labels import Label
 from stream_metrics.ranking.classes import RankState, asked_class
-
-__all__ = ["read", "uneven"]
 
 UNEVEN = 1e-6  # the p-value of equally large folds below which samples are taken to repeat
 

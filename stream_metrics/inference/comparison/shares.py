@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 
 from stream_metrics.formulas.stats.normal import normal_quantile
 from stream_metrics.inference.comparison.tests import mcnemar_test
-from stream_metrics.inference.intervals.sequences import difference_sequence
+from stream_metrics.inference.intervals.anytime import difference_sequence
 
 if TYPE_CHECKING:
     from stream_metrics.inference.comparison.methods import Joint
     from stream_metrics.labels import Label
 
-__all__ = ["DiscordantPairs", "paired_bounds", "paired_sequence", "pairs_of", "tango"]
 
 STEPS = 60
 ACCURACIES = ("accuracy", "micro_f1", "micro_fbeta", "micro_precision", "micro_recall", "weighted_recall")

@@ -15,9 +15,7 @@ import numpy as np
 
 from stream_metrics.formulas.stats.normal import beta_cdf, log_beta
 from stream_metrics.formulas.stats.tails import binomial_tail, chi_square_tail, log_beta_term
-from stream_metrics.inference.intervals.sequences import beta_binomial_sequence
-
-__all__ = ["Evidence", "discordant_evidence", "log_e_discordant", "mcnemar_test"]
+from stream_metrics.inference.intervals.anytime import beta_binomial_sequence
 
 MIX = 0.5  # both parameters of the mixing beta distribution
 LEAST = -700.0  # of the logarithm of a share, which could be 0

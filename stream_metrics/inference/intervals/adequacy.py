@@ -29,21 +29,6 @@ from stream_metrics.inference.intervals.batched_counts import BatchedCounts
 if TYPE_CHECKING:
     from stream_metrics.inference.intervals.gradients import Gradient
 
-__all__ = [
-    "ENOUGH",
-    "THIN",
-    "asymptotic",
-    "asymptotic_classes",
-    "effective_count",
-    "few_samples",
-    "influence",
-    "leaning",
-    "least_cells",
-    "least_cells_of_classes",
-    "least_samples",
-    "padded",
-    "thin_share",
-]
 
 Places: TypeAlias = tuple[Integers, Integers]  # rows and columns of cells
 ENOUGH = 10

@@ -2,7 +2,7 @@
 
 All of this takes samples as independent, each counted once, unless they have units: then see `folds`. Without
 units, weights other than 1 are refused, since the counts do not say how many samples a weight stands for. Means over
-classes include what fixed classes that have not occurred may add (`absent_classes`).
+classes include what fixed classes that have not occurred may add.
 
 Nothing is said of samples that are missing, such as those without a label (see `missing_labels`). Proportions for all
 looks need less than independence: the share of right answers may change with time and with what was seen before; then
@@ -23,17 +23,14 @@ from stream_metrics.errors import unexpected_label
 from stream_metrics.evaluation.evaluation import Evaluation, Options
 from stream_metrics.formulas.protocol import Counts, Floats
 from stream_metrics.inference.intervals import count_intervals, folds, losses, score_intervals
-from stream_metrics.inference.intervals.absent_classes import including_absent
-from stream_metrics.inference.intervals.conditions import refuse_looks, refuse_weights, validate_request
-from stream_metrics.inference.intervals.custom_metrics import of_function, with_options
+from stream_metrics.inference.intervals.count_intervals import including_absent
+from stream_metrics.inference.intervals.folds import refuse_looks, refuse_weights, validate_request
 from stream_metrics.inference.intervals.interval import Interval, IntervalRequest
 from stream_metrics.inference.intervals.methods import MOST_CLASSES, ONE_LOOK, refusal
-from stream_metrics.inference.intervals.resampling import DRAWS, SEED
+from stream_metrics.inference.intervals.resampling import DRAWS, SEED, of_function, with_options
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
-
-__all__ = ["ClassBounds", "class_bounds", "has_interval", "interval"]
 
 
 class ClassBounds(NamedTuple):

@@ -10,17 +10,20 @@ the right width. Quenouille 1956; Kott 2001; Cameron and Miller 2015 on few clus
 
 **Where a value has no spread** because it is at an end of its range (no sample is wrong), a fold without an error is
 taken as one sample without one: the end is that of F such samples, (alpha/2)^(1/F) of the range.
+
+This module also says when an interval can be given: valid options, and the weights and windows that allow one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 
+from stream_metrics.catalog.obstacles import weighted
 from stream_metrics.catalog.table import MetricSpec, find
 from stream_metrics.errors import unexpected_label
 from stream_metrics.evaluation.evaluate import State, evaluate, value_labels
@@ -31,13 +34,42 @@ from stream_metrics.formulas.stats.normal import t_quantile
 from stream_metrics.inference.intervals.adequacy import effective_count
 from stream_metrics.inference.intervals.count_intervals import on_logit_scale
 from stream_metrics.inference.intervals.interval import Interval, IntervalRequest
-from stream_metrics.inference.intervals.jackknife import jackknife, left_out
 from stream_metrics.inference.intervals.methods import WITH_UNITS, refusal
+from stream_metrics.inference.intervals.resampling import DRAWS, SEED
+from stream_metrics.inputs.options import real, whole
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
 
-__all__ = ["can_have", "interval", "some_without_unit"]
+Folds = Mapping[int, tuple[Mapping[str, State], ...]]
+
+
+def jackknife(estimates: Floats) -> float:
+    """Return the standard error from the statistic without each fold in turn; nan where one of them is."""
+    f = len(estimates)
+    if f < 2:
+        return math.nan
+    return math.sqrt((f - 1) / f * float(((estimates - estimates.mean()) ** 2).sum()))
+
+
+def left_out(folds: Folds, reads: str) -> tuple[list[State], list[list[State]]]:
+    """Return the states of both models, and those without each fold; three merges a fold, by prefix and suffix."""
+    states = [[side[reads] for side in pair] for pair in folds.values()]
+    ahead, behind = _running(states), _running(states[::-1])[::-1]
+    rest = [
+        [x if y is None else y.copy() if x is None else x.copy().merge(y) for x, y in zip(p, q, strict=True)]
+        for p, q in zip(ahead[:-1], behind[1:], strict=True)
+    ]
+    return ahead[-1], [pair for pair in rest if None not in pair]
+
+
+def _running(folds: list[list[State]]) -> list[list[State]]:
+    """Return the merges of no fold, of the first, of the first two, and so on."""
+    total: list[list[State]] = [[None] * len(folds[0])]
+    for pair in folds:
+        total.append([y.copy() if x is None else x.copy().merge(y) for x, y in zip(total[-1], pair, strict=True)])
+    return total
+
 
 FEW = 8  # folds; below, Student's t is wide and says little
 UNEVEN = 8.0  # how many times fewer folds than there are may make up the standard error
@@ -169,3 +201,60 @@ def _with_certified(evaluation: Evaluation, key: str, label: Label | None, one: 
         return one
     estimate = evaluation.estimate(key, *(() if label is None else (label,)))
     return replace(one, low=min(one.low, estimate.low), high=max(one.high, estimate.high))
+
+
+MOST_DRAWS = 2**31
+VALID = ("fixed", "anytime")
+
+
+def validate_request(request: IntervalRequest) -> IntervalRequest:
+    """Return the request with its numbers as int and float; `ValueError` for invalid options."""
+    level, t_opt = real(request.level, "level"), None if request.t_opt is None else real(request.t_opt, "t_opt")
+    request = request._replace(level=level, t_opt=t_opt, draws=whole(request.draws, "draws", 2, MOST_DRAWS))
+    if not 0 < request.level < 1:
+        raise ValueError(f"Expected `level` to be between 0 and 1, such as 0.95, but got {request.level!r}")
+    if request.valid not in VALID:
+        raise ValueError(f"Expected `valid` to be 'fixed' or 'anytime', but got {request.valid!r}")
+    if request.t_opt is not None and not request.t_opt > 0:
+        raise ValueError(f"Expected `t_opt` to be a number of samples above 0, but got {request.t_opt!r}")
+    return request
+
+
+def refuse_looks(evaluation: Evaluation, valid: str) -> None:
+    """Raise `ValueError` for intervals of all looks at a window, where each look is at another truth, and by folds."""
+    if valid == "anytime" and evaluation.slides:
+        raise ValueError(
+            "Expected valid='fixed' for a window that forgets, whose value estimates something else at each look, "
+            f"but got {valid!r}"
+        )
+    if valid == "anytime" and evaluation.folds:
+        raise ValueError(f"Expected valid='fixed' for samples with a `unit`, but got {valid!r}")
+
+
+def check_interval_options(level: float, valid: str, t_opt: float | None) -> tuple[float, str, float | None]:
+    """Validate and return the options of an interval."""
+    request = validate_request(IntervalRequest(level, valid, t_opt, DRAWS, SEED))
+    return request.level, valid, request.t_opt
+
+
+def weight_problem(evaluation: Evaluation) -> str:
+    """Return why weights or units do not allow intervals; empty if they do.
+
+    See `obstacles` for which weights can be told from 1. Samples with units may have any weights.
+    """
+    if evaluation.folds:
+        return some_without_unit(evaluation)
+    if evaluation.weight_problem is None:  # it is asked for once for each interval
+        reason = next(filter(None, map(weighted, evaluation.states.values())), "")
+        evaluation.weight_problem = reason and (
+            f"{reason}: intervals count independent samples, and the counts do not say how many stand behind a "
+            "weight; give each sample a `unit`, such as its number, for intervals with any weights"
+        )
+    return evaluation.weight_problem
+
+
+def refuse_weights(evaluation: Evaluation) -> None:
+    """Raise `ValueError` if a weight was not 1."""
+    reason = weight_problem(evaluation)
+    if reason:
+        raise ValueError(f"Expected every sample to have the weight 1, but {reason}")

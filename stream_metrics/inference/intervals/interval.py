@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, SupportsFloat
 
-__all__ = ["Interval", "IntervalRequest", "LowHigh"]
-
 
 class LowHigh:
     """What has a low and a high end: it unpacks into both, and contains the numbers between them."""

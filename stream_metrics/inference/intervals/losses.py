@@ -21,11 +21,9 @@ from stream_metrics.evaluation.evaluation import Options
 from stream_metrics.formulas.losses import LOSS_UNITS, LossState, is_halved
 from stream_metrics.formulas.stats.normal import t_quantile
 from stream_metrics.inference.intervals.adequacy import ENOUGH
+from stream_metrics.inference.intervals.anytime import bounded_sequence
 from stream_metrics.inference.intervals.count_intervals import on_logit_scale
 from stream_metrics.inference.intervals.interval import Interval, IntervalRequest
-from stream_metrics.inference.intervals.sequences import bounded_sequence
-
-__all__ = ["LOSSES", "interval", "unknown"]
 
 LOSSES = {"log_loss": 2, "brier_score": 3, "spherical_score": 4}  # the place of the sum of squares
 WORST_LOG_LOSS = 52 * math.log(2) + 1e-9

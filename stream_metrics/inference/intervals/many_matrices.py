@@ -22,17 +22,19 @@ from stream_metrics.catalog.table import CATALOG
 from stream_metrics.evaluation.evaluation import Evaluation
 from stream_metrics.formulas.protocol import Counts, Floats
 from stream_metrics.formulas.stats.normal import normal_quantile
-from stream_metrics.inference.intervals.absent_classes import COUNT_ABSENT
 from stream_metrics.inference.intervals.adequacy import ENOUGH, HALF, NO_HIT, THIN, THIN_OF_MANY, THIN_SHARE, leaning
 from stream_metrics.inference.intervals.anytime import (
     ADDED,
     MEANS,
     STEADY,
     TOO_EARLY,
+    beta_binomial_sequence,
     early_level,
     late_multiplier,
 )
+from stream_metrics.inference.intervals.batched_counts import RaggedCounts, ragged
 from stream_metrics.inference.intervals.count_intervals import (
+    COUNT_ABSENT,
     ROUNDING,
     on_logit_scale,
     precision_bias,
@@ -42,11 +44,7 @@ from stream_metrics.inference.intervals.count_intervals import (
 from stream_metrics.inference.intervals.gradients import ANALYTIC, Gradient, gradient
 from stream_metrics.inference.intervals.interval import IntervalRequest
 from stream_metrics.inference.intervals.methods import SHARES
-from stream_metrics.inference.intervals.ragged_counts import RaggedCounts, ragged
 from stream_metrics.inference.intervals.resampling import DRAWS, SEED
-from stream_metrics.inference.intervals.sequences import beta_binomial_sequence
-
-__all__ = ["ManyMatrices", "NotedEnds"]
 
 FAR = 2.0**62  # more than any count
 Flags: TypeAlias = NDArray[np.bool_]

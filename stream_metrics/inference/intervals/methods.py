@@ -10,7 +10,7 @@ other counts  "delta": the standard error from the gradient, the interval on the
               "posterior" instead where the cells do not allow it (see `adequacy`): there a normal distribution does
               not describe the metric, and the bootstrap is no cure. It is not narrower than the delta interval, because
               with a handful of errors its prior weighs. Whole values, values of classes, options and functions follow
-              the same rule. Cramer's V is folded, or chi-square is inverted, because it cannot be below 0 (`cramer`).
+              the same rule. Cramer's V is folded, or chi-square is inverted, because it cannot be below 0.
               A mean over classes some of which have next to no samples is biased, and no interval around it holds the
               truth as often as it says; its interval has a note. Kappa, MCC and weighted F1 do not lean on such
               classes, and have none.
@@ -37,21 +37,15 @@ from stream_metrics.catalog.obstacles import SQUARE_LIMIT
 from stream_metrics.catalog.table import CATALOG, MetricSpec
 from stream_metrics.formulas.protocol import Form, NumberOrArray
 from stream_metrics.formulas.rates import FORMS
-from stream_metrics.inference.intervals.batched_formulas import CELLS, MARGINS, PAIR_LIMIT, PER_CLASS, RATES
-from stream_metrics.inference.intervals.gradients import ANALYTIC, OF_CELLS
-
-__all__ = [
-    "CALIBRATED",
-    "METHODS",
-    "MOST_CLASSES",
-    "ONE_LOOK",
-    "POOLED",
-    "REFUSED",
-    "SHARES",
-    "WITH_UNITS",
-    "Share",
-    "refusal",
-]
+from stream_metrics.inference.intervals.gradients import (
+    ANALYTIC,
+    CELLS,
+    MARGINS,
+    OF_CELLS,
+    PAIR_LIMIT,
+    PER_CLASS,
+    RATES,
+)
 
 
 class Share(NamedTuple):

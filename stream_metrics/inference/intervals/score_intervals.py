@@ -1,10 +1,16 @@
-"""Intervals of metrics of scores: areas, points of curves, and the accuracy of the k largest.
+"""Intervals of metrics of scores: areas, points of curves, calibration, and the accuracy of the k largest.
 
-The samples are a sample of the population, and above level 0 the sketch leaves a little open besides. The first is
-measured by the influence of each sample on the value (for the ROC area: DeLong et al. 1988), on the logit scale and
-with Student's t of as many degrees of freedom as the rarer class has samples less one. For one look, the standard error
-of the sketch joins that of the sample in quadrature, and the interval holds the certified one besides. For all looks,
-the second is added to both ends: low - (value - certified low), high + (certified high - value).
+**The calibration error** without noise has an interval that is valid near 0. The squared distances of the bins, each
+times its samples, add up to about a multiple of a noncentral chi-square variable, whose noncentrality is the squared
+error times the number of samples. The interval holds the errors that the sum does not refute. Where the variable is
+central, the scores are calibrated, and the lower end is 0. The variance of a bin with few samples may be far too small
+by chance; for the lower end it is at least that of calibrated scores.
+
+**Areas.** The samples are a sample of the population, and above level 0 the sketch leaves a little open besides. The
+first is measured by the influence of each sample on the value (for the ROC area: DeLong et al. 1988), on the logit
+scale and with Student's t of as many degrees of freedom as the rarer class has samples less one. For one look, the
+standard error of the sketch joins that of the sample in quadrature, and the interval holds the certified one besides.
+For all looks, the second is added to both ends: low - (value - certified low), high + (certified high - value).
 
 **Means over classes.** One sample has a score in every column, so the columns depend on each other, and the sketch does
 not keep how. The influence of a sample on the mean is the sum of its influences on the columns, and the standard error
@@ -39,17 +45,21 @@ from stream_metrics.formulas.protocol import Floats, Integers
 from stream_metrics.formulas.stats.normal import t_quantile
 from stream_metrics.inference.intervals import losses
 from stream_metrics.inference.intervals.adequacy import ENOUGH, HALF
-from stream_metrics.inference.intervals.anytime import TOO_EARLY, early_level, late_multiplier, rests_on_enough
-from stream_metrics.inference.intervals.calibration import calibration_bounds, left_out
-from stream_metrics.inference.intervals.conditions import refuse_weights
-from stream_metrics.inference.intervals.count_intervals import on_logit_scale, share_bounds
+from stream_metrics.inference.intervals.anytime import (
+    TOO_EARLY,
+    area_sequence,
+    early_level,
+    late_multiplier,
+    rests_on_enough,
+)
+from stream_metrics.inference.intervals.count_intervals import noncentrality_bounds, on_logit_scale, share_bounds
+from stream_metrics.inference.intervals.folds import refuse_weights
 from stream_metrics.inference.intervals.interval import Interval, IntervalRequest
 from stream_metrics.inference.intervals.methods import CALIBRATED, METHODS, POOLED, PRECISIONS
 from stream_metrics.inference.intervals.resampling import percentiles
-from stream_metrics.inference.intervals.sequences import area_sequence
 from stream_metrics.ranking.areas import delong_influence, delong_se, roc_auc
 from stream_metrics.ranking.average_precision import average_precision
-from stream_metrics.ranking.calibration import bin_residuals
+from stream_metrics.ranking.calibration import Residuals, bin_residuals
 from stream_metrics.ranking.classes import RankState, classes, columns, only_column
 from stream_metrics.ranking.pool import pool
 from stream_metrics.ranking.protocol import NAN, OWN, REST, Certified, RankColumn, once
@@ -58,7 +68,35 @@ from stream_metrics.ranking.steps import threshold_sweep
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
 
-__all__ = ["average_precision_se", "interval", "resampled"]
+def calibration_bounds(bins: Residuals, level: float) -> tuple[float, float]:
+    """Return the ends of the interval. The scale and the degrees of freedom are those of equal mean and variance."""
+    n, some = float(bins.n.sum()), bins.n >= 2
+    count, distance = bins.n[some], (bins.residual[some] / bins.n[some]) ** 2
+    variance = np.maximum(bins.squares[some] - count * distance, 0.0) / (count - 1)
+    observed, noise = float(count @ distance) / n, float(variance.sum()) / n
+    if not noise > 0:
+        return 0.0, 1.0
+    high = _noncentrality(count, distance, variance, n, level, max(observed, noise))[1]
+    at_least = np.maximum(variance, bins.expected[some] / count)
+    low = _noncentrality(count, distance, at_least, n, level, observed)[0]
+    return math.sqrt(low), min(math.sqrt(high), 1.0)
+
+
+def _noncentrality(
+    count: Floats, distance: Floats, variance: Floats, n: float, level: float, observed: float
+) -> tuple[float, float]:
+    """Return the squared errors that are not refuted."""
+    noise, sum_of_squares = float(variance.sum()) / n, float(count @ distance)
+    own = float(count @ (distance * (variance + distance / 4))) / sum_of_squares / n if sum_of_squares > 0 else 0.0
+    scale = max(float(variance @ variance) / n / n / noise, own)
+    low, high = noncentrality_bounds(observed / scale, noise / scale, level)
+    return low * scale, high * scale
+
+
+def left_out(bins: Residuals) -> float:
+    """Return the share of the samples that are alone in a bin, which the value leaves out."""
+    return float(np.sum(bins.n[bins.n < 2]) / bins.n.sum())
+
 
 FEW_SCORES, FEW_PRECISIONS = 10, 20  # samples of a class
 ALONE, MOST_ALONE = "more than 5 % of the samples are alone in a bin, and left out", 0.05

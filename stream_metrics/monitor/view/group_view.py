@@ -33,8 +33,8 @@ from stream_metrics.evaluation.evaluate import State
 from stream_metrics.formulas.memoized import memoized
 from stream_metrics.formulas.protocol import Counts
 from stream_metrics.formulas.stats.normal import normal_quantile
-from stream_metrics.inference.intervals.conditions import weight_problem
 from stream_metrics.inference.intervals.dispatch import class_bounds
+from stream_metrics.inference.intervals.folds import weight_problem
 from stream_metrics.inference.intervals.interval import Interval
 from stream_metrics.inference.intervals.many_matrices import ManyMatrices, NotedEnds
 from stream_metrics.inference.intervals.resampling import enough_draws

@@ -46,8 +46,8 @@ from stream_metrics.catalog.table import CATALOG, MetricSpec
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.inference import missing_labels
-from stream_metrics.inference.intervals.conditions import weight_problem
 from stream_metrics.inference.intervals.dispatch import class_bounds
+from stream_metrics.inference.intervals.folds import weight_problem
 from stream_metrics.inference.intervals.interval import Interval
 from stream_metrics.inputs.times import to_epoch_ns
 from stream_metrics.labels import Label
