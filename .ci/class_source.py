@@ -2,14 +2,18 @@
 
 import math
 import re
+import sys
 import textwrap
+from pathlib import Path
 
-from stream_metrics.catalog.bibliography import references
 from stream_metrics.catalog.table import CLASS_ROWS
 from stream_metrics.metrics.metric import metric_class, signature
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
+
+sys.path.append(str(Path(__file__).parents[1] / "docs" / "hooks"))
+from bibliography import references
 
 WIDTH = 120
 HEAD = '''"""Signatures and docstrings of the metric classes. Written by .ci/generate.py; do not edit."""

@@ -1,4 +1,8 @@
-"""What the table of metrics is made of: the row, and the words that many rows share."""
+"""What the table of metrics is made of: the row, and the words that many rows share.
+
+What a metric is stands in the docstring of its formula, once for readers of the code and of the documentation: a
+summary, then the definition, then notes, a paragraph each. A row of a formula that several rows share has its own.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +63,7 @@ class MetricSpec:
     undefined_when: str  # when the value is 0/0
     source: str  # names of the bibliography, separated by semicolons
     summary: str = field(kw_only=True, repr=False)
-    definition: str = field(kw_only=True, repr=False)  # the formula, in the notation of the docstring of `Metric`
+    definition: str = field(kw_only=True, repr=False)  # in the notation of the docstring of `Metric`
     notes: str = field(default="", kw_only=True, repr=False)
     family: str = ""
     default: bool = True  # part of a snapshot that names no keys
@@ -92,6 +96,12 @@ def _keywords(formula: Formula) -> dict[str, object]:
     return {name: default for name, default in keywords.items() if name not in fixed}
 
 
+def _words(formula: Formula) -> dict[str, str]:
+    """Return summary, definition and notes of a metric: the paragraphs of the docstring of its formula."""
+    paragraphs = [" ".join(paragraph.split()) for paragraph in (formula.__doc__ or "").split("\n\n")]
+    return dict(zip(("summary", "definition", "notes"), [*paragraphs, "", ""], strict=False))
+
+
 def _maker(kind: Kind) -> Callable[..., MetricSpec]:
     def make(
         key: str,
@@ -104,6 +114,8 @@ def _maker(kind: Kind) -> Callable[..., MetricSpec]:
         direction: Direction = "higher",
         **rest: Any,
     ) -> MetricSpec:
+        if "summary" not in rest:
+            rest |= _words(formula)
         return MetricSpec(key, class_name, title, formula, kind, *bounds, direction, undefined_when, source, **rest)
 
     return make

@@ -15,7 +15,10 @@ from stream_metrics.formulas.weights import PerClass, per_class_numbers
 
 
 def accuracy(c: Counts | TwoByTwo) -> float:
-    """Share of the samples predicted right. c / N, in [0, 1]; 0/0 without data. Grandini et al. 2020, eq. 3, 4."""
+    """Share of the samples that are predicted right.
+
+    c / N
+    """
     n = c.total
     if type(n) is int:  # as `ratio`, without a call: this is read after single samples
         return float(c.hits / n) if n else NAN
@@ -23,17 +26,19 @@ def accuracy(c: Counts | TwoByTwo) -> float:
 
 
 def zero_one_loss(c: Counts) -> float:
-    """Share of the samples predicted wrong (error rate).
+    """Share of the samples that are predicted wrong, the error rate.
 
-    (N - c) / N, in [0, 1]; 0/0 without data. Grandini et al. 2020, sec. 2.
+    (N - c) / N
     """
     return ratio(c.total - c.hits, c.total)
 
 
 def average_accuracy(c: Counts) -> float:
-    """Mean over the classes of the accuracy of telling the class from the rest.
+    """Mean over the classes of the accuracy of the class against the rest.
 
-    ((K - 2) N + 2 c) / (K N), in [1 - 2/K, 1]; 0/0 without data. Bleik and Gauher 2016.
+    ((K - 2) N + 2 c) / (K N)
+
+    The value is at least 1 - 2/K.
     """
     return ratio((c.k - 2) * c.total + 2 * c.hits, c.k * c.total)
 
@@ -41,8 +46,10 @@ def average_accuracy(c: Counts) -> float:
 def balanced_accuracy(c: Counts, *, adjusted: bool = False) -> float:
     """Mean recall of the classes that have samples.
 
-    sum R_k / K' over the K' classes with t_k > 0, in [0, 1]; 0/0 without data. Grandini et al. 2020, eq. 5, 6.
-    Adjusted for chance: (BA - 1/K') / (1 - 1/K'), in [-1, 1]; 0/0 also if K' = 1. Brodersen et al. 2010.
+    sum R_k / K' over the K' classes with t_k > 0
+
+    Classes without samples are left out, whatever `zero_division` is. Adjusted for chance it is (BA - 1/K') / (1 -
+    1/K'), in [-1, 1], which is 0/0 if K' = 1 (Brodersen et al. 2010).
     """
     mean = c._mean_ratio(*RECALL, NAN)
     if not adjusted:
@@ -52,11 +59,11 @@ def balanced_accuracy(c: Counts, *, adjusted: bool = False) -> float:
 
 
 def weighted_balanced_accuracy(c: Counts, *, weights: PerClass | None = None) -> float:
-    """Mean recall of the classes that have samples, each class with a weight of its own.
+    """Mean recall of the classes that have samples, with a weight for each class.
 
-    sum w_k R_k / sum w_k over the classes with t_k > 0, in [0, 1]; 0/0 if these weights are all 0. Without weights
-    all classes weigh the same: balanced accuracy. Weights of any scale will do. Grandini et al. 2020, eq. 7, 8, as
-    intended.
+    sum w_k R_k / sum w_k over the classes with t_k > 0
+
+    The weights may have any scale. Without weights it is the balanced accuracy.
     """
     if weights is None:
         return balanced_accuracy(c)
@@ -69,6 +76,8 @@ def weighted_balanced_accuracy(c: Counts, *, weights: PerClass | None = None) ->
 def geometric_mean(c: Counts) -> float:
     """Geometric mean of the recalls of the classes that have samples.
 
-    (prod R_k)^(1/K') over the K' classes with t_k > 0, in [0, 1]; 0/0 without data. Kubat and Matwin 1997.
+    (prod R_k)^(1/K') over the K' classes with t_k > 0
+
+    It is 0 if one of these recalls is 0.
     """
     return combine(c._ratios(*RECALL), 0.0, NAN)

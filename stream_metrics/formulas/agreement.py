@@ -12,17 +12,17 @@ from stream_metrics.formulas.units import in_units
 
 
 def expected_accuracy(c: Counts) -> float:
-    """Accuracy to expect if truth and prediction were independent (P_e).
+    """Accuracy to expect if truth and prediction were independent.
 
-    sum t_k p_k / N^2, in [0, 1]; 0/0 without data. Grandini et al. 2020, eq. 29-31.
+    sum t_k p_k / N^2
     """
     return ratio(c.true_dot_predicted, c.total * c.total)
 
 
 def expected_accuracy_term(c: Counts | TwoByTwo) -> Floats:
-    """What a class adds to the expected accuracy.
+    """Share of the expected accuracy that a class adds.
 
-    t_k p_k / N^2, in [0, 1]; 0/0 without data. Grandini et al. 2020, eq. 30, 34.
+    t_k p_k / N^2
     """
     if type(c) is TwoByTwo:
         true, predicted, total = c.tp + c.fn, c.tp + c.fp, c.total
@@ -36,7 +36,7 @@ def expected_accuracy_term(c: Counts | TwoByTwo) -> Floats:
 def expected_matrix(c: Counts) -> Floats:
     """Counts to expect if truth and prediction were independent.
 
-    t_i p_j / N >= 0; 0/0 without data. Grandini et al. 2020, eq. 27.
+    t_i p_j / N
     """
     if not c.total:
         return np.full((c.k, c.k), NAN)
@@ -46,8 +46,10 @@ def expected_matrix(c: Counts) -> Floats:
 def cohen_kappa(c: Counts | TwoByTwo) -> float:
     """Agreement beyond the agreement of independent raters with the same totals.
 
-    (P_o - P_e) / (1 - P_e) = (c N - sum t p) / (N^2 - sum t p), in [-1, 1]; 0/0 if there is one single class, both
-    true and predicted. Cohen 1960; Grandini et al. 2020, eq. 28, 40.
+    (c N - sum t_k p_k) / (N^2 - sum t_k p_k)
+
+    The value is 1 only if every sample is predicted right. It is -1 only for two equally frequent classes that are
+    swapped. scikit-learn returns nan where this is 0/0.
     """
     if type(c) is TwoByTwo:
         beyond, most = c.beyond_chance
@@ -60,10 +62,11 @@ def cohen_kappa(c: Counts | TwoByTwo) -> float:
 
 
 def weighted_kappa(c: Counts, *, weights: str = "linear") -> float:
-    """Agreement beyond chance where a miss costs its distance in the order of the labels, or the square of that.
+    """Agreement beyond chance of ordered classes, where a miss costs its distance.
 
-    1 - sum w_ij C_ij / sum w_ij E_ij with w_ij = abs(i - j) or (i - j)^2, in [-1, 1]; 0/0 if there is one single
-    class, both true and predicted. The order of report must be the order of the classes. Cohen 1968.
+    1 - sum w_ij C_ij / sum w_ij E_ij with E_ij = t_i p_j / N and w_ij = abs(i - j) or (i - j)^2
+
+    The order of the labels must be the order of the classes; `labels` sets it.
     """
     if weights not in ("linear", "quadratic"):
         raise ValueError(f"Expected `weights` to be 'linear' or 'quadratic', but got {weights!r}")

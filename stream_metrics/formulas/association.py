@@ -35,10 +35,12 @@ EXACT_CLASSES = 8  # up to here the determinant is computed in integers
 
 
 def matthews_corrcoef(c: Counts | TwoByTwo) -> float:
-    """Product-moment correlation of truth and prediction, coded one-hot (R_K; phi for two classes).
+    """Correlation of truth and prediction, coded one-hot (R_K; phi for two classes).
 
-    (c N - sum t_k p_k) / sqrt((N^2 - sum p_k^2)(N^2 - sum t_k^2)), in [-1, 1]; 0/0 if all samples are of one class,
-    or all predictions. Gorodkin 2004; Grandini et al. 2020, eq. 24, 25.
+    (c N - sum t_k p_k) / sqrt((N^2 - sum p_k^2) (N^2 - sum t_k^2))
+
+    The value is 1 only if every sample is predicted right. For more than two classes the minimum depends on the truth
+    and is above -1.
     """
     if type(c) is TwoByTwo:
         return correlation(*c.covariances)
@@ -50,9 +52,11 @@ def matthews_corrcoef(c: Counts | TwoByTwo) -> float:
 
 
 def generalized_mcc_matrix(c: Counts) -> Floats:
-    """Geometric means of the shares a cell has of its row and of its column; its determinant is the generalised MCC.
+    """Geometric means of the shares that a cell has of its row and of its column.
 
-    C_ij / sqrt(t_i p_j), in [0, 1]; 0/0 where row or column are empty. Itai and Katz 2022, eq. 8.
+    C_ij / sqrt(t_i p_j)
+
+    Its determinant is `generalized_mcc`.
     """
     with np.errstate(invalid="ignore"):
         roots = np.sqrt(np.multiply.outer(c.true_totals.astype(np.float64), c.predicted_totals))
@@ -60,11 +64,11 @@ def generalized_mcc_matrix(c: Counts) -> Floats:
 
 
 def generalized_mcc(c: Counts, *, alpha: float = 0.0) -> float:
-    """Determinant of the normalised confusion matrix. Small values are usual: it shrinks like cramers_v^(K-1).
+    """Determinant of the normalised confusion matrix.
 
-    det C / sqrt(prod t_k prod p_k) over the classes that are true or predicted, in [-1, 1]; 0/0 if these are fewer
-    than two, or one of them is never true or never predicted. `alpha` is added to every cell first. Itai and Katz
-    2022, eq. 7, 8.
+    det C / sqrt(prod t_k prod p_k) over the classes that are true or predicted
+
+    Small values are usual: it shrinks like cramers_v^(K-1). It is also 1 for every even permutation of the labels.
     """
     if not (alpha >= 0 and math.isfinite(alpha)):
         raise ValueError(f"Expected `alpha` to be a finite number >= 0, but got {alpha!r}")
@@ -152,17 +156,19 @@ def _chi2(c: Counts) -> float:
 def chi2(c: Counts) -> float:
     """Pearson's statistic for independence of truth and prediction, without continuity correction.
 
-    sum (C_ij - E_ij)^2 / E_ij with E_ij = t_i p_j / N, cells with E_ij = 0 left out, in [0, N (K' - 1)]; 0/0 without
-    data. Itai and Katz 2022, sec. 3.2.3.
+    sum (C_ij - E_ij)^2 / E_ij with E_ij = t_i p_j / N, over the cells with E_ij > 0
+
+    The value is at most N (K' - 1) for K' classes that are true or predicted.
     """
     return _chi2(c)
 
 
 def cramers_v(c: Counts) -> float:
-    """Strength of association of truth and prediction; 1 for a perfect prediction and for any relabelling of it.
+    """Strength of the association of truth and prediction.
 
-    sqrt(chi2 / (N (K' - 1))) with K' the classes that are true or predicted, in [0, 1]; 0/0 if K' < 2.
-    Cramer 1946; Itai and Katz 2022, sec. 3.2.3.
+    sqrt(chi2 / (N (K' - 1))) with the K' classes that are true or predicted
+
+    The value is 1 for a perfect prediction and for every relabelling of it.
     """
     square: NumberOrArray = ratio(_chi2(c), c.total * 1.0 * (count(occurring(c)) - 1))
     if isinstance(square, np.ndarray):
@@ -172,11 +178,12 @@ def cramers_v(c: Counts) -> float:
 
 
 def pair_fowlkes_mallows(c: Counts) -> float:
-    """Agreement of two clusterings on the pairs of samples: the index of scikit-learn and river.
+    """Agreement of two clusterings on the pairs of samples.
 
-    (sum C_ij^2 - N) / sqrt((sum p_k^2 - N)(sum t_k^2 - N)), in [0, 1]; 0/0 if no two samples share a class, or a
-    prediction. It is no metric of a classifier. A whole weight is as many samples; with fractions there are no pairs
-    to count, and no value. Fowlkes and Mallows 1983.
+    (sum C_ij^2 - N) / sqrt((sum p_k^2 - N) (sum t_k^2 - N))
+
+    This is the index of scikit-learn and river, and no measure of a classifier. A whole weight is as many samples;
+    weights with a fraction raise `ValueError`.
     """
     if c.unit != 1:
         return NAN

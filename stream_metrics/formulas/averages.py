@@ -27,25 +27,37 @@ def _weighted(c: Counts, forms: tuple[Form, Form], zero_division: float) -> floa
 
 
 def macro_precision(c: Counts, *, zero_division: float = 0.0) -> float:
-    """Mean over the classes of precision. sum P_k / K, in [0, 1]; 0/0 without data. Grandini et al. 2020, eq. 14."""
+    """Mean precision over the classes.
+
+    sum P_k / K
+    """
     return _macro(c, PRECISION, zero_division)
 
 
 def macro_recall(c: Counts, *, zero_division: float = 0.0) -> float:
-    """Mean over the classes of recall. sum R_k / K, in [0, 1]; 0/0 without data. Grandini et al. 2020, eq. 15."""
+    """Mean recall over the classes.
+
+    sum R_k / K
+
+    `BalancedAccuracy` leaves classes without samples out.
+    """
     return _macro(c, RECALL, zero_division)
 
 
 def macro_specificity(c: Counts, *, zero_division: float = 0.0) -> float:
-    """Mean over the classes of specificity. sum S_k / K, in [0, 1]; 0/0 without data."""
+    """Mean specificity over the classes.
+
+    sum S_k / K
+    """
     return _macro(c, SPECIFICITY, zero_division)
 
 
 def macro_f1(c: Counts, *, variant: str = "mean_of_f1", zero_division: float = 0.0) -> float:
-    """Mean over the classes of F1, or with variant="f1_of_means" the F1 of macro precision and macro recall.
+    """Mean F1 over the classes.
 
-    sum F1_k / K, or 2 P R / (P + R) of the macro means, 0 if either is 0; in [0, 1]; 0/0 without data.
-    Opitz and Burst 2019; Grandini et al. 2020, eq. 16 as meant.
+    sum F1_k / K; with variant="f1_of_means" 2 P R / (P + R) of macro precision P and macro recall R
+
+    The literature uses both variants under one name. The F1 of the means is never smaller than the mean F1.
     """
     if variant == "mean_of_f1":
         return _macro(c, F1, zero_division)
@@ -55,19 +67,27 @@ def macro_f1(c: Counts, *, variant: str = "mean_of_f1", zero_division: float = 0
 
 
 def macro_fbeta(c: Counts, *, beta: float = 1.0, zero_division: float = 0.0) -> float:
-    """Mean over the classes of F-beta. sum F_k / K, in [0, 1]; 0/0 without data. Van Rijsbergen 1979, ch. 7."""
+    """Mean F-beta over the classes.
+
+    sum F_k / K
+    """
     return _macro(c, fbeta_forms(beta), zero_division)
 
 
 def macro_jaccard(c: Counts, *, zero_division: float = 0.0) -> float:
-    """Mean over the classes of the Jaccard index (mean IoU). sum J_k / K, in [0, 1]; 0/0 without data. Jaccard 1912."""
+    """Mean Jaccard index over the classes, also called mean IoU.
+
+    sum J_k / K
+    """
     return _macro(c, JACCARD, zero_division)
 
 
 def micro_precision(c: Counts) -> float:
     """Precision of all classes together.
 
-    tp_sum / (tp_sum + fp_sum), in [0, 1]; 0/0 without data. Grandini et al. 2020, eq. 17.
+    sum TP_k / (sum TP_k + sum FP_k)
+
+    Every wrong sample is one false positive and one false negative, so the value is the accuracy.
     """
     return ratio(c.hits, c.total)
 
@@ -75,7 +95,9 @@ def micro_precision(c: Counts) -> float:
 def micro_recall(c: Counts) -> float:
     """Recall of all classes together.
 
-    tp_sum / (tp_sum + fn_sum), in [0, 1]; 0/0 without data. Grandini et al. 2020, eq. 18.
+    sum TP_k / (sum TP_k + sum FN_k)
+
+    Every wrong sample is one false positive and one false negative, so the value is the accuracy.
     """
     return ratio(c.hits, c.total)
 
@@ -83,57 +105,82 @@ def micro_recall(c: Counts) -> float:
 def micro_f1(c: Counts) -> float:
     """F1 of all classes together.
 
-    2 tp_sum / (2 tp_sum + fp_sum + fn_sum), in [0, 1]; 0/0 without data. Grandini et al. 2020, eq. 19.
+    2 sum TP_k / (2 sum TP_k + sum FP_k + sum FN_k)
+
+    Every wrong sample is one false positive and one false negative, so the value is the accuracy.
     """
     return ratio(c.hits, c.total)
 
 
 def micro_fbeta(c: Counts, *, beta: float = 1.0) -> float:
-    """F-beta of all classes together; the accuracy, whatever beta. In [0, 1]; 0/0 without data."""
+    """F-beta of all classes together.
+
+    (1 + b^2) sum TP_k / ((1 + b^2) sum TP_k + b^2 sum FN_k + sum FP_k)
+
+    Every wrong sample is one false positive and one false negative, so the value is the accuracy for every beta.
+    """
     fbeta_forms(beta)
     return ratio(c.hits, c.total)
 
 
 def micro_jaccard(c: Counts) -> float:
-    """Jaccard index of all classes together. c / (2 N - c), in [0, 1]; 0/0 without data."""
+    """Jaccard index of all classes together.
+
+    c / (2 N - c)
+    """
     return ratio(c.hits, 2 * c.total - c.hits)
 
 
 def weighted_precision(c: Counts, *, zero_division: float = 0.0) -> float:
-    """Mean over the samples of the precision of their class. sum t_k P_k / N, in [0, 1]; 0/0 without data."""
+    """Mean precision over the classes, weighted by their samples.
+
+    sum t_k P_k / N
+    """
     return _weighted(c, PRECISION, zero_division)
 
 
 def weighted_recall(c: Counts) -> float:
-    """Mean over the samples of the recall of their class: the accuracy.
+    """Mean recall over the classes, weighted by their samples.
 
-    sum t_k R_k / N, in [0, 1]; 0/0 without data.
+    sum t_k R_k / N
+
+    The value is the accuracy.
     """
     return ratio(c.hits, c.total)
 
 
 def weighted_f1(c: Counts, *, zero_division: float = 0.0) -> float:
-    """Mean over the samples of the F1 of their class. sum t_k F1_k / N, in [0, 1]; 0/0 without data."""
+    """Mean F1 over the classes, weighted by their samples.
+
+    sum t_k F1_k / N
+    """
     return _weighted(c, F1, zero_division)
 
 
 def weighted_fbeta(c: Counts, *, beta: float = 1.0, zero_division: float = 0.0) -> float:
-    """Mean over the samples of the F-beta of their class. sum t_k F_k / N, in [0, 1]; 0/0 without data."""
+    """Mean F-beta over the classes, weighted by their samples.
+
+    sum t_k F_k / N
+    """
     return _weighted(c, fbeta_forms(beta), zero_division)
 
 
 def weighted_jaccard(c: Counts, *, zero_division: float = 0.0) -> float:
-    """Mean over the samples of the Jaccard index of their class. sum t_k J_k / N, in [0, 1]; 0/0 without data."""
+    """Mean Jaccard index over the classes, weighted by their samples.
+
+    sum t_k J_k / N
+    """
     return _weighted(c, JACCARD, zero_division)
 
 
 def general_f1(
     c: Counts, *, average: Average = "arithmetic", p: float | None = None, zero_division: float = 0.0
 ) -> float:
-    """A mean of your choice of the F1 of the classes.
+    """Arithmetic, geometric, harmonic or power mean of F1 over the classes.
 
-    S(F1_1, ..., F1_K) with S arithmetic, geometric, harmonic, a power mean of exponent p, or a function of a list of
-    numbers; in [0, 1]; 0/0 without data. Itai and Katz 2022, sec. 3.2.2.
+    S(F1_1, ..., F1_K) with the mean S that `average` names
+
+    The arithmetic mean is the macro F1.
     """
     if average == "arithmetic":
         return _macro(c, F1, zero_division)
@@ -143,18 +190,19 @@ def general_f1(
 def general_fowlkes_mallows(
     c: Counts, *, average: Average = "arithmetic", p: float | None = None, zero_division: float = 0.0
 ) -> float:
-    """A mean of your choice of the Fowlkes-Mallows value of the classes.
+    """Arithmetic, geometric, harmonic or power mean of Fowlkes-Mallows over the classes.
 
-    S(FM_1, ..., FM_K) with S as in the general F1; in [0, 1]; 0/0 without data. Itai and Katz 2022, sec. 3.2.2, 3.2.4.
+    S(FM_1, ..., FM_K) with FM_k = sqrt(P_k R_k) and the mean S that `average` names
     """
     return _general(c, fowlkes_mallows(c), average, p, zero_division)
 
 
 def power_mean_all_precision_recall(c: Counts, *, p: float = -1.0, zero_division: float = 0.0) -> float:
-    """Power mean of the precision and the recall of all classes: p = -1 is the harmonic general F1.
+    """Power mean of the precision and the recall of all classes.
 
-    phi^p(P_1, ..., P_K, R_1, ..., R_K), in [0, 1], 0 if p <= 0 and one of them is 0; 0/0 without data.
-    Itai and Katz 2022, sec. 3.2.2.
+    phi^p(P_1, ..., P_K, R_1, ..., R_K)
+
+    The exponent p = -1 gives the harmonic general F1. The value is 0 if p <= 0 and one of the rates is 0.
     """
     rates = np.concatenate([c._ratios(*PRECISION), c._ratios(*RECALL)], axis=-1)
     return _general(c, rates, "power", p, zero_division)

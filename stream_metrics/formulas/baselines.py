@@ -28,9 +28,11 @@ STRATEGIES = ("most_frequent", "uniform", "stratified")
 
 
 def majority_class(c: Counts) -> Label | None:
-    """Class with the most samples, the first one in the order of report on ties; None without data.
+    """Class with the most samples.
 
-    Bleik and Gauher 2016.
+    argmax t_k, the first one in the order of the labels on ties
+
+    None without data.
     """
     return c.labels[largest_class(c)] if c.total else None
 
@@ -41,22 +43,25 @@ def largest_class(c: Counts) -> int:
 
 
 def no_information_rate(c: Counts) -> float:
-    """Accuracy of always guessing the most frequent class.
+    """Accuracy of always predicting the most frequent class.
 
-    max t_k / N, in [1/K, 1]; 0/0 without data. Bleik and Gauher 2016.
+    max t_k / N
     """
     return float(prevalence(c).max()) if c.total else NAN
 
 
 def baseline_uniform_accuracy(c: Counts) -> float:
-    """Accuracy of guessing every class alike. 1 / K, in (0, 1]; 0/0 without data. Bleik and Gauher 2016."""
+    """Accuracy of guessing every class alike.
+
+    1 / K
+    """
     return 1 / c.k if c.total else NAN
 
 
 def baseline_stratified_accuracy(c: Counts) -> float:
     """Accuracy of guessing each class as often as it occurs.
 
-    sum t_k^2 / N^2, in [1/K, 1]; 0/0 without data. Bleik and Gauher 2016.
+    sum t_k^2 / N^2
     """
     return ratio(c.true_dot_true, c.total * c.total)
 
@@ -82,38 +87,44 @@ def _guess(c: Counts, strategy: str, prior: PerClass | None) -> Floats:
 
 
 def baseline_accuracy(c: Counts, *, strategy: str = "stratified", prior: PerClass | None = None) -> float:
-    """Accuracy of a guess by `strategy`, or by `prior` if that is given: agreement beyond it is (P_o - b) / (1 - b).
+    """Accuracy of a guess by `strategy`, or by `prior` if that is given.
 
-    sum pi_k r_k, in [0, 1]; 0/0 without data. Bleik and Gauher 2016.
+    sum t_k r_k / N with the probability r_k of guessing class k
     """
     guess = _guess(c, strategy, prior)
     return math.fsum((prevalence(c) * guess).tolist()) if c.total else NAN
 
 
 def baseline_precision(c: Counts, *, strategy: str = "stratified", prior: PerClass | None = None) -> Floats:
-    """Precision of a guess, per class.
+    """Precision of a guess by `strategy`, or by `prior` if that is given.
 
-    pi_k, or 0 for a class never guessed; 0/0 without data. Bleik and Gauher 2016.
+    t_k / N, or 0 for a class that is never guessed
     """
     guess = _guess(c, strategy, prior)
     return np.where(guess == 0, 0.0, prevalence(c))
 
 
 def baseline_recall(c: Counts, *, strategy: str = "stratified", prior: PerClass | None = None) -> Floats:
-    """Recall of a guess, per class. r_k, in [0, 1]; 0/0 without data. Bleik and Gauher 2016."""
+    """Recall of a guess by `strategy`, or by `prior` if that is given.
+
+    r_k, the probability of guessing class k
+    """
     return _guess(c, strategy, prior)
 
 
 def baseline_f1(c: Counts, *, strategy: str = "stratified", prior: PerClass | None = None) -> Floats:
-    """F1 of a guess, per class.
+    """F1 of a guess by `strategy`, or by `prior` if that is given.
 
-    2 pi_k r_k / (pi_k + r_k), or 0 if both are 0; 0/0 without data. Bleik and Gauher 2016.
+    2 a_k r_k / (a_k + r_k) with a_k = t_k / N and the probability r_k of guessing class k
     """
     return harmonic_of_two(prevalence(c), _guess(c, strategy, prior))
 
 
 def baseline_matrix(c: Counts, *, strategy: str = "stratified", prior: PerClass | None = None) -> Floats:
-    """Confusion matrix to expect of a guess. t_i r_j >= 0; 0/0 without data. Bleik and Gauher 2016."""
+    """Confusion matrix to expect of a guess by `strategy`, or by `prior` if that is given.
+
+    t_i r_j with the probability r_j of guessing class j
+    """
     true = c.true_totals.astype(np.float64)
     if strategy == "stratified" and prior is None and c.total:
         return np.multiply.outer(true, true) / float(c.total)

@@ -22,9 +22,9 @@ def _numbers(c: Counts, weights: PerClass | None) -> Floats:
 
 
 def weighted_balanced_accuracy_eq8_literal(c: Counts, *, weights: PerClass | None = None) -> float:
-    """sum w_k R_k / (K sum w_k): a perfect classifier gets 1/K.
+    """Weighted balanced accuracy as printed: a perfect classifier gets 1/K.
 
-    Grandini et al. 2020, eq. 8; 0/0 if the weights are all 0.
+    sum w_k R_k / (K sum w_k)
     """
     numbers, recalls = _numbers(c, weights), c._ratios(*RECALL)
     occurs = ~np.isnan(recalls)
@@ -33,9 +33,9 @@ def weighted_balanced_accuracy_eq8_literal(c: Counts, *, weights: PerClass | Non
 
 
 def weighted_balanced_accuracy_eq7_literal(c: Counts, *, weights: PerClass | None = None) -> float:
-    """sum (R_k / w_k) / (K sum w_k): contradicts eq. 8 and changes with the scale of w. Grandini et al. 2020, eq. 7.
+    """Weighted balanced accuracy as printed: it changes with the scale of the weights.
 
-    0/0 without data; all weights must be positive.
+    sum (R_k / w_k) / (K sum w_k)
     """
     numbers, recalls = _numbers(c, weights), c._ratios(*RECALL)
     if not numbers.all():
@@ -46,39 +46,42 @@ def weighted_balanced_accuracy_eq7_literal(c: Counts, *, weights: PerClass | Non
 
 
 def macro_f1_eq16_literal(c: Counts, *, zero_division: float = 0.0) -> float:
-    """2 P^2 R^2 / (P + R) of the macro means: mixes two forms of F1. Grandini et al. 2020, eq. 16; 0/0 without data."""
+    """Macro F1 as printed: it mixes two forms of F1.
+
+    2 P^2 R^2 / (P + R) of macro precision P and macro recall R
+    """
     precision, recall = macro_precision(c, zero_division=zero_division), macro_recall(c, zero_division=zero_division)
     return 2 * (precision * recall) ** 2 / (precision + recall) if precision and recall else 0.0
 
 
 def f1_negative_literal(c: Counts) -> Floats:
-    """Harmonic mean of specificity and recall, where NPV is meant.
+    """F1 of the rest as printed: with recall where NPV is meant.
 
-    Itai and Katz 2022, sec. 2.1; 0/0 if one of them is.
+    2 S_k R_k / (S_k + R_k)
     """
     return harmonic_of_two(c._ratios(*SPECIFICITY), c._ratios(*RECALL))
 
 
 def weighted_accuracy_literal(c: Counts, *, weights: PerClass | None = None) -> float:
-    """sum w_k TP_k: not divided by the size of the class, so it leaves [0, 1].
+    """Weighted accuracy as printed: not divided by the size of the class.
 
-    Doering 2018, weighted accuracy; never 0/0.
+    sum w_k C_kk
     """
     return math.fsum((_numbers(c, weights) * c.diagonal).tolist())
 
 
 def micro_f1_code_literal(c: Counts) -> float:
-    """2 c / (2 c + N - c): every false negative is taken as 0.
+    """Micro F1 as in the published code: every false negative counts 0.
 
-    Doering 2018, code of the micro averages; 0/0 without data.
+    2 c / (2 c + N - c)
     """
     return ratio(2 * c.hits, c.hits + c.total)
 
 
 def generalized_mcc_code_literal(c: Counts) -> float:
-    """det(sqrt(C_ij C_ji)) / sqrt(prod t prod p): pairs C_ij with C_ji.
+    """Determinant MCC as in the published listing: it pairs C_ij with C_ji.
 
-    Itai and Katz 2022, listing; 0/0 as `generalized_mcc`.
+    det(sqrt(C_ij C_ji)) / sqrt(prod t_k prod p_k)
     """
     matrix = smoothed(c).astype(np.float64)
     true, predicted = matrix.sum(axis=1), matrix.sum(axis=0)
@@ -88,9 +91,9 @@ def generalized_mcc_code_literal(c: Counts) -> float:
 
 
 def generalized_mcc_rounded_literal(c: Counts) -> float:
-    """Determinant of the normalised matrix rounded to one decimal.
+    """Determinant of the normalised matrix, rounded to one decimal.
 
-    Itai and Katz 2022, sec. 3.2.4; 0/0 where a cell is 0/0.
+    det(round(C_ij / sqrt(t_i p_j), 1))
     """
     rounded = np.round(generalized_mcc_matrix(c), 1)
     return NAN if c.k == 0 or np.isnan(rounded).any() else float(np.linalg.det(rounded))

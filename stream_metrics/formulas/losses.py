@@ -67,10 +67,11 @@ class LossState(Losses, Protocol):
 
 
 def log_loss(c: Losses, *, normalize: bool = True) -> float:
-    """Mean surprise at the true class: cross-entropy, in nats.
+    """Mean negative logarithm of the probability of the true class: cross-entropy, in nats.
 
-    -(1/N) sum w ln max(p_t, 2^-52), in [0, 36.04]; 0/0 without data. A true class without a score has p_t = 0. With
-    normalize=False the sum instead of the mean. Grandini et al. 2020, eq. 20-23; Good 1952.
+    -(1/N) sum w ln max(q_t, 2^-52) with the probability q_t of the true class
+
+    The value is at most 36.05 if normalised. A true class without a score has q_t = 0.
     """
     n = c.weight_units
     if not n:
@@ -81,10 +82,9 @@ def log_loss(c: Losses, *, normalize: bool = True) -> float:
 def brier_score(c: Losses, *, scale_by_half: bool | Literal["auto"] = "auto") -> float:
     """Mean squared distance between the probabilities and the truth.
 
-    (1/N) sum w sum_k (p_k - y_k)^2, in [0, 2] where rows sum to 1; 0/0 without data. A class without a score has
-    p_k = 0. Halved, in [0, 1], if `scale_by_half` is True, and with "auto" where a set has two `labels`. In a set
-    without `labels` "auto" halves the loss of a single probability, to (p - y)^2, and of a row of False and True.
-    Brier 1950.
+    (1/N) sum w sum_k (q_k - y_k)^2
+
+    Halved it lies in [0, 1], and is (q - y)^2 for a single probability. A class without a score has q_k = 0.
     """
     half = is_halved(c, scale_by_half)
     doubled = c.brier_units if half else 2 * c.brier_units - (0 if half is False else c.binary_brier_units)
@@ -103,10 +103,11 @@ def is_halved(c: Losses, scale_by_half: bool | Literal["auto"]) -> bool | None:
 
 
 def spherical_score(c: Losses) -> float:
-    """Mean cosine of the angle between the probabilities and the truth; higher is better.
+    """Mean cosine of the angle between the probabilities and the truth.
 
-    (1/N) sum w p_t / sqrt(sum_k p_k^2), in [0, 1]; a row of zeros counts as 0; 0/0 without data. Roby 1965; Gneiting
-    and Raftery 2007, eq. 15.
+    (1/N) sum w q_t / sqrt(sum_k q_k^2) with the probability q_t of the true class
+
+    A row of zeros counts as 0.
     """
     return ratio(c.spherical_units, c.weight_units * WEIGHT_TO_LOSS)
 
@@ -114,9 +115,10 @@ def spherical_score(c: Losses) -> float:
 def top_k_accuracy(c: Losses, *, k: int = 2) -> float:
     """Share of the samples whose true class is among the k classes with the largest probabilities.
 
-    In [0, 1], for k from 1 to 10; 0/0 without data. The rank is 1 + classes scored higher + tied classes that come
-    earlier in the order of report; a class without a score comes after all that have one. scikit-learn prefers the
-    later class among equals.
+    weight of the samples with rank of the true class <= k, over N
+
+    The rank is 1 + classes scored higher + tied classes earlier in the order of the labels (scikit-learn prefers the
+    later one).
     """
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= MOST_RANKS:
         raise ValueError(f"Expected `k` to be an int from 1 to {MOST_RANKS}, but got {k!r}")

@@ -45,11 +45,11 @@ def pair_tables(c: Counts) -> TwoByTwo:
 
 
 def ovo(c: Counts, *, metric: str = "f1", zero_division: float = 0.0) -> float:
-    """Mean over all pairs of classes of a metric for two classes.
+    """Mean of a metric of two classes over all pairs of classes.
 
-    Of a metric of one class, a pair has the mean of both choices of the positive class. `metric` is accuracy,
-    cohen_kappa, matthews_corrcoef, p4, fowlkes_mallows or any per-class rate; range as the metric; 0/0 if K < 2. Itai
-    and Katz 2022, sec. 3.2.1.
+    mean of the metric on [[C_ii, C_ij], [C_ji, C_jj]] over all pairs i < j, for rates of one class that of both classes
+
+    The range is that of the metric.
     """
     if metric not in METRICS:
         raise ValueError(f"Expected `metric` to be one of {', '.join(METRICS)}, but got {metric!r}")
@@ -77,34 +77,42 @@ def _mean_of_both(first: Floats, second: Floats, zero_division: float) -> float:
 
 
 def matthews_corrcoef_ovo(c: Counts, *, zero_division: float = 0.0) -> float:
-    """Mean over all pairs of classes of Matthews correlation, in [-1, 1]; 0/0 if K < 2.
+    """Mean Matthews correlation over all pairs of classes.
 
-    Itai and Katz 2022, sec. 3.2.1.
+    mean of the metric on [[C_ii, C_ij], [C_ji, C_jj]] over all pairs i < j
     """
     return ovo(c, metric="matthews_corrcoef", zero_division=zero_division)
 
 
 def accuracy_ovo(c: Counts, *, zero_division: float = 0.0) -> float:
-    """Mean over all pairs of classes of accuracy, in [0, 1]; 0/0 if K < 2. Itai and Katz 2022, sec. 3.2.1."""
+    """Mean accuracy over all pairs of classes.
+
+    mean of the metric on [[C_ii, C_ij], [C_ji, C_jj]] over all pairs i < j
+    """
     return ovo(c, metric="accuracy", zero_division=zero_division)
 
 
 def cohen_kappa_ovo(c: Counts, *, zero_division: float = 0.0) -> float:
-    """Mean over all pairs of classes of Cohen's kappa, in [-1, 1]; 0/0 if K < 2. Itai and Katz 2022, sec. 3.2.1."""
+    """Mean Cohen's kappa over all pairs of classes.
+
+    mean of the metric on [[C_ii, C_ij], [C_ji, C_jj]] over all pairs i < j
+    """
     return ovo(c, metric="cohen_kappa", zero_division=zero_division)
 
 
 def f1_ovo(c: Counts, *, zero_division: float = 0.0) -> float:
-    """Mean over all pairs of classes of the F1 of both classes, in [0, 1]; 0/0 if K < 2.
+    """Mean F1 over all pairs of classes and both classes of a pair.
 
-    Itai and Katz 2022, sec. 3.2.1.
+    mean of the F1 of both classes on [[C_ii, C_ij], [C_ji, C_jj]] over all pairs i < j
     """
     return ovo(c, metric="f1", zero_division=zero_division)
 
 
 def f1_ovo_first_positive(c: Counts, *, zero_division: float = 0.0) -> float:
-    """Mean over all pairs of classes of the F1 of the class reported first.
+    """Mean F1 over all pairs of classes, of the class that is reported first.
 
-    It depends on that order, so prefer `f1_ovo`. In [0, 1]; 0/0 if K < 2. Itai and Katz 2022, sec. 3.2.1.
+    mean of the F1 of class i on [[C_ii, C_ij], [C_ji, C_jj]] over all pairs i < j
+
+    It depends on the order of the labels; `f1_ovo` does not.
     """
     return if_counted(c.total, mean_of(rates.f1(pair_tables(c)), zero_division))

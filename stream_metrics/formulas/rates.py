@@ -43,60 +43,63 @@ FORMS: dict[str, tuple[Form, Form]] = {
 def precision(c: HasRatios) -> Floats:
     """Share of the predictions of a class that are right (positive predictive value).
 
-    C_kk / p_k, in [0, 1]; 0/0 for a class never predicted. Grandini et al. 2020, eq. 1, 12.
+    C_kk / p_k
     """
     return c._ratios(*PRECISION)
 
 
 def recall(c: HasRatios) -> Floats:
-    """Share of the samples of a class that are found (sensitivity, true positive rate).
+    """Share of the samples of a class that are predicted as the class (sensitivity).
 
-    C_kk / t_k, in [0, 1]; 0/0 for a class without samples. Grandini et al. 2020, eq. 2, 13.
+    C_kk / t_k
     """
     return c._ratios(*RECALL)
 
 
 def specificity(c: HasRatios) -> Floats:
-    """Share of the other classes' samples that are not predicted as this class (true negative rate).
+    """Share of the samples of other classes that are not predicted as the class.
 
-    TN_k / (N - t_k), in [0, 1]; 0/0 if all samples are of the class. Itai and Katz 2022, sec. 1.3.
+    TN_k / (N - t_k)
     """
     return c._ratios(*SPECIFICITY)
 
 
 def npv(c: HasRatios) -> Floats:
-    """Share of the predictions of other classes that are not of this class (negative predictive value).
+    """Share of the predictions of other classes that are not of the class (negative predictive value).
 
-    TN_k / (N - p_k), in [0, 1]; 0/0 if all predictions are of the class. Itai and Katz 2022, sec. 1.3.
+    TN_k / (N - p_k)
     """
     return c._ratios(*NPV)
 
 
 def false_positive_rate(c: HasRatios) -> Floats:
-    """Share of the other classes' samples that are predicted as this class.
+    """Share of the samples of other classes that are predicted as the class.
 
-    FP_k / (N - t_k), in [0, 1]; 0/0 if all samples are of the class. Itai and Katz 2022, sec. 2.2.
+    FP_k / (N - t_k)
     """
     return c._ratios(*FORMS["false_positive_rate"])
 
 
 def false_negative_rate(c: HasRatios) -> Floats:
-    """Share of the samples of a class that are missed. FN_k / t_k, in [0, 1]; 0/0 for a class without samples."""
+    """Share of the samples of a class that are missed.
+
+    FN_k / t_k
+    """
     return c._ratios(*FORMS["false_negative_rate"])
 
 
 def false_discovery_rate(c: HasRatios) -> Floats:
     """Share of the predictions of a class that are wrong.
 
-    FP_k / p_k, in [0, 1]; 0/0 for a class never predicted. Itai and Katz 2022, sec. 1.2.1.
+    FP_k / p_k
     """
     return c._ratios(*FORMS["false_discovery_rate"])
 
 
 def false_omission_rate(c: HasRatios) -> Floats:
-    """Share of the predictions of other classes that are of this class.
+    """Share of the predictions of other classes that are of the class.
 
-    FN_k / (N - p_k), in [0, 1]; 0/0 if all predictions are of the class.
+    FN_k / (N - p_k)
     """
     return c._ratios(*FORMS["false_omission_rate"])
 
@@ -104,7 +107,7 @@ def false_omission_rate(c: HasRatios) -> Floats:
 def f1(c: HasRatios) -> Floats:
     """Harmonic mean of precision and recall of a class.
 
-    2 C_kk / (t_k + p_k), in [0, 1]; 0/0 for a class neither true nor predicted. Grandini et al. 2020, eq. 9-11.
+    2 C_kk / (t_k + p_k)
     """
     return c._ratios(*F1)
 
@@ -112,7 +115,7 @@ def f1(c: HasRatios) -> Floats:
 def f1_negative(c: HasRatios) -> Floats:
     """Harmonic mean of negative predictive value and specificity: F1 of the rest as one class.
 
-    2 TN_k / (2 TN_k + FP_k + FN_k), in [0, 1]; 0/0 if everything is true positive. Itai and Katz 2022, sec. 3.2.2.
+    2 TN_k / (2 TN_k + FP_k + FN_k)
     """
     return c._ratios(*FORMS["f1_negative"])
 
@@ -129,9 +132,11 @@ def fbeta_forms(beta: float) -> tuple[Form, Form]:
 
 
 def fbeta(c: HasRatios, *, beta: float = 1.0) -> Floats:
-    """Weighted harmonic mean of precision and recall of a class, recall counting beta times as much.
+    """Weighted harmonic mean of precision and recall of a class.
 
-    (1 + b^2) C_kk / (b^2 t_k + p_k), in [0, 1]; 0/0 for a class neither true nor predicted. Van Rijsbergen 1979, ch. 7.
+    (1 + b^2) C_kk / (b^2 t_k + p_k)
+
+    Recall counts b times as much as precision.
     """
     return clipped(c._ratios(*fbeta_forms(beta)))  # of a beta^2 that is not whole, two sums are rounded
 
@@ -139,16 +144,18 @@ def fbeta(c: HasRatios, *, beta: float = 1.0) -> Floats:
 def jaccard(c: HasRatios) -> Floats:
     """Intersection over union of the samples of a class and its predictions.
 
-    C_kk / (t_k + p_k - C_kk), in [0, 1]; 0/0 for a class neither true nor predicted. Jaccard 1912.
+    C_kk / (t_k + p_k - C_kk)
     """
     return c._ratios(*JACCARD)
 
 
 def fowlkes_mallows(c: HasRatios) -> Floats:
-    """Geometric mean of precision and recall of a class; not the clustering index of the same name.
+    """Geometric mean of precision and recall of a class.
 
-    C_kk / sqrt(t_k p_k), in [0, 1]; 0/0 for a class neither true nor predicted, 0 if it is only one of them.
-    Itai and Katz 2022, sec. 2.1.
+    C_kk / sqrt(t_k p_k)
+
+    The value is 0 if the class is either true or predicted, but not both. The clustering index of the same name is
+    `PairFowlkesMallows`.
     """
     return geometric_of_two(c._ratios(*PRECISION), c._ratios(*RECALL))
 
@@ -156,8 +163,7 @@ def fowlkes_mallows(c: HasRatios) -> Floats:
 def p4(c: Counts | TwoByTwo) -> Floats:
     """Harmonic mean of precision, recall, specificity and negative predictive value of a class.
 
-    4 TP TN / (4 TP TN + (TP + TN)(FP + FN)), in [0, 1]; 0/0 if all samples are of one class, and predicted so.
-    Itai and Katz 2022, eq. 5 with p = -1; Sitarz 2022.
+    4 TP TN / (4 TP TN + (TP + TN) (FP + FN))
     """
     tp, fn, fp, tn = one_vs_all(c)
     right, product = tp + tn, 4.0 * tp * tn
@@ -166,19 +172,21 @@ def p4(c: Counts | TwoByTwo) -> Floats:
 
 
 def power_mean_precision_recall(c: HasRatios, *, p: float = -1.0, zero_division: float = 0.0) -> Floats:
-    """Power mean of precision and recall of a class: p = -1 is F1, p = 0 is Fowlkes-Mallows.
+    """Power mean of precision and recall of a class.
 
-    phi^p(P_k, R_k), in [0, 1]; 0/0 for a class neither true nor predicted. If p > 0, a single 0/0 counts as
-    `zero_division`. Itai and Katz 2022, eq. 4.
+    phi^p(P_k, R_k)
+
+    The exponent p = -1 gives F1, and p = 0 Fowlkes-Mallows.
     """
     return _power_means((PRECISION, RECALL), c, p, zero_division)
 
 
 def power_mean_four_rates(c: HasRatios, *, p: float = -1.0, zero_division: float = 0.0) -> Floats:
-    """Power mean of recall, precision, specificity and negative predictive value of a class, meant for p < 1.
+    """Power mean of recall, precision, specificity and negative predictive value of a class.
 
-    phi^p(R_k, P_k, S_k, V_k), in [0, 1]; p = -1 is P4. If p > 0, a rate that is 0/0 counts as `zero_division`; if p
-    <= 0, the mean is 0/0 if a rate is, unless another is 0. Itai and Katz 2022, eq. 5.
+    phi^p(R_k, P_k, S_k, V_k)
+
+    The exponent p = -1 gives P4; it is meant for p < 1.
     """
     return _power_means((RECALL, PRECISION, SPECIFICITY, NPV), c, p, zero_division)
 
@@ -190,18 +198,19 @@ def _power_means(forms: tuple[tuple[Form, Form], ...], c: HasRatios, p: float, z
 
 
 def ova_accuracy(c: HasRatios) -> Floats:
-    """Accuracy of telling a class from the rest.
+    """Accuracy of a class against the rest.
 
-    (TP_k + TN_k) / N, in [0, 1]; 0/0 without data. Bleik and Gauher 2016.
+    (TP_k + TN_k) / N
     """
     return c._ratios(*FORMS["ova_accuracy"])
 
 
 def ova_balanced_accuracy(c: HasRatios) -> Floats:
-    """Balanced accuracy of telling a class from the rest.
+    """Balanced accuracy of a class against the rest.
 
-    (R_k + S_k) / 2, in [0, 1]; the defined one alone if all or no samples are of the class; 0/0 without data.
-    Grandini et al. 2020, eq. 5.
+    (R_k + S_k) / 2
+
+    If all samples or none are of the class, the value is the rate that is defined.
     """
     sensitivity, rejected = c._ratios(*RECALL), c._ratios(*SPECIFICITY)
     halves = (sensitivity + rejected) / 2
@@ -213,7 +222,6 @@ def ova_balanced_accuracy(c: HasRatios) -> Floats:
 def ova_matthews_corrcoef(c: Counts | TwoByTwo) -> Floats:
     """Matthews correlation of a class against the rest.
 
-    (TP TN - FP FN) / sqrt(t_k p_k (N - t_k)(N - p_k)), in [-1, 1]; 0/0 if all or no samples, or predictions, are of
-    the class. Grandini et al. 2020, eq. 24.
+    (TP TN - FP FN) / sqrt(t_k p_k (N - t_k) (N - p_k))
     """
     return np.asarray(matthews_corrcoef(wide_table(one_vs_all(c), c.total)))

@@ -15,21 +15,23 @@ from stream_metrics.formulas.stats.tails import binomial_tail, chi_square_tail
 
 
 def nir_p_value(c: Counts) -> float:
-    """One-sided binomial test of accuracy against the no-information rate, to compare with R; not a valid test.
+    """One-sided binomial test of the accuracy against the no-information rate, as in R caret.
 
-    P[X >= c] for X binomial with N trials and success probability max t_k / N, in [0, 1]; 1 without data. It takes the
-    rate, which is estimated from the same samples, as known: at 5 % it rejects in 9 to 12 % of samples if the accuracy
-    is the share of a class of 60 to 90 %. `majority_p_value` rejects in at most 5 %. Kuhn 2008 (R caret, "P-Value [Acc
-    > NIR]").
+    P[X >= c], X binomial with N trials of probability max t_k / N
+
+    It takes the rate as known, so it rejects too often; `majority_p_value` does not. 1 without data.
     """
+    # the rate is estimated from the same samples: at 5 % the test rejects in 9 to 12 % of samples if the accuracy is
+    # the share of a class of 60 to 90 %
     return binomial_tail(int(c.hits), int(c.total), int(c.true_totals.max()), int(c.total)) if c.total else 1.0
 
 
 def majority_p_value(c: Counts) -> float:
-    """Exact one-sided McNemar test of the predictions against always guessing the most frequent class m.
+    """Exact one-sided McNemar test against always predicting the most frequent class m.
 
-    P[X >= b] for X binomial with b + w trials of probability 1/2, b = c - C_mm (right where the guess is wrong) and
-    w = t_m - C_mm (wrong where the guess is right); in [0, 1]; 1 if b = 0. McNemar 1947.
+    P[X >= b], X binomial with b + w trials of probability 1/2, b = c - C_mm and w = t_m - C_mm
+
+    1 if b = 0.
     """
     if not c.total:
         return 1.0
@@ -50,11 +52,11 @@ def mcnemar(c: Counts, *, correction: bool = True) -> float:
 
 
 def mcnemar_p_value(c: Counts, *, correction: bool = True, exact: bool = False) -> float:
-    """Significance of the McNemar or Bowker statistic: small if one kind of error is more frequent than its reverse.
+    """P-value of the McNemar or Bowker statistic.
 
-    P[Y >= statistic] for Y chi-square with as many degrees of freedom as pairs of classes have errors; with `exact`,
-    for two classes, min(1, 2 P[X >= max(b, c)]) with X binomial, b + c trials of probability 1/2. In [0, 1]; 1
-    without errors. McNemar 1947; Bowker 1948.
+    P[Y >= statistic], Y chi-square with as many degrees of freedom as pairs of classes have errors
+
+    With `exact`, for two classes, a binomial test. 1 without errors.
     """
     if not exact:
         return chi_square_tail(mcnemar(c, correction=correction), _symmetry(c)[1])

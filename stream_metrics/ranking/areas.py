@@ -32,10 +32,9 @@ from stream_metrics.ranking.table import Pairs, ScoreTable, pairs_of, root_sum_s
 
 
 def roc_auc(column: RankColumn) -> Certified:
-    """The probability that own scores above rest.
+    """Probability that a sample of the class scores above a sample of the rest.
 
-    Formula: P(s_own > s_rest) + P(s_own = s_rest) / 2. Range: [0, 1]. Undefined: no own or no rest.
-    Source: Hanley and McNeil 1982; Doering 2018.
+    P(s_own > s_rest) + P(s_own = s_rest) / 2
     """
     return _area(column, 1, 0)
 
@@ -69,9 +68,9 @@ def area_of(pairs: Pairs, within: float, se: float, lost: float = 0.0, scale: in
 
 
 def gini(column: RankColumn) -> Certified:
-    """Twice the ROC area less one, also known as Somers' D, accuracy ratio, rank-biserial correlation.
+    """Twice the ROC AUC less one, also known as Somers' D or accuracy ratio.
 
-    Formula: 2 AUC - 1. Range: [-1, 1]. Undefined: no own or no rest. Source: Somers 1962.
+    2 AUC - 1
     """
     return _area(column, 2, -1)
 

@@ -30,10 +30,11 @@ ROUNDING = 1e-12  # by how much sums of rounded terms are moved outwards
 
 
 def average_precision(column: RankColumn) -> Certified:
-    """The mean precision over own, from the highest score down, step-wise and without interpolation.
+    """Mean precision over the samples of a class, from the highest score down.
 
-    Formula: sum (R_n - R_{n-1}) P_n over distinct scores. Range: (0, 1]. Undefined: no own.
-    Source: Zhu 2004; Doering 2018 (PR curves). The same as scikit-learn's average_precision_score.
+    sum (R_n - R_{n-1}) P_n over the distinct scores, high to low
+
+    There is no interpolation, as in scikit-learn.
     """
     own = column.weight(OWN)
     if not own:
@@ -53,10 +54,11 @@ def average_precision(column: RankColumn) -> Certified:
 
 
 def pr_auc_trapezoid(column: RankColumn) -> Certified:
-    """The area under straight lines from (0, 1) through the best point of the precision-recall curve at each recall.
+    """Area under the precision-recall curve with straight lines between its points.
 
-    Formula: sum (R_n - R_{n-1}) (P_n + P_{n-1}) / 2 over the distinct scores of own. Range: [0, 1]. Undefined: no own.
-    Optimistic where points are far apart. Source: ROCR `aucpr`; Davis and Goadrich 2006.
+    sum (R_n - R_{n-1}) (P_n + P_{n-1}) / 2 over the distinct scores of the class, high to low
+
+    It is optimistic where points are far apart; `AveragePrecision` is not.
     """
     own = column.weight(OWN)
     if not own:

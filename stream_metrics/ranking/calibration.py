@@ -90,10 +90,11 @@ def has_margins(column: RankColumn) -> bool:
 
 
 def expected_calibration_error(column: RankColumn, *, bins: int = 15, strategy: str = "uniform") -> Certified:
-    """The mean distance between score and share over the bins, by weight.
+    """Mean distance between score and share of the class over bins of scores.
 
-    Formula: sum_k w_k / W |share_k - score_k|. Range: [0, 1]. Undefined: no weight, or a score outside [0, 1].
-    Source: Naeini et al. 2015; Guo et al. 2017, eq. 3. Depends on the bins.
+    sum_b w_b / W abs(share_b - score_b) over the bins b
+
+    The value depends on the bins.
     """
     _check(bins, strategy)
     rows = _rows(column)
@@ -110,12 +111,12 @@ def expected_calibration_error(column: RankColumn, *, bins: int = 15, strategy: 
 
 
 def debiased_calibration_error(column: RankColumn, *, bins: int = 15, strategy: str = "uniform") -> Certified:
-    """The root of the mean squared distance between score and share over the bins, without the noise of the bins.
+    """Root mean squared distance between score and share over bins of scores, without the noise of the bins.
 
-    Formula: sqrt(max(0, sum_k n_k / n ((share_k - score_k)^2 - v_k / n_k))), v_k the variance of truth less score in
-    the bin, over the bins with two samples or more. Range: [0, 1]. Undefined: no sample, or a score outside [0, 1].
-    The sum under the root has no bias, so that it is about 0, and not above, for calibrated scores at any number of
-    samples and bins. Source: Kumar et al. 2019. Depends on the bins. A weight of 3 counts as three samples.
+    sqrt(max(0, sum_b n_b / n ((share_b - score_b)^2 - v_b / n_b))) with the variance v_b of truth less score, over the
+    bins with two samples or more
+
+    For calibrated scores it is about 0 at any number of samples and bins. A weight of 3 counts as three samples.
     """
     _check(bins, strategy)
     rows = _rows(column)
@@ -187,10 +188,11 @@ def _bin_residuals(rows: _Rows, bins: int, strategy: str) -> Residuals:
 
 
 def maximum_calibration_error(column: RankColumn, *, bins: int = 15, strategy: str = "uniform") -> Certified:
-    """The largest distance between score and share of a bin.
+    """Largest distance between score and share of the class in a bin of scores.
 
-    Formula: max_k |share_k - score_k|. Range: [0, 1]. Undefined: no weight, or a score outside [0, 1].
-    Source: Naeini et al. 2015; Guo et al. 2017, eq. 5. One nearly empty bin decides it.
+    max_b abs(share_b - score_b) over the bins b
+
+    One nearly empty bin can decide it.
     """
     _check(bins, strategy)
     rows = _rows(column)

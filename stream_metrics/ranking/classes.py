@@ -166,28 +166,31 @@ def _areas_of(r: Ranks, label: Label, others: Sequence[Label]) -> list[Certified
 
 
 def pair_areas(r: Ranks) -> list[list[Certified]]:
-    """A(i,j) = (A(i|j) + A(j|i)) / 2 for every pair of classes; the diagonal is undefined.
+    """ROC AUC of every pair of classes, the mean of both directions.
 
-    Undefined: one of the two does not occur. Source: Hand and Till 2001, eq. 6.
+    A(i,j) = (A(i|j) + A(j|i)) / 2
+
+    The diagonal is undefined.
     """
     return ranks.pair_areas(directed_areas(r))
 
 
 def hand_till(r: Ranks) -> Certified:
-    """The mean ROC area over all pairs of classes that occur, M.
+    """Mean ROC AUC over all pairs of classes that occur, Hand and Till's M.
 
-    Formula: 2/(c(c-1)) sum_{i<j} A(i,j), A(i,j) the mean of both directions. Range: [0, 1]. Undefined: fewer than two
-    classes occur, or the state has no pairs. Insensitive to class frequencies. Source: Hand and Till 2001, eq. 7.
+    2 / (c (c - 1)) sum_{i<j} A(i,j) over the c classes that occur, with A(i,j) the mean of both directions
+
+    It does not depend on how frequent the classes are.
     """
     return ranks.hand_till(directed_areas(r)) if r.paired else UNDEFINED
 
 
 def single_score(r: Ranks, *, direction: str = "up") -> Certified:
-    """The mean ROC area over all pairs of classes for one score, that of `pos_label`, which decides between all.
+    """Mean ROC AUC over all pairs of classes of one score, that of `pos_label`.
 
-    With direction "up" or "down" later classes (in the order of report) are expected to score higher or lower; "auto"
-    decides per pair by the medians, which is optimistic. Range: [0, 1]. Undefined: no pair of classes occurs.
-    Source: Hand and Till 2001; Robin et al. 2011 (pROC), multiclass.roc.
+    mean over the pairs i < j of the ROC AUC of one score
+
+    With direction "auto" each pair is ordered by its medians, which is optimistic.
     """
     occurring = _occurring(r) if r.paired else ()
     pairs = [(a, b) for i, a in enumerate(occurring) for b in occurring[i + 1 :]]

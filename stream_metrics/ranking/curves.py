@@ -179,11 +179,11 @@ def _total(column: RankColumn, c: int) -> float:
 
 
 def partial_auc(column: RankColumn, *, max_fpr: float = 0.1, standardized: bool = True) -> Certified:
-    """The ROC area over false positive rates from 0 to `max_fpr`, straight lines across ties.
+    """Area under the ROC curve for false positive rates from 0 to `max_fpr`.
 
-    Formula: raw area A, or standardised (1 + (A - m) / (M - m)) / 2 with m = max_fpr^2 / 2, M = max_fpr.
-    Range: [0, max_fpr] raw; standardised 1/2 is chance, 1 is perfect. Undefined: no own or no rest.
-    Source: McClish 1989; scikit-learn's roc_auc_score(max_fpr).
+    A, or standardised (1 + (A - m) / (M - m)) / 2 with m = max_fpr^2 / 2 and M = max_fpr
+
+    Ties are crossed by straight lines. Standardised, 1/2 is chance and 1 is perfect.
     """
     if not 0 < max_fpr <= 1:
         raise ValueError(f"Expected `max_fpr` to be in (0, 1], but got {max_fpr!r}")
@@ -253,18 +253,18 @@ def _bent_area(x: Floats, share: Floats) -> Floats:
 
 
 def tpr_at_fpr(column: RankColumn, *, fpr: float = 0.1) -> Certified:
-    """The largest true positive rate of a threshold whose false positive rate is at most `fpr`; no interpolation.
+    """Largest true positive rate of a threshold whose false positive rate is at most `fpr`.
 
-    Rates are compared as doubles: 3 of 10 is a rate of at most 0.3.
+    max TPR over the thresholds with FPR <= fpr
 
-    Range: [0, 1]. Undefined: no own or no rest. Source: Fawcett 2006; torchmetrics' sensitivity at specificity.
+    There is no interpolation.
     """
     if not 0 <= fpr <= 1:
         raise ValueError(f"Expected `fpr` to be in [0, 1], but got {fpr!r}")
     rest, own = column.weight(REST), column.weight(OWN)
     if not rest or not own:
         return UNDEFINED
-    steps = threshold_sweep(column)
+    steps = threshold_sweep(column)  # rates are compared as doubles: 3 of 10 is a rate of at most 0.3
     error, all_own = lost_in_classes(column), int(steps.units.tp[-1])
     low, high = _reached(steps.units, fpr - error)[0], _reached(steps.units, fpr + error)[1]
     if low == high and not error:
@@ -307,9 +307,11 @@ def _likely_reached(s: CurveSteps, fpr: float, rest: float) -> float:
 
 
 def precision_at_recall(column: RankColumn, *, recall: float = 0.9) -> Certified:
-    """The largest precision of a threshold whose recall is at least `recall`.
+    """Largest precision of a threshold whose recall is at least `recall`.
 
-    Range: [0, 1]. Undefined: no own. Source: Doering 2018 (PR curves); torchmetrics' precision at fixed recall.
+    max P over the thresholds with R >= recall
+
+    There is no interpolation.
     """
     if not 0 <= recall <= 1:
         raise ValueError(f"Expected `recall` to be in [0, 1], but got {recall!r}")
@@ -364,9 +366,9 @@ def _crossing(s: CurveSteps, goal: float) -> float:
 
 
 def ks_statistic(column: RankColumn) -> Certified:
-    """The largest distance between the distribution functions of own and rest.
+    """Largest distance between the score distributions of a class and of the rest.
 
-    Formula: max |TPR - FPR| over thresholds. Range: [0, 1]. Undefined: no own or no rest. Source: Smirnov 1948.
+    max abs(TPR - FPR) over the thresholds
     """
     rest, own = column.weight(REST), column.weight(OWN)
     if not rest or not own:

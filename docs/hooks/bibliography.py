@@ -1,7 +1,8 @@
 """Where the metrics come from: the publication behind each name in the `source` of a row.
 
 A source is a list of names, separated by semicolons, each with the place in the publication if there is one, such as
-"Grandini et al. 2020, eq. 14". Only documentation needs the full references, so nothing imports this module.
+"Grandini et al. 2020, eq. 14". Only documentation needs the full references: the page of the bibliography, and the
+docstrings of the metric classes, which `.ci/generate.py` writes.
 """
 
 from __future__ import annotations
