@@ -36,9 +36,9 @@ cpdef object chosen_labels(object owner, object y_pred, object scores, object cl
     """Return the prediction for an owner that counts labels, which cannot be passed as `scores`."""
     given = "scores" if scores is not MISSING and scores is not None else "classes" if classes is not None else None
     if given is not None:
-        raise ScoreError(argument=given, subject=f"no `{given}` for {type(owner).__name__},",
-                         expected="which counts labels",
-                         but="got some; ROCAUC, LogLoss, RankSketch and MetricSet(scores=True) take scores")
+        name = type(owner).__name__
+        but = f"got some; {name if hasattr(owner, 'scores') else 'MetricSet'}(scores=True) counts them"
+        raise ScoreError(argument=given, subject=f"no `{given}` for {name},", expected="which counts labels", but=but)
     if scores is MISSING and y_pred is MISSING:
         raise no_prediction(owner, False)
     return None if y_pred is MISSING else y_pred
