@@ -14,7 +14,8 @@ FOLDERS = (CORE, PACKAGE / "monitor" / "_core")
 SOURCES = sorted(path for folder in FOLDERS for path in folder.rglob("*.p[yx][xdi]") if path.suffix != ".pyi")
 BELOW = ("stream_metrics._core", "stream_metrics.errors", "stream_metrics.labels")
 MEMORY = {"PyMem_RawCalloc", "PyMem_RawFree", "allocate", "__dealloc__", "bottom_free", "histogram_free", "map_free"}
-RESIZING = ("confusion/cells.pxi", "_core/ids.pxi")  # zero what they ask for with PyMem_RawRealloc
+# zero what they ask for with PyMem_RawRealloc
+RESIZING = ("confusion/cells.pxi", "paired/counters.pxi", "_core/ids.pxi")
 
 
 def name(path: Path) -> str:
@@ -61,7 +62,7 @@ def test_kernels_need_the_global_lock_and_import_what_is_below_them() -> None:
         below = BELOW if path.is_relative_to(CORE) else ("stream_metrics",)
         failures += [f"{name(path)}: {module}" for module in modules if not module.startswith(below)]
         failures += [name(path)] * ("freethreading" in text.lower())
-    labels, counters = (CORE / "numeric" / "labels.pxi"), (CORE / "confusion" / "counters.pxi")
+    labels, counters = (CORE / "numeric" / "kernels.pyx"), (CORE / "confusion" / "kernels.pyx")
 
     assert not failures
     assert "from stream_metrics.labels" in labels.read_text()  # the pattern finds imports

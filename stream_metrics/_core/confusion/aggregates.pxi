@@ -8,25 +8,19 @@ A linear form (a, b, c, d) stands for a*diagonal + b*actual + c*predicted + d*to
 it is evaluated in integers, so a form that is zero is exactly zero.
 """
 
-from fractions import Fraction
-
-from cpython.tuple cimport PyTuple_GET_ITEM
-from libc.math cimport fabs, isnan, ldexp
-from libc.stdint cimport int64_t, uint64_t
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-
-import numpy as np
-
-cimport numpy as cnp
-
-from stream_metrics._core.numeric.fixed cimport Fixed, add_multiple, add_product, as_double, fixed_quotient
-
 cnp.import_array()
 
 cdef int64_t EXACT = 1 << 53  # whole numbers up to here are doubles
 DENSE_LIMIT = 4096  # classes; a square matrix beyond has more than 128 MB
 cdef object UNIT = 1 << 64
 cdef double NAN = float("nan")
+
+cdef struct Form:
+    bint exact
+    int64_t n[4]
+    double x[4]
+    double span  # the sum of the absolute coefficients
+
 
 cdef Form parse(tuple coefficients) except *:
     cdef Form form
@@ -70,53 +64,8 @@ cdef inline object exact(int64_t whole, uint64_t part):
 cdef class ConfusionAggregates(Cells):
     """A readable table of counters; `order` lists the class indices in the order of report."""
 
-    cdef ConfusionAggregates against_rest(self, Py_ssize_t i):
-        """The table of class i, 0, against the rest, 1; i < 0 stands for a class without samples."""
-        cdef ConfusionAggregates table = ConfusionAggregates.__new__(ConfusionAggregates)
-        cdef Totals *c
-        cdef Fractions *f
-        cdef Fixed tp, fn, fp, tn
-        tp.whole, tp.part = 0, 0
-        fn, fp, tn = tp, tp, tp
-        add_multiple(&tn, 1, self.mass, self.mass_part)
-        if i >= 0:
-            c, f = self.totals + i, self.fractions + i
-            add_multiple(&tp, 1, c.diagonal, 0 if self.fractions == NULL else f.diagonal)
-            add_multiple(&fn, 1, c.actual, 0 if self.fractions == NULL else f.actual)
-            add_multiple(&fp, 1, c.predicted, 0 if self.fractions == NULL else f.predicted)
-            add_multiple(&fn, -1, tp.whole, tp.part)
-            add_multiple(&fp, -1, tp.whole, tp.part)
-            add_multiple(&tn, -1, tp.whole, tp.part)
-            add_multiple(&tn, -1, fn.whole, fn.part)
-            add_multiple(&tn, -1, fp.whole, fp.part)
-        table.reserve(2)
-        table.used = 2
-        if self.fractions != NULL:
-            table.make_fractional()
-        table.add(0, 0, tp.whole, tp.part)
-        table.add(0, 1, fn.whole, fn.part)
-        table.add(1, 0, fp.whole, fp.part)
-        table.add(1, 1, tn.whole, tn.part)
-        table.order = <int64_t *> PyMem_RawCalloc(2, sizeof(int64_t))
-        if table.order == NULL:
-            raise MemoryError("no memory for a table of two classes")
-        table.order[1] = 1
-        table.classes = 2
-        return table
-
     def __dealloc__(self):
         PyMem_RawFree(self.order)
-
-    cdef int set_order(self, const int64_t *indices, Py_ssize_t n) except -1:
-        cdef Py_ssize_t a
-        cdef int64_t *order = <int64_t *> PyMem_RawCalloc(max(n, 1), sizeof(int64_t))
-        if order == NULL:
-            raise MemoryError(f"no memory for the order of {n} classes")
-        for a in range(n):
-            order[a] = indices[a]
-        PyMem_RawFree(self.order)
-        self.order, self.classes = order, n
-        return 0
 
     cdef int refresh(self) except -1:
         """Update `order`. A stretch that reads may follow."""
@@ -145,131 +94,35 @@ cdef class ConfusionAggregates(Cells):
         """The weight on the diagonal, exact."""
         return exact(self.hit, self.hit_part)
 
-    cdef object product(self, bint left_actual, bint right_actual):
-        cdef Py_ssize_t i
-        cdef uint64_t high = 0, low = 0
-        cdef Totals *c
-        cdef Fractions *f
-        if self.fractional_cells == 0:
-            for i in range(self.used):
-                c = self.totals + i
-                add_product(&high, &low, c.actual if left_actual else c.predicted, c.actual if right_actual
-                            else c.predicted)
-            return low if high == 0 else (<object> high << 64) + low
-        sum = 0
-        for i in range(self.used):
-            c, f = self.totals + i, self.fractions + i
-            actual, predicted = fixed_units(c.actual, f.actual), fixed_units(c.predicted, f.predicted)
-            sum += (actual if left_actual else predicted) * (actual if right_actual else predicted)
-        return Fraction(sum, UNIT * UNIT)
-
     @property
     def true_dot_true(self):
         """The sum over the classes of the squared true totals, exact."""
-        return self.product(True, True)
+        return dot_product(self, True, True)
 
     @property
     def true_dot_predicted(self):
         """The sum over the classes of true total times predicted total, exact."""
-        return self.product(True, False)
+        return dot_product(self, True, False)
 
     @property
     def predicted_dot_predicted(self):
         """The sum over the classes of the squared predicted totals, exact."""
-        return self.product(False, False)
-
-    cdef object column(self, int which):
-        cdef Py_ssize_t a
-        cdef Totals *c
-        cdef Fractions *f
-        self.refresh()
-        cdef object array = vector(self.classes, cnp.NPY_INT64 if self.fractional_cells == 0 else cnp.NPY_DOUBLE)
-        cdef int64_t *whole = <int64_t *> cnp.PyArray_DATA(array)
-        cdef double *real = <double *> whole
-        cdef Fixed value
-        for a in range(self.classes):
-            c = self.totals + self.order[a]
-            value.whole = c.actual if which == 0 else c.predicted if which == 1 else c.diagonal
-            if self.fractional_cells == 0:
-                whole[a] = value.whole
-                continue
-            f = self.fractions + self.order[a]
-            value.part = f.actual if which == 0 else f.predicted if which == 1 else f.diagonal
-            real[a] = as_double(value)
-        cnp.PyArray_CLEARFLAGS(array, cnp.NPY_ARRAY_WRITEABLE)
-        return array
+        return dot_product(self, False, False)
 
     @property
     def true_totals(self):
         """The weight of each true class, in the order of report: int64, or float64 if a cell has a fraction."""
-        return self.column(0)
+        return totals_column(self, 0)
 
     @property
     def predicted_totals(self):
         """The weight of each predicted class, in the order of report."""
-        return self.column(1)
+        return totals_column(self, 1)
 
     @property
     def diagonal(self):
         """The correctly predicted weight of each class, in the order of report."""
-        return self.column(2)
-
-    cdef Fixed form_value(self, Form *form, Py_ssize_t i) noexcept nogil:
-        """An exact form for class i, if no partial sum leaves 64 bits."""
-        cdef Totals *c = self.totals + i
-        cdef Fractions *f = self.fractions + i
-        cdef Fixed sum
-        sum.whole, sum.part = 0, 0
-        if self.fractions == NULL:
-            sum.whole = <int64_t> whole_form(form, c, self.mass)
-            return sum
-        add_multiple(&sum, form.n[0], c.diagonal, f.diagonal)
-        add_multiple(&sum, form.n[1], c.actual, f.actual)
-        add_multiple(&sum, form.n[2], c.predicted, f.predicted)
-        add_multiple(&sum, form.n[3], self.mass, self.mass_part)
-        return sum
-
-    cdef object form_units(self, Form *form, Py_ssize_t i):
-        """An exact form for class i of any size, in units of 2^-64."""
-        cdef Totals *c = self.totals + i
-        cdef Fractions none
-        none.actual, none.predicted, none.diagonal = 0, 0, 0
-        cdef Fractions *f = &none if self.fractions == NULL else self.fractions + i
-        return (<object> form.n[0] * fixed_units(c.diagonal, f.diagonal) + <object> form.n[1] * fixed_units(c.actual,
-                                                                                                            f.actual)
-                + <object> form.n[2] * fixed_units(c.predicted,
-                                                   f.predicted) + <object> form.n[3] * fixed_units(self.mass,
-                                                                                                   self.mass_part))
-
-    cdef double form_double(self, Form *form, Py_ssize_t i) noexcept nogil:
-        """A form whose coefficients are not whole, for class i."""
-        cdef Totals *c = self.totals + i
-        cdef Fractions *f
-        cdef double real = (form.x[0] * <double> c.diagonal + form.x[1] * <double> c.actual
-                            + form.x[2] * <double> c.predicted + form.x[3] * <double> self.mass)
-        if self.fractions != NULL:
-            f = self.fractions + i
-            real += ldexp(form.x[0] * <double> f.diagonal + form.x[1] * <double> f.actual
-                          + form.x[2] * <double> f.predicted + form.x[3] * <double> self.mass_part, -64)
-        return real
-
-    cdef double ratio(self, Form *top, Form *bottom, Py_ssize_t i) except? -1:
-        """The ratio of two forms for class i, nan if the second is 0; correctly rounded if their coefficients are
-        whole."""
-        cdef Fixed above, below
-        cdef double real
-        if not (top.exact and bottom.exact):
-            real = self.form_double(bottom, i)
-            return NAN if real == 0 else self.form_double(top, i) / real
-        if max(top.span, bottom.span) * <double> self.mass >= 9e18:
-            units = self.form_units(bottom, i)
-            return NAN if units == 0 else self.form_units(top, i) / units
-        above, below = self.form_value(top, i), self.form_value(bottom, i)
-        if below.whole == 0 and below.part == 0:
-            return NAN
-        if above.part == 0 and below.part == 0 and -EXACT <= above.whole <= EXACT and -EXACT <= below.whole <= EXACT:
-            return <double> above.whole / <double> below.whole
-        return fixed_quotient(above, below)
+        return totals_column(self, 2)
 
     def _ratios(self, tuple numerator not None, tuple denominator not None):
         """The ratio of two linear forms for every class, in the order of report; nan where the denominator is 0."""
@@ -279,7 +132,7 @@ cdef class ConfusionAggregates(Cells):
         cdef object array = vector(self.classes, cnp.NPY_DOUBLE)
         cdef double *out = <double *> cnp.PyArray_DATA(array)
         for a in range(self.classes):
-            out[a] = self.ratio(&top, &bottom, self.order[a])
+            out[a] = ratio_of(self, &top, &bottom, self.order[a])
         return array
 
     def _mean_ratio(self, tuple numerator not None, tuple denominator not None, double undefined,
@@ -309,7 +162,7 @@ cdef class ConfusionAggregates(Cells):
                 ratio = 0.0 if zero else <double> <int64_t> whole_form(&top, self.totals + i,
                                                                        self.mass) / <double> below
             else:
-                ratio = self.ratio(&top, &bottom, i)
+                ratio = ratio_of(self, &top, &bottom, i)
                 zero = isnan(ratio)
             if zero and isnan(undefined):
                 continue
@@ -352,24 +205,9 @@ cdef class ConfusionAggregates(Cells):
         """True totals, predicted totals and diagonal in the order of report, as ints in units of 1 / `unit`."""
         self.enter_reading()
         try:
-            return self.exact_totals()
+            return exact_totals(self)
         finally:
             self.leave()
-
-    cdef tuple exact_totals(self):
-        cdef Py_ssize_t a
-        cdef Totals *c
-        cdef Fractions *f
-        self.refresh()
-        if self.fractional_cells == 0:
-            return self.column(0).tolist(), self.column(1).tolist(), self.column(2).tolist()
-        cdef list true = [], predicted = [], diagonal = []
-        for a in range(self.classes):
-            c, f = self.totals + self.order[a], self.fractions + self.order[a]
-            true.append(fixed_units(c.actual, f.actual))
-            predicted.append(fixed_units(c.predicted, f.predicted))
-            diagonal.append(fixed_units(c.diagonal, f.diagonal))
-        return true, predicted, diagonal
 
     def unit_cells(self):
         """The non-zero cells in row-major order of report: rows, columns, ints in units of 1 / `unit`."""
@@ -383,26 +221,9 @@ cdef class ConfusionAggregates(Cells):
         """The square matrix, rows true, in the order of report; ValueError above 4096 classes."""
         self.enter_reading()
         try:
-            return self.square()
+            return square_matrix(self)
         finally:
             self.leave()
-
-    cdef object square(self):
-        cdef Py_ssize_t a, b, n = self.k
-        if n > DENSE_LIMIT:
-            raise ValueError(f"Expected at most {DENSE_LIMIT} classes for a square matrix, but got {n}; use cells()")
-        array = np.zeros((n, n), np.int64 if self.fractional_cells == 0 else np.float64)
-        if self.table.key != NULL or self.fractions != NULL:
-            rows, columns, values = self.cells()
-            array[rows, columns] = values
-            return array
-        cdef int64_t *out = <int64_t *> cnp.PyArray_DATA(array)
-        cdef int64_t *row
-        for a in range(n):
-            row = self.table.value + self.order[a] * self.width
-            for b in range(n):
-                out[a * n + b] = row[self.order[b]]
-        return array
 
     def cells(self):
         """The non-zero cells in row-major order of report: (rows, columns, values)."""
@@ -424,79 +245,265 @@ cdef class ConfusionAggregates(Cells):
         """The non-zero cells in row-major order of report: rows, columns, whole parts, fraction parts or None."""
         self.enter_reading()
         try:
-            return self.in_order()
+            return in_order(self)
         finally:
             self.leave()
 
-    cdef tuple in_order(self):
-        cdef Py_ssize_t a
-        self.refresh()
-        if self.table.key == NULL:
-            return self.ordered_square()
-        rows, columns, wholes, parts = self.export()
-        rank = np.zeros(self.used, np.int64)
-        cdef int64_t *place = <int64_t *> cnp.PyArray_DATA(rank)
-        for a in range(self.classes):
-            place[self.order[a]] = a
-        return self.in_order_of(place, rows, columns, wholes, parts if parts is not None and parts.any() else None)
 
-    cdef tuple in_order_of(self, const int64_t *place, rows, columns, wholes, parts):
-        """Sort cells by the places of their classes: by column, then by row, each by counting."""
-        cdef Py_ssize_t r, at, n = len(rows), k = self.classes
-        by_column, starts = vector(n, cnp.NPY_INT64), np.zeros((2, k + 1), np.int64)
-        sorted_rows, sorted_columns, sorted_wholes = (vector(n, cnp.NPY_INT64) for _ in range(3))
-        sorted_parts = None if parts is None else vector(n, cnp.NPY_UINT64)
-        cdef int64_t *row = <int64_t *> cnp.PyArray_DATA(rows)
-        cdef int64_t *column = <int64_t *> cnp.PyArray_DATA(columns)
-        cdef const int64_t *whole = <const int64_t *> cnp.PyArray_DATA(wholes)
-        cdef const uint64_t *part = NULL if parts is None else <const uint64_t *> cnp.PyArray_DATA(parts)
-        cdef int64_t *first = <int64_t *> cnp.PyArray_DATA(by_column)
-        cdef int64_t *row_out = <int64_t *> cnp.PyArray_DATA(sorted_rows)
-        cdef int64_t *column_out = <int64_t *> cnp.PyArray_DATA(sorted_columns)
-        cdef int64_t *whole_out = <int64_t *> cnp.PyArray_DATA(sorted_wholes)
-        cdef uint64_t *part_out = NULL if parts is None else <uint64_t *> cnp.PyArray_DATA(sorted_parts)
-        cdef int64_t *row_start = <int64_t *> cnp.PyArray_DATA(starts)
-        cdef int64_t *column_start = row_start + k + 1
-        for r in range(n):
-            row[r], column[r] = place[row[r]], place[column[r]]
-            row_start[row[r] + 1] += 1
-            column_start[column[r] + 1] += 1
-        for r in range(k):
-            row_start[r + 1] += row_start[r]
-            column_start[r + 1] += column_start[r]
-        for r in range(n):
-            first[column_start[column[r]]] = r
-            column_start[column[r]] += 1
-        for r in range(n):
-            at = row_start[row[first[r]]]
-            row_start[row[first[r]]] += 1
-            row_out[at], column_out[at], whole_out[at] = row[first[r]], column[first[r]], whole[first[r]]
-            if part != NULL:
-                part_out[at] = part[first[r]]
-        return sorted_rows, sorted_columns, sorted_wholes, sorted_parts
+cdef ConfusionAggregates against_rest(ConfusionAggregates self, Py_ssize_t i):
+    """The table of class i, 0, against the rest, 1; i < 0 stands for a class without samples."""
+    cdef ConfusionAggregates table = ConfusionAggregates.__new__(ConfusionAggregates)
+    cdef Totals *c
+    cdef Fractions *f
+    cdef Fixed tp, fn, fp, tn
+    tp.whole, tp.part = 0, 0
+    fn, fp, tn = tp, tp, tp
+    add_multiple(&tn, 1, self.mass, self.mass_part)
+    if i >= 0:
+        c, f = self.totals + i, self.fractions + i
+        add_multiple(&tp, 1, c.diagonal, 0 if self.fractions == NULL else f.diagonal)
+        add_multiple(&fn, 1, c.actual, 0 if self.fractions == NULL else f.actual)
+        add_multiple(&fp, 1, c.predicted, 0 if self.fractions == NULL else f.predicted)
+        add_multiple(&fn, -1, tp.whole, tp.part)
+        add_multiple(&fp, -1, tp.whole, tp.part)
+        add_multiple(&tn, -1, tp.whole, tp.part)
+        add_multiple(&tn, -1, fn.whole, fn.part)
+        add_multiple(&tn, -1, fp.whole, fp.part)
+    reserve_classes(table, 2)
+    table.used = 2
+    if self.fractions != NULL:
+        make_fractional(table)
+    add_cell(table, 0, 0, tp.whole, tp.part)
+    add_cell(table, 0, 1, fn.whole, fn.part)
+    add_cell(table, 1, 0, fp.whole, fp.part)
+    add_cell(table, 1, 1, tn.whole, tn.part)
+    table.order = <int64_t *> PyMem_RawCalloc(2, sizeof(int64_t))
+    if table.order == NULL:
+        raise MemoryError("no memory for a table of two classes")
+    table.order[1] = 1
+    table.classes = 2
+    return table
 
-    cdef tuple ordered_square(self):
-        cdef Py_ssize_t a, b, n = 0, cell
-        cdef uint64_t any_part = 0
-        for a in range(self.classes):
-            for b in range(self.classes):
-                cell = self.order[a] * self.width + self.order[b]
-                n += not map_is_zero(&self.table, cell)
-        rows, columns, wholes = vector(n, cnp.NPY_INT64), vector(n, cnp.NPY_INT64), vector(n, cnp.NPY_INT64)
-        parts = vector(0 if self.table.fraction == NULL else n, cnp.NPY_UINT64)
-        cdef int64_t *row = <int64_t *> cnp.PyArray_DATA(rows)
-        cdef int64_t *column = <int64_t *> cnp.PyArray_DATA(columns)
-        cdef int64_t *whole = <int64_t *> cnp.PyArray_DATA(wholes)
-        cdef uint64_t *part = <uint64_t *> cnp.PyArray_DATA(parts)
-        n = 0
-        for a in range(self.classes):
-            for b in range(self.classes):
-                cell = self.order[a] * self.width + self.order[b]
-                if map_is_zero(&self.table, cell):
-                    continue
-                row[n], column[n], whole[n] = a, b, self.table.value[cell]
-                if self.table.fraction != NULL:
-                    part[n] = self.table.fraction[cell]
-                    any_part |= self.table.fraction[cell]
-                n += 1
-        return rows, columns, wholes, parts if any_part else None
+
+cdef int set_order(ConfusionAggregates self, const int64_t *indices, Py_ssize_t n) except -1:
+    cdef Py_ssize_t a
+    cdef int64_t *order = <int64_t *> PyMem_RawCalloc(max(n, 1), sizeof(int64_t))
+    if order == NULL:
+        raise MemoryError(f"no memory for the order of {n} classes")
+    for a in range(n):
+        order[a] = indices[a]
+    PyMem_RawFree(self.order)
+    self.order, self.classes = order, n
+    return 0
+
+
+cdef object dot_product(ConfusionAggregates self, bint left_actual, bint right_actual):
+    cdef Py_ssize_t i
+    cdef uint64_t high = 0, low = 0
+    cdef Totals *c
+    cdef Fractions *f
+    if self.fractional_cells == 0:
+        for i in range(self.used):
+            c = self.totals + i
+            add_product(&high, &low, c.actual if left_actual else c.predicted, c.actual if right_actual
+                        else c.predicted)
+        return low if high == 0 else (<object> high << 64) + low
+    sum = 0
+    for i in range(self.used):
+        c, f = self.totals + i, self.fractions + i
+        actual, predicted = fixed_units(c.actual, f.actual), fixed_units(c.predicted, f.predicted)
+        sum += (actual if left_actual else predicted) * (actual if right_actual else predicted)
+    return Fraction(sum, UNIT * UNIT)
+
+
+cdef object totals_column(ConfusionAggregates self, int which):
+    cdef Py_ssize_t a
+    cdef Totals *c
+    cdef Fractions *f
+    self.refresh()
+    cdef object array = vector(self.classes, cnp.NPY_INT64 if self.fractional_cells == 0 else cnp.NPY_DOUBLE)
+    cdef int64_t *whole = <int64_t *> cnp.PyArray_DATA(array)
+    cdef double *real = <double *> whole
+    cdef Fixed value
+    for a in range(self.classes):
+        c = self.totals + self.order[a]
+        value.whole = c.actual if which == 0 else c.predicted if which == 1 else c.diagonal
+        if self.fractional_cells == 0:
+            whole[a] = value.whole
+            continue
+        f = self.fractions + self.order[a]
+        value.part = f.actual if which == 0 else f.predicted if which == 1 else f.diagonal
+        real[a] = as_double(value)
+    cnp.PyArray_CLEARFLAGS(array, cnp.NPY_ARRAY_WRITEABLE)
+    return array
+
+
+cdef Fixed form_value(ConfusionAggregates self, Form *form, Py_ssize_t i) noexcept nogil:
+    """An exact form for class i, if no partial sum leaves 64 bits."""
+    cdef Totals *c = self.totals + i
+    cdef Fractions *f = self.fractions + i
+    cdef Fixed sum
+    sum.whole, sum.part = 0, 0
+    if self.fractions == NULL:
+        sum.whole = <int64_t> whole_form(form, c, self.mass)
+        return sum
+    add_multiple(&sum, form.n[0], c.diagonal, f.diagonal)
+    add_multiple(&sum, form.n[1], c.actual, f.actual)
+    add_multiple(&sum, form.n[2], c.predicted, f.predicted)
+    add_multiple(&sum, form.n[3], self.mass, self.mass_part)
+    return sum
+
+
+cdef object form_units(ConfusionAggregates self, Form *form, Py_ssize_t i):
+    """An exact form for class i of any size, in units of 2^-64."""
+    cdef Totals *c = self.totals + i
+    cdef Fractions none
+    none.actual, none.predicted, none.diagonal = 0, 0, 0
+    cdef Fractions *f = &none if self.fractions == NULL else self.fractions + i
+    return (<object> form.n[0] * fixed_units(c.diagonal, f.diagonal) + <object> form.n[1] * fixed_units(c.actual,
+                                                                                                        f.actual)
+            + <object> form.n[2] * fixed_units(c.predicted,
+                                               f.predicted) + <object> form.n[3] * fixed_units(self.mass,
+                                                                                               self.mass_part))
+
+
+cdef double form_double(ConfusionAggregates self, Form *form, Py_ssize_t i) noexcept nogil:
+    """A form whose coefficients are not whole, for class i."""
+    cdef Totals *c = self.totals + i
+    cdef Fractions *f
+    cdef double real = (form.x[0] * <double> c.diagonal + form.x[1] * <double> c.actual
+                        + form.x[2] * <double> c.predicted + form.x[3] * <double> self.mass)
+    if self.fractions != NULL:
+        f = self.fractions + i
+        real += ldexp(form.x[0] * <double> f.diagonal + form.x[1] * <double> f.actual
+                      + form.x[2] * <double> f.predicted + form.x[3] * <double> self.mass_part, -64)
+    return real
+
+
+cdef double ratio_of(ConfusionAggregates self, Form *top, Form *bottom, Py_ssize_t i) except? -1:
+    """The ratio of two forms for class i, nan if the second is 0; correctly rounded if their coefficients are
+    whole."""
+    cdef Fixed above, below
+    cdef double real
+    if not (top.exact and bottom.exact):
+        real = form_double(self, bottom, i)
+        return NAN if real == 0 else form_double(self, top, i) / real
+    if max(top.span, bottom.span) * <double> self.mass >= 9e18:
+        units = form_units(self, bottom, i)
+        return NAN if units == 0 else form_units(self, top, i) / units
+    above, below = form_value(self, top, i), form_value(self, bottom, i)
+    if below.whole == 0 and below.part == 0:
+        return NAN
+    if above.part == 0 and below.part == 0 and -EXACT <= above.whole <= EXACT and -EXACT <= below.whole <= EXACT:
+        return <double> above.whole / <double> below.whole
+    return fixed_quotient(above, below)
+
+
+cdef tuple exact_totals(ConfusionAggregates self):
+    cdef Py_ssize_t a
+    cdef Totals *c
+    cdef Fractions *f
+    self.refresh()
+    if self.fractional_cells == 0:
+        return totals_column(self, 0).tolist(), totals_column(self, 1).tolist(), totals_column(self, 2).tolist()
+    cdef list true = [], predicted = [], diagonal = []
+    for a in range(self.classes):
+        c, f = self.totals + self.order[a], self.fractions + self.order[a]
+        true.append(fixed_units(c.actual, f.actual))
+        predicted.append(fixed_units(c.predicted, f.predicted))
+        diagonal.append(fixed_units(c.diagonal, f.diagonal))
+    return true, predicted, diagonal
+
+
+cdef object square_matrix(ConfusionAggregates self):
+    cdef Py_ssize_t a, b, n = self.k
+    if n > DENSE_LIMIT:
+        raise ValueError(f"Expected at most {DENSE_LIMIT} classes for a square matrix, but got {n}; use cells()")
+    array = np.zeros((n, n), np.int64 if self.fractional_cells == 0 else np.float64)
+    if self.table.key != NULL or self.fractions != NULL:
+        rows, columns, values = self.cells()
+        array[rows, columns] = values
+        return array
+    cdef int64_t *out = <int64_t *> cnp.PyArray_DATA(array)
+    cdef int64_t *row
+    for a in range(n):
+        row = self.table.value + self.order[a] * self.width
+        for b in range(n):
+            out[a * n + b] = row[self.order[b]]
+    return array
+
+
+cdef tuple in_order(ConfusionAggregates self):
+    cdef Py_ssize_t a
+    self.refresh()
+    if self.table.key == NULL:
+        return ordered_square(self)
+    rows, columns, wholes, parts = export_cells(self)
+    rank = np.zeros(self.used, np.int64)
+    cdef int64_t *place = <int64_t *> cnp.PyArray_DATA(rank)
+    for a in range(self.classes):
+        place[self.order[a]] = a
+    return in_order_of(self, place, rows, columns, wholes, parts if parts is not None and parts.any() else None)
+
+
+cdef tuple in_order_of(ConfusionAggregates self, const int64_t *place, rows, columns, wholes, parts):
+    """Sort cells by the places of their classes: by column, then by row, each by counting."""
+    cdef Py_ssize_t r, at, n = len(rows), k = self.classes
+    by_column, starts = vector(n, cnp.NPY_INT64), np.zeros((2, k + 1), np.int64)
+    sorted_rows, sorted_columns, sorted_wholes = (vector(n, cnp.NPY_INT64) for _ in range(3))
+    sorted_parts = None if parts is None else vector(n, cnp.NPY_UINT64)
+    cdef int64_t *row = <int64_t *> cnp.PyArray_DATA(rows)
+    cdef int64_t *column = <int64_t *> cnp.PyArray_DATA(columns)
+    cdef const int64_t *whole = <const int64_t *> cnp.PyArray_DATA(wholes)
+    cdef const uint64_t *part = NULL if parts is None else <const uint64_t *> cnp.PyArray_DATA(parts)
+    cdef int64_t *first = <int64_t *> cnp.PyArray_DATA(by_column)
+    cdef int64_t *row_out = <int64_t *> cnp.PyArray_DATA(sorted_rows)
+    cdef int64_t *column_out = <int64_t *> cnp.PyArray_DATA(sorted_columns)
+    cdef int64_t *whole_out = <int64_t *> cnp.PyArray_DATA(sorted_wholes)
+    cdef uint64_t *part_out = NULL if parts is None else <uint64_t *> cnp.PyArray_DATA(sorted_parts)
+    cdef int64_t *row_start = <int64_t *> cnp.PyArray_DATA(starts)
+    cdef int64_t *column_start = row_start + k + 1
+    for r in range(n):
+        row[r], column[r] = place[row[r]], place[column[r]]
+        row_start[row[r] + 1] += 1
+        column_start[column[r] + 1] += 1
+    for r in range(k):
+        row_start[r + 1] += row_start[r]
+        column_start[r + 1] += column_start[r]
+    for r in range(n):
+        first[column_start[column[r]]] = r
+        column_start[column[r]] += 1
+    for r in range(n):
+        at = row_start[row[first[r]]]
+        row_start[row[first[r]]] += 1
+        row_out[at], column_out[at], whole_out[at] = row[first[r]], column[first[r]], whole[first[r]]
+        if part != NULL:
+            part_out[at] = part[first[r]]
+    return sorted_rows, sorted_columns, sorted_wholes, sorted_parts
+
+
+cdef tuple ordered_square(ConfusionAggregates self):
+    cdef Py_ssize_t a, b, n = 0, cell
+    cdef uint64_t any_part = 0
+    for a in range(self.classes):
+        for b in range(self.classes):
+            cell = self.order[a] * self.width + self.order[b]
+            n += not map_is_zero(&self.table, cell)
+    rows, columns, wholes = vector(n, cnp.NPY_INT64), vector(n, cnp.NPY_INT64), vector(n, cnp.NPY_INT64)
+    parts = vector(0 if self.table.fraction == NULL else n, cnp.NPY_UINT64)
+    cdef int64_t *row = <int64_t *> cnp.PyArray_DATA(rows)
+    cdef int64_t *column = <int64_t *> cnp.PyArray_DATA(columns)
+    cdef int64_t *whole = <int64_t *> cnp.PyArray_DATA(wholes)
+    cdef uint64_t *part = <uint64_t *> cnp.PyArray_DATA(parts)
+    n = 0
+    for a in range(self.classes):
+        for b in range(self.classes):
+            cell = self.order[a] * self.width + self.order[b]
+            if map_is_zero(&self.table, cell):
+                continue
+            row[n], column[n], whole[n] = a, b, self.table.value[cell]
+            if self.table.fraction != NULL:
+                part[n] = self.table.fraction[cell]
+                any_part |= self.table.fraction[cell]
+            n += 1
+    return rows, columns, wholes, parts if any_part else None

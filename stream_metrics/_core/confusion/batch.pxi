@@ -8,21 +8,6 @@ that the masks remove show, at the end of every block, whether a value was outsi
 the interpreter's lock on buffers that no other thread changes; the caller adds the result.
 """
 
-from collections.abc import Mapping
-
-cimport cython
-from cpython.dict cimport PyDict_GetItemWithError
-from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t, uint64_t, uint8_t, uintptr_t
-from libc.string cimport memcmp, memset
-
-import numpy as np
-
-from stream_metrics._core.numeric.kernels cimport plain
-from stream_metrics._core.numeric.texts cimport hash_bytes, hash_text, is_short_text, same_text
-from stream_metrics.errors import LabelError
-from stream_metrics.labels.label import canonical, is_missing, most_likely
-
 cdef extern from *:
     """
     #if defined(__GNUC__) || defined(__clang__)
@@ -411,9 +396,9 @@ cdef int count_rows(const whole_number *t, const whole_number *p, Rows *rows, Ce
         if (w | <int64_t> f) == 0:
             continue
         if not weight_fits(cells, w):
-            cells.check_weight(w)
+            check_weight(cells, w)
         if counted == NULL:
-            cells.add(i, j, w, f)
+            add_cell(cells, i, j, w, f)
             rows.counts_t[i] += m
             rows.counts_p[j] += m
             continue
@@ -443,21 +428,21 @@ def count_codes(t, p, Py_ssize_t true_labels, Py_ssize_t predicted_labels, whole
     counts_true = np.zeros(max(true_labels, 1), np.int64)
     counts_predicted = np.zeros(max(predicted_labels, 1), np.int64)
     cdef int64_t[::1] counts_t = counts_true, counts_p = counts_predicted
-    cells.reserve(max(true_labels, predicted_labels, 1), True)
+    reserve_classes(cells, max(true_labels, predicted_labels, 1), True)
     cells.used = max(true_labels, predicted_labels)
     if parts is not None:
-        cells.make_fractional()
+        make_fractional(cells)
     memset(&rows, 0, sizeof(Rows))
     rows.n, rows.true_labels, rows.predicted_labels = len(t), true_labels, predicted_labels
     rows.true_low, rows.predicted_low = true_low, predicted_low
     rows.counts_t, rows.counts_p = &counts_t[0], &counts_p[0]
     if rows.n == 0:
-        return cells.export(), (counts_true, counts_predicted), 0, 0
+        return export_cells(cells), (counts_true, counts_predicted), 0, 0
     rows.whole = NULL if wholes is None else &whole[0]
     rows.part = NULL if parts is None else &part[0]
     rows.samples = NULL if samples is None else &times[0]
     if pairs > MOST_PAIRS or pairs > max(rows.n, 256):
-        cells.expect(rows.n)
+        expect_cells(cells, rows.n)
     else:
         counted = <Pair *> allocate(max(pairs, 1), sizeof(Pair))
     try:
@@ -474,7 +459,7 @@ def count_codes(t, p, Py_ssize_t true_labels, Py_ssize_t predicted_labels, whole
             add_pairs(cells, counted, &rows)
     finally:
         PyMem_RawFree(counted)
-    return cells.export(), (counts_true, counts_predicted), rows.abstained, rows.other_weights
+    return export_cells(cells), (counts_true, counts_predicted), rows.abstained, rows.other_weights
 
 
 cdef int add_pairs(Cells cells, const Pair *counted, Rows *rows) except -1:
@@ -486,7 +471,7 @@ cdef int add_pairs(Cells cells, const Pair *counted, Rows *rows) except -1:
         for j in range(rows.predicted_labels):
             pair = counted + i * rows.predicted_labels + j
             if pair.samples != 0:
-                cells.add(i, j, pair.whole, pair.part)
+                add_cell(cells, i, j, pair.whole, pair.part)
                 rows.counts_t[i] += pair.samples
                 rows.counts_p[j] += pair.samples
     return 0

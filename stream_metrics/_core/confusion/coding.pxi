@@ -11,13 +11,6 @@ Counters are mostly small, so a cell takes one to three bytes. Bytes that `pack_
 because equal states must have equal bytes.
 """
 
-from libc.stdint cimport INT64_MAX, int64_t, uint64_t, uint8_t
-
-import numpy as np
-
-from stream_metrics._core.numeric.varint cimport read_varint, write_varint
-from stream_metrics.errors import DecodeError
-
 
 def pack_cells(const int64_t[::1] rows, const int64_t[::1] columns, const int64_t[::1] wholes, parts,
                Py_ssize_t classes):
@@ -70,8 +63,8 @@ cdef int read_cells(Cells table, bytes stream, Py_ssize_t classes) except -1:
         raise DecodeError("Expected the cells to start with a mode from 0 to 3")
     cdef bint every = data[0] & 1, fractional = (data[0] & 2) != 0
     if fractional:
-        table.make_fractional()
-    table.expect(count_numbers(data, size) // (1 + (not every) + fractional), True)
+        make_fractional(table)
+    expect_cells(table, count_numbers(data, size) // (1 + (not every) + fractional), True)
     while at < size:
         if not every:
             read_varint(data, size, &at, &skip)
@@ -86,8 +79,8 @@ cdef int read_cells(Cells table, bytes stream, Py_ssize_t classes) except -1:
             raise DecodeError("Expected every counter to be below 2**63, but got a larger one")
         if whole | part:
             n += 1
-            table.check_weight(whole)
-            table.add(cell // classes, cell % classes, whole, part)
+            check_weight(table, whole)
+            add_cell(table, cell // classes, cell % classes, whole, part)
         elif not every:
             raise DecodeError("Expected every cell that is written to be occupied, but got an empty one")
         cell += 1

@@ -8,6 +8,9 @@ cdef class LinearRatio:
     Of all samples together, a*diagonal + b*actual + c*predicted + d*total is a*hits + (b + c + d)*total.
     """
 
+    cdef Form top, bottom
+    cdef object label
+
     def __cinit__(self, tuple numerator not None, tuple denominator not None, label=None):
         self.top, self.bottom, self.label = parse(numerator), parse(denominator), label
 
@@ -23,7 +26,7 @@ cdef bint read_ratio(LinearRatio ratio, ConfusionCounters c, double *value) exce
         i = c.label_index.find(ratio.label)
         if i < 0:
             return False
-        value[0] = c.ratio(&ratio.top, &ratio.bottom, i)
+        value[0] = ratio_of(c, &ratio.top, &ratio.bottom, i)
         if not (ratio.top.exact and ratio.bottom.exact) and value[0] > 1.0:
             value[0] = 1.0
         return True
@@ -38,6 +41,8 @@ cdef bint read_ratio(LinearRatio ratio, ConfusionCounters c, double *value) exce
 
 cdef class ReadingBase(UpdateBase):
     """Base class of metrics that have one value; `_value` is that of the formula, nan replaced."""
+
+    cdef public LinearRatio _linear_ratio  # None if the value is no ratio of two linear forms
 
     def get(self):
         """Return the current value; `zero_division` where it is 0/0.

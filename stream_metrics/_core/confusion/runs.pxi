@@ -6,16 +6,6 @@ That is what `ConfusionMatrix` writes of samples of weight 1, in msgpack: every 
 the classes in the order of report. Labels and appearances are those of labels that are not fixed.
 """
 
-from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport int64_t, uint64_t, uint8_t
-from libc.stdlib cimport qsort
-from libc.string cimport memcpy
-
-import numpy as np
-
-from stream_metrics._core.numeric.varint cimport write_varint
-
 cdef enum:
     FORMS = 4  # of a label: as bool, int, float, or of another type
 

@@ -36,7 +36,7 @@ cdef class PairsStep(Step):
         cdef Py_ssize_t a, n = len(self.truth)
         cdef LabelSample *s = <LabelSample *> PyByteArray_AS_STRING(self.memory)
         if counts.spare < n:
-            counts.find_spare(n)
+            find_spare(counts, n)
         for a in range(n):
             counts.read_sample(self.truth[a], self.predicted[a], self.w, False, s + a)
         if n == 0 or (s.whole | <int64_t> s.part) == 0:
@@ -73,13 +73,13 @@ cdef class CellsStep(Step):
     cdef int prepare(self) except -1:
         cdef ConfusionCounters counts = self.target
         self.check_sums(counts)
-        self.to_row = counts.place_labels(self.truth, self.row)
-        self.to_column = counts.place_labels(self.predicted, self.column)
+        self.to_row = place_labels(counts, self.truth, self.row)
+        self.to_column = place_labels(counts, self.predicted, self.column)
         self.kind_row, self.kind_column = numeric_kinds(self.truth), numeric_kinds(self.predicted)
         if self.part is not None:
-            counts.make_fractional()
-        counts.expect(self.row.shape[0])
-        self.place = counts.place_cells(self.to_row, self.to_column, self.row, self.column)
+            make_fractional(counts)
+        expect_cells(counts, self.row.shape[0])
+        self.place = place_cells(counts, self.to_row, self.to_column, self.row, self.column)
         return 0
 
     cdef int check_sums(self, ConfusionCounters counts) except -1:
@@ -97,15 +97,15 @@ cdef class CellsStep(Step):
                 times = max(times, self.count_row[r])
             for r in range(self.count_column.shape[0]):
                 predicted = max(predicted, self.count_column[r])
-            counts.check_more(self.n, self.abstained, times + predicted)
+            check_more(counts, self.n, self.abstained, times + predicted)
         return 0
 
     cdef void apply(self) noexcept:
         cdef ConfusionCounters counts = self.target
         cdef Py_ssize_t r
         for r in range(self.row.shape[0]):
-            counts.add_at(self.place[r], self.to_row[self.row[r]], self.to_column[self.column[r]], self.whole[r],
-                          0 if self.part is None else self.part[r])
+            add_at(counts, self.place[r], self.to_row[self.row[r]], self.to_column[self.column[r]], self.whole[r],
+                   0 if self.part is None else self.part[r])
         add_types(counts, self.to_row, self.kind_row, self.count_row)
         add_types(counts, self.to_column, self.kind_column, self.count_column)
         counts.n += self.n
@@ -131,43 +131,26 @@ cdef class MergeStep(Step):
     cdef ConfusionCounters other
     cdef const int64_t[::1] to         # the index here of each class there, or -1
     cdef bint by_rows, same_order
-    cdef const int64_t[::1] places     # of the classes here in the other state
-    cdef int64_t[::1] padded           # a row, and no weight for the classes that it lacks
     cdef const int64_t[::1] row, column, whole, place
     cdef const uint64_t[::1] part
 
     cdef int prepare(self) except -1:
         cdef ConfusionCounters counts = self.target, o = self.source
-        o = self.other = o.twin() if o is counts else o
-        cdef Py_ssize_t a
+        o = self.other = duplicate(o) if o is counts else o
         if o.mass != 0 or o.mass_part != 0:
-            counts.check_weight(o.mass)
-        counts.check_more(o.n, o.abstained, o.largest_type_count())
+            check_weight(counts, o.mass)
+        check_more(counts, o.n, o.abstained, largest_type_count(o))
         if o.fractions != NULL:
-            counts.make_fractional()
-        self.to = counts.map_indices(o, self.renamed or {})
-        counts.expect(o.live)
+            make_fractional(counts)
+        self.to = map_indices(counts, o, self.renamed or {})
+        expect_cells(counts, o.live)
         self.by_rows = not (counts.table.key != NULL or o.table.key != NULL or counts.fractions != NULL
                             or self.renamed)
         if not self.by_rows:
-            self.row, self.column, self.whole, self.part = cells = o.export(True)
-            self.place = counts.place_cells(self.to, self.to, cells[0], cells[1])
+            self.row, self.column, self.whole, self.part = cells = export_cells(o, True)
+            self.place = place_cells(counts, self.to, self.to, cells[0], cells[1])
             return 0
-        self.same_order = True
-        for a in range(self.to.shape[0]):
-            self.same_order = self.same_order and self.to[a] == a
-        if not self.same_order:
-            self.gather(counts)
-        return 0
-
-    cdef int gather(self, ConfusionCounters counts) except -1:
-        """Find the places of the classes here in the other state."""
-        cdef Py_ssize_t a, n = self.to.shape[0]
-        cdef int64_t[::1] places = np.full(counts.used + 1, n, np.int64)
-        for a in range(n):
-            if self.to[a] >= 0:
-                places[self.to[a]] = a
-        self.places, self.padded = places, np.zeros(n + 1, np.int64)
+        self.same_order = np.array_equal(self.to, np.arange(self.to.shape[0]))
         return 0
 
     cdef void apply(self) noexcept:
@@ -175,14 +158,16 @@ cdef class MergeStep(Step):
         cdef Py_ssize_t r, a, kind, n = self.to.shape[0]
         if not self.by_rows:
             for r in range(self.row.shape[0]):
-                counts.add_at(self.place[r], self.to[self.row[r]], self.to[self.column[r]], self.whole[r],
-                              0 if self.part is None else self.part[r])
+                add_at(counts, self.place[r], self.to[self.row[r]], self.to[self.column[r]], self.whole[r],
+                       0 if self.part is None else self.part[r])
         else:
-            if not self.same_order:
-                self.add_reordered(counts, o)
-            for a in range(n if self.same_order else 0):
-                counts.live += add_row(counts.table.value + a * counts.width, o.table.value + a * o.width, n)
-            counts.add_totals(o, self.to)
+            for a in range(n):
+                if self.same_order:
+                    counts.live += add_row(counts.table.value + a * counts.width, o.table.value + a * o.width, n)
+                elif self.to[a] >= 0:
+                    counts.live += add_scattered(counts.table.value + self.to[a] * counts.width,
+                                                 o.table.value + a * o.width, &self.to[0], n)
+            add_totals(counts, o, self.to)
         for a in range(n):
             if self.to[a] >= 0:
                 for kind in range(3):
@@ -191,23 +176,6 @@ cdef class MergeStep(Step):
         counts.abstained += o.abstained
         counts.weighted += o.weighted
         counts.spare = 0
-
-    cdef void add_reordered(self, ConfusionCounters counts, ConfusionCounters o) noexcept:
-        """Add the square of another state whose classes are in another order."""
-        cdef Py_ssize_t i, a, n = self.to.shape[0], shared = 0
-        cdef const int64_t *source
-        for a in range(n):
-            shared += self.to[a] >= 0
-        for i in range(counts.used):
-            a = self.places[i]
-            if a == n:
-                continue
-            source = o.table.value + a * o.width
-            if shared < counts.used:
-                memcpy(&self.padded[0], source, n * sizeof(int64_t))
-                source = &self.padded[0]
-            counts.live += add_gathered(counts.table.value + i * counts.width, source, &self.places[0], counts.used,
-                                        o.table.value + self.places[i + 1] * o.width)
 
 
 cdef MergeStep merge_step(ConfusionCounters counts, ConfusionCounters other, dict renamed):

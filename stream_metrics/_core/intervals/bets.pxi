@@ -1,7 +1,5 @@
 """The mean that bets reject; see `inference.intervals.anytime`."""
 
-from libc.math cimport exp, log
-
 
 cdef bint _refuted(double total, double squares, double n, double m, double goal, const double[::1] shares,
                    const double[::1] curve, const double[::1] weights) noexcept nogil:

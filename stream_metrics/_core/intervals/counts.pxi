@@ -1,12 +1,5 @@
 """Pairs of counts, of hits and of samples: which are distinct, and where the cost of a logit reaches a bound."""
 
-from libc.math cimport exp, fabs, log, log1p, sqrt
-from libc.stdint cimport uint64_t
-
-import numpy as np
-
-from stream_metrics._core.numeric.scores cimport bits
-
 cdef double CLOSEST = 1e-9, WIDER = 1.1  # of the first step to a root: the least excess, a factor on that of a parabola
 cdef int STEPS = 100
 

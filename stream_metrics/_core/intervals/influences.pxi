@@ -4,8 +4,6 @@ A matrix has classes, from its `first_class` to that of the next one, and cells,
 derivatives of a value in the diagonal, the true and the predicted total of each class.
 """
 
-import numpy as np
-
 
 cdef class MatrixSlopes:
     """The cells of many matrices, and the derivatives of a value of each."""

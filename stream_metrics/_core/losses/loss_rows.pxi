@@ -4,17 +4,6 @@ A dict of floats by plain labels is read in one pass without creating objects; o
 Labels are compared only if a probability is tied with that of the true class.
 """
 
-from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
-from cpython.ref cimport PyObject
-
-from stream_metrics._core.numeric.kernels cimport plain
-from stream_metrics._core.losses.terms cimport Row, Sample, add_square, clamp, finish, in_range, rate
-from stream_metrics._core.numeric.kernels cimport to_double
-from stream_metrics._core.numeric.wide cimport quantize52
-from stream_metrics.errors import ScoreError
-from stream_metrics.labels.label import canonical, sort_key
-
 cdef Py_ssize_t MOST_CLASSES = 1 << 20  # then the sum of squares of a row stays far below 2^128 units
 
 

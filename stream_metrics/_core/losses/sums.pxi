@@ -14,31 +14,6 @@ were counted have none, and merging one removes those of the target.
 The sums change in stretches of `Guarded` only, so a copy of the struct is consistent.
 """
 
-cimport cython
-from collections.abc import Mapping
-
-from cpython.dict cimport PyDict_CheckExact
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
-from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.string cimport memset
-
-from stream_metrics._core.numeric.kernels cimport (
-    by_class, chosen_scores, classes_beside, commit_steps, may_be_named,
-    MOST_SAMPLES, Guarded, Step, check_samples, not_contained, not_counted, plain, row_values, split, sum_overflow,
-)
-from stream_metrics._core.losses.terms cimport (
-    BLOCK, RANKS, Sample, Squares, Sums, all_binary, count, count_block, finish, forget_squares, in_range, minus_sums,
-    plus_sums, possible, rate_rows, rate_single, rate_singles, real)
-from stream_metrics._core.numeric.wide cimport fixed_units, read_fixed, read_wide, wide_units
-cdef object MISSING
-from numpy import floating
-
-from stream_metrics._core.numeric.kernels import MISSING, Swap
-from stream_metrics.errors import ScoreError, options_differ, other_kind
-from stream_metrics.labels.class_names import OPEN
-from stream_metrics.labels.label import canonical, is_missing, unique
-from stream_metrics.labels.pos_label import check_with_single_score
-
 cdef object ONE = 1
 cdef int64_t LARGEST = 0x7FFFFFFFFFFFFFFF
 cdef object UNIT = 1 << 64
@@ -61,14 +36,6 @@ cdef class LossSums(Guarded):
         """Count scores under their keys as they are: the caller has read what they name."""
         self.reads_names = False
 
-    cdef int measure_single(self, object truth, double p, object position, Sample *s) except -1:
-        if not in_range(p):
-            raise no_probability(p, self.pos_label, position)
-        rate_single(s, p, self._is_positive(truth, position))
-        s.binary = True
-        finish(s, 1)
-        return 0
-
     cpdef bint _is_positive(self, object truth, position=None) except -1:
         """Whether a true label is `pos_label`; raise LabelError for one that its score cannot be about."""
         if truth == self.pos_label:
@@ -76,45 +43,6 @@ cdef class LossSums(Guarded):
         if type(self.pos_label) is not bool or not (truth == 0 or truth == 1):
             check_with_single_score(self.pos_label, truth, position)
         return False
-
-    cdef bint measure(self, object y_true, object scores, object classes, object position, Sample *s) except -1:
-        """Rate a sample; return False for an abstention."""
-        truth = y_true if plain(y_true) and not PyFloat_CheckExact(y_true) else canonical(y_true, "y_true", position)
-        if PyDict_CheckExact(scores):
-            if not scores:
-                return False
-            if self.reads_names and may_be_named(scores, truth):
-                scores = by_class(scores, truth, OPEN, position)
-            measure_mapping(scores, truth, position, False, s)
-        elif PyFloat_CheckExact(scores):
-            self.measure_single(truth, PyFloat_AS_DOUBLE(scores), position, s)
-        elif scores is None:
-            return False
-        elif isinstance(scores, Mapping):
-            if not len(scores):
-                return False
-            if self.reads_names:
-                scores = by_class(scores, truth, OPEN, position)
-            measure_mapping(cleaned(scores, position), truth, position, True, s)
-        else:
-            values = row_values(scores)
-            if values is None and is_missing(scores) and not isinstance(scores, (float, floating)):
-                return False
-            if values is None:
-                self.measure_single(truth, number(scores, self.pos_label, position), position, s)
-                return True
-            if classes is None:
-                raise ScoreError(argument="scores", position=position,
-                                 subject="`classes` to say which class each of the `scores`",
-                                 expected="belongs to", got=scores)
-            if len(values) != len(classes):
-                raise ScoreError(argument="scores", position=position,
-                                 expected=f"to hold {len(classes)} probabilities, one a class",
-                                 got=len(values))
-            if self.reads_names:
-                classes = classes_beside(classes, truth, position)
-            measure_mapping(dict(zip(classes, values)), truth, position, False, s)
-        return True
 
     def update(self, y_true, y_pred=MISSING, w=1, *, scores=MISSING, classes=None):
         """Count one sample.
@@ -142,21 +70,12 @@ cdef class LossSums(Guarded):
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
         if y_pred is MISSING or scores is not MISSING or classes is not None:
-            self.count_sample(y_true, chosen_scores(self, y_pred, scores), w, classes_of(self, classes))
+            count_sample(self, y_true, chosen_scores(self, y_pred, scores), w, classes_of(self, classes))
         else:
-            self.count_sample(y_true, y_pred, w, self.classes)
+            count_sample(self, y_true, y_pred, w, self.classes)
 
     cdef int count_prediction(self, object y_true, object y_pred, object w) except -1:
-        return self.count_sample(y_true, y_pred, w, self.classes)
-
-    cdef int count_sample(self, object y_true, object scores, object w, object classes) except -1:
-        cdef LossSample s
-        self.read_sample(y_true, scores, w, classes, &s)
-        if self.holder != 0:
-            self.wait()
-        self.check_sample(&s)
-        self.apply_sample(&s)
-        return 0
+        return count_sample(self, y_true, y_pred, w, self.classes)
 
     @cython.final
     cdef int read_sample(self, object y_true, object scores, object w, object classes, LossSample *s) except -1:
@@ -164,7 +83,7 @@ cdef class LossSums(Guarded):
         s.whole, s.part = 1, 0
         if w is not ONE:
             split(w, &s.whole, &s.part)
-        s.abstains = not self.measure(y_true, scores, classes, None, &s.rated)
+        s.abstains = not measure(self, y_true, scores, classes, None, &s.rated)
         return 0
 
     @cython.final
@@ -173,8 +92,8 @@ cdef class LossSums(Guarded):
         if s.abstains:
             return check_samples(1, self.sums.abstained)
         check_samples(1, self.sums.n)
-        if s.whole >= LARGEST - self.sums.weight.whole:
-            raise sum_overflow(s.whole, self.sums.weight.whole, "2**63 - 1", None)
+        if s.whole >= LARGEST - self.sums.weight[ALL].whole:
+            raise sum_overflow(s.whole, self.sums.weight[ALL].whole, "2**63 - 1", None)
         return 0
 
     @cython.final
@@ -184,19 +103,6 @@ cdef class LossSums(Guarded):
             self.sums.abstained += 1
         else:
             count(&self.sums, &s.rated, s.whole, s.part)
-
-    @cython.final
-    cdef bint without_sample(self, LossSample *s, Sums *rest) noexcept:
-        """Set what is left without a sample; return whether the sums allow that there was one."""
-        cdef Sums one
-        memset(&one, 0, sizeof(Sums))
-        if s.abstains:
-            one.abstained = 1
-        else:
-            count(&one, &s.rated, s.whole, s.part)
-        rest[0] = self.sums
-        minus_sums(rest, &one)
-        return possible(rest)
 
     def _update_step(self, y_true, y_pred, w):
         """Return the step that counts a sample."""
@@ -208,7 +114,7 @@ cdef class LossSums(Guarded):
 
     def _merge_step(self, other):
         """Return the step that adds the sums of another state."""
-        self.check_same(other, "merge")
+        check_same(self, other, "merge")
         cdef LossesStep step = LossesStep.__new__(LossesStep)
         step.target, step.source = self, other
         return step
@@ -251,7 +157,7 @@ cdef class LossSums(Guarded):
         self.read_sample(y_true, scores, w, classes_of(self, classes), &s)
         if self.holder != 0:
             self.wait()
-        if not self.without_sample(&s, &rest):
+        if not without_sample(self, &s, &rest):
             raise loss_not_counted(y_true, scores, w)
         self.sums = rest
 
@@ -267,7 +173,7 @@ cdef class LossSums(Guarded):
         cdef Sample s[BLOCK]
         cdef Py_ssize_t n = rows.shape[0], k = rows.shape[1], start = 0, size, done, r, counted = 0
         cdef bint weighted = whole is not None, fractional = part is not None, single = order is None
-        cdef int64_t limit = LARGEST - self.sums.weight.whole
+        cdef int64_t limit = LARGEST - self.sums.weight[ALL].whole
         if k > MOST_CLASSES and n > 0:
             raise too_many_classes(k, 0)
         memset(&batch, 0, sizeof(Sums))
@@ -289,7 +195,7 @@ cdef class LossSums(Guarded):
             return start + counted
         if single:
             all_binary(&batch)
-        self.commit(&batch)
+        commit_batch(self, &batch)
         return -1
 
     @cython.boundscheck(True)  # the caller may change the list while scores are read
@@ -299,42 +205,20 @@ cdef class LossSums(Guarded):
         cdef Sums batch
         cdef Sample s
         cdef Py_ssize_t r
-        cdef int64_t w = 1, limit = LARGEST - self.sums.weight.whole
+        cdef int64_t w = 1, limit = LARGEST - self.sums.weight[ALL].whole
         cdef uint64_t f = 0
         memset(&batch, 0, sizeof(Sums))
         for r in range(len(scores)):
-            if not self.measure(labels[code[r]], scores[r], classes, r, &s):
+            if not measure(self, labels[code[r]], scores[r], classes, r, &s):
                 batch.abstained += 1
                 continue
             if whole is not None:
                 w = whole[r]
                 f = 0 if part is None else part[r]
-            if w >= limit - batch.weight.whole:
-                raise sum_overflow(w, self.sums.weight.whole + batch.weight.whole, "2**63 - 1", r)
+            if w >= limit - batch.weight[ALL].whole:
+                raise sum_overflow(w, self.sums.weight[ALL].whole + batch.weight[ALL].whole, "2**63 - 1", r)
             count(&batch, &s, w, f)
-        self.commit(&batch)
-
-    cdef int check_counts(self, const Sums *more) except -1:
-        check_samples(more.n, self.sums.n)
-        check_samples(more.abstained, self.sums.abstained)
-        if more.weight.whole >= LARGEST - self.sums.weight.whole and (more.weight.whole != 0 or more.weight.part != 0):
-            raise sum_overflow(more.weight.whole, self.sums.weight.whole, "2**63 - 1", None)
-        return 0
-
-    cdef int commit(self, Sums *batch) except -1:
-        if self.holder != 0:
-            self.wait()
-        self.check_counts(batch)
-        plus_sums(&self.sums, batch)
-        return 0
-
-    cdef int check_same(self, object other, str verb) except -1:
-        if not isinstance(other, LossSums):
-            raise other_kind("ProbabilityLosses", other, verb)
-        cdef LossSums o = other
-        if self.pos_label != o.pos_label or repr(self.pos_label) != repr(o.pos_label):
-            raise options_differ({"pos_label": self.pos_label}, {"pos_label": o.pos_label})
-        return 0
+        commit_batch(self, &batch)
 
     def merge(self, other):
         """Add the sums of another state.
@@ -377,11 +261,11 @@ cdef class LossSums(Guarded):
         WeightError
             If the other state has samples that this one does not have. Nothing changes then.
         """
-        self.check_same(other, "subtract")
+        check_same(self, other, "subtract")
         (<LossSums> other).wait_reading()
         self.wait()
         cdef Sums rest = self.sums, theirs = (<LossSums> other).sums
-        minus_sums(&rest, &theirs)
+        combine(&rest, &theirs, True)
         if not possible(&rest):
             raise not_contained()
         self.sums = rest
@@ -403,17 +287,14 @@ cdef class LossSums(Guarded):
 
     def reset(self):
         """Forget every sample; the configuration stays."""
-        if self.holder != 0:
-            self.wait()
-        memset(&self.sums, 0, sizeof(Sums))
+        commit_steps([self._reset_step()])
 
     def numbers(self):
         """The state as integers: samples, abstentions, weights (of all, of two classes, by rank), sums of losses."""
         cdef Sums s = self.sums
-        cdef int r
-        return [s.n, s.abstained, fixed_units(s.weight), fixed_units(s.two),
-                *[fixed_units(s.rank[r]) for r in range(RANKS)],
-                wide_units(s.log_loss), wide_units(s.brier), wide_units(s.spherical)]
+        cdef int at
+        return [s.n, s.abstained, *[fixed_units(s.weight[at]) for at in range(<int> BINARY)],
+                *[wide_units(s.loss[at]) for at in range(<int> BINARY_BRIER)]]
 
     def squares(self):
         """Squares of losses as integers: samples of other weights, samples beyond, sums; None where they are not known.
@@ -424,13 +305,13 @@ cdef class LossSums(Guarded):
         cdef Squares s = self.sums.squares
         if s.unknown:
             return None
-        return [s.weighted, s.beyond, wide_units(s.log_loss), wide_units(s.brier), wide_units(s.spherical)]
+        return [s.weighted, s.beyond, *[wide_units(s.loss[at]) for at in range(<int> BINARY_BRIER)]]
 
     def binary_numbers(self):
         """Weight and Brier loss of the binary samples, and if squares are known the squares of these losses."""
         cdef Sums s = self.sums
-        numbers = [fixed_units(s.binary_weight), wide_units(s.binary_brier)]
-        return numbers if s.squares.unknown else [*numbers, wide_units(s.squares.binary)]
+        numbers = [fixed_units(s.weight[BINARY]), wide_units(s.loss[BINARY_BRIER])]
+        return numbers if s.squares.unknown else [*numbers, wide_units(s.squares.loss[BINARY_BRIER])]
 
     def _fill(self, numbers, squares=None, binary=None):
         """Fill an empty state with what `numbers`, `squares` and `binary_numbers` returned; ValueError names what
@@ -439,36 +320,31 @@ cdef class LossSums(Guarded):
         Bytes of earlier versions do not say which samples are binary: all, if none names more than two classes.
         """
         cdef Sums s
-        cdef int r
+        cdef int at
         if [type(x) for x in numbers] != [int] * (RANKS + 7):
             raise ValueError("eighteen whole numbers")
-        n, abstained, weight, two, *rest = numbers
         memset(&s, 0, sizeof(Sums))
-        s.n, s.abstained = n, abstained
-        read_fixed(weight, &s.weight)
-        read_fixed(two, &s.two)
-        for r in range(RANKS):
-            read_fixed(rest[r], &s.rank[r])
-        read_wide(rest[RANKS], &s.log_loss)
-        read_wide(rest[RANKS + 1], &s.brier)
-        read_wide(rest[RANKS + 2], &s.spherical)
+        s.n, s.abstained, *rest = numbers
+        for at in range(<int> BINARY):
+            read_fixed(rest[at], &s.weight[at])
+        for at in range(<int> BINARY_BRIER):
+            read_wide(rest[<int> BINARY + at], &s.loss[at])
         forget_squares(&s.squares, squares is None and s.n != 0)
         if squares is not None:
             if [type(x) for x in squares] != [int] * 5:
                 raise ValueError("five whole numbers")
-            s.squares.weighted, s.squares.beyond, log_loss, brier, spherical = squares
-            read_wide(log_loss, &s.squares.log_loss)
-            read_wide(brier, &s.squares.brier)
-            read_wide(spherical, &s.squares.spherical)
+            s.squares.weighted, s.squares.beyond, *rest = squares
+            for at in range(<int> BINARY_BRIER):
+                read_wide(rest[at], &s.squares.loss[at])
         if binary is not None:
             weight, brier, *square = binary
             if [type(x) for x in binary] != [int] * len(binary) or len(square) > (not s.squares.unknown):
                 raise ValueError("whole numbers of binary samples")
-            read_fixed(weight, &s.binary_weight)
-            read_wide(brier, &s.binary_brier)
+            read_fixed(weight, &s.weight[BINARY])
+            read_wide(brier, &s.loss[BINARY_BRIER])
             if square:
-                read_wide(square[0], &s.squares.binary)
-        elif s.two.whole == s.weight.whole and s.two.part == s.weight.part:
+                read_wide(square[0], &s.squares.loss[BINARY_BRIER])
+        elif s.weight[TWO].whole == s.weight[ALL].whole and s.weight[TWO].part == s.weight[ALL].part:
             all_binary(&s)
         if not possible(&s) or s.n > MOST_SAMPLES or s.abstained > MOST_SAMPLES:
             raise ValueError("sums of samples that were counted")
@@ -476,7 +352,7 @@ cdef class LossSums(Guarded):
 
     def _merge_load(self):
         """Bounds of what a merge adds up: the sum of weights, samples, abstentions."""
-        return self.sums.weight.whole + (self.sums.weight.part != 0), self.sums.n, self.sums.abstained
+        return self.sums.weight[ALL].whole + (self.sums.weight[ALL].part != 0), self.sums.n, self.sums.abstained
 
     @property
     def n(self):
@@ -491,44 +367,142 @@ cdef class LossSums(Guarded):
     @property
     def weight(self):
         """The sum of all weights."""
-        return self.sums.weight.whole if self.sums.weight.part == 0 else self.weight_units / UNIT
+        return self.sums.weight[ALL].whole if self.sums.weight[ALL].part == 0 else self.weight_units / UNIT
 
     @property
     def weight_units(self):
         """The sum of all weights in units of 2^-64, exact."""
-        return fixed_units(self.sums.weight)
+        return fixed_units(self.sums.weight[ALL])
 
     @property
     def binary_weight_units(self):
         """The weight of the samples of two classes that have no others, in units of 2^-64, exact."""
-        return fixed_units(self.sums.binary_weight)
+        return fixed_units(self.sums.weight[BINARY])
 
     @property
     def binary_brier_units(self):
         """The part of `brier_units` that comes from these samples."""
-        return wide_units(self.sums.binary_brier)
+        return wide_units(self.sums.loss[BINARY_BRIER])
 
     @property
     def rank_units(self):
         """The weight of the samples whose true class has rank 1, 2, ... 10, and beyond, in units of 2^-64, exact."""
         cdef Sums s = self.sums
-        cdef int r
-        return tuple([fixed_units(s.rank[r]) for r in range(RANKS)])
+        cdef int at
+        return tuple([fixed_units(s.weight[FIRST_RANK + at]) for at in range(<int> RANKS)])
 
     @property
     def log_loss_units(self):
         """The sum of -w ln p of the true class in units of 2^-104, exact but for the rounding of each term."""
-        return wide_units(self.sums.log_loss)
+        return wide_units(self.sums.loss[LOG_LOSS])
 
     @property
     def brier_units(self):
         """The sum of w times the squared distance from the truth over all classes, in units of 2^-104."""
-        return wide_units(self.sums.brier)
+        return wide_units(self.sums.loss[BRIER])
 
     @property
     def spherical_units(self):
         """The sum of w times the share of the true class in the length of the row, in units of 2^-104."""
-        return wide_units(self.sums.spherical)
+        return wide_units(self.sums.loss[SPHERICAL])
+
+
+cdef int measure_single(LossSums self, object truth, double p, object position, Sample *s) except -1:
+    if not in_range(p):
+        raise no_probability(p, self.pos_label, position)
+    rate_single(s, p, self._is_positive(truth, position))
+    s.binary = True
+    finish(s, 1)
+    return 0
+
+
+cdef bint measure(LossSums self, object y_true, object scores, object classes, object position, Sample *s) except -1:
+    """Rate a sample; return False for an abstention."""
+    truth = y_true if plain(y_true) and not PyFloat_CheckExact(y_true) else canonical(y_true, "y_true", position)
+    if PyDict_CheckExact(scores):
+        if not scores:
+            return False
+        if self.reads_names and may_be_named(scores, truth):
+            scores = by_class(scores, truth, OPEN, position)
+        measure_mapping(scores, truth, position, False, s)
+    elif PyFloat_CheckExact(scores):
+        measure_single(self, truth, PyFloat_AS_DOUBLE(scores), position, s)
+    elif scores is None:
+        return False
+    elif isinstance(scores, Mapping):
+        if not len(scores):
+            return False
+        if self.reads_names:
+            scores = by_class(scores, truth, OPEN, position)
+        measure_mapping(cleaned(scores, position), truth, position, True, s)
+    else:
+        values = row_values(scores)
+        if values is None and is_missing(scores) and not isinstance(scores, (float, floating)):
+            return False
+        if values is None:
+            measure_single(self, truth, number(scores, self.pos_label, position), position, s)
+            return True
+        if classes is None:
+            raise ScoreError(argument="scores", position=position,
+                             subject="`classes` to say which class each of the `scores`",
+                             expected="belongs to", got=scores)
+        if len(values) != len(classes):
+            raise ScoreError(argument="scores", position=position,
+                             expected=f"to hold {len(classes)} probabilities, one a class",
+                             got=len(values))
+        if self.reads_names:
+            classes = classes_beside(classes, truth, position)
+        measure_mapping(dict(zip(classes, values)), truth, position, False, s)
+    return True
+
+
+cdef int count_sample(LossSums self, object y_true, object scores, object w, object classes) except -1:
+    cdef LossSample s
+    self.read_sample(y_true, scores, w, classes, &s)
+    if self.holder != 0:
+        self.wait()
+    self.check_sample(&s)
+    self.apply_sample(&s)
+    return 0
+
+
+cdef bint without_sample(LossSums self, LossSample *s, Sums *rest) noexcept:
+    """Set what is left without a sample; return whether the sums allow that there was one."""
+    cdef Sums one
+    memset(&one, 0, sizeof(Sums))
+    if s.abstains:
+        one.abstained = 1
+    else:
+        count(&one, &s.rated, s.whole, s.part)
+    rest[0] = self.sums
+    combine(rest, &one, True)
+    return possible(rest)
+
+
+cdef int check_counts(LossSums self, const Sums *more) except -1:
+    cdef int64_t whole = more.weight[ALL].whole
+    check_samples(more.n, self.sums.n)
+    check_samples(more.abstained, self.sums.abstained)
+    if whole >= LARGEST - self.sums.weight[ALL].whole and (whole != 0 or more.weight[ALL].part != 0):
+        raise sum_overflow(whole, self.sums.weight[ALL].whole, "2**63 - 1", None)
+    return 0
+
+
+cdef int commit_batch(LossSums self, Sums *batch) except -1:
+    if self.holder != 0:
+        self.wait()
+    check_counts(self, batch)
+    combine(&self.sums, batch, False)
+    return 0
+
+
+cdef int check_same(LossSums self, object other, str verb) except -1:
+    if not isinstance(other, LossSums):
+        raise other_kind("ProbabilityLosses", other, verb)
+    cdef LossSums o = other
+    if self.pos_label != o.pos_label or repr(self.pos_label) != repr(o.pos_label):
+        raise options_differ({"pos_label": self.pos_label}, {"pos_label": o.pos_label})
+    return 0
 
 
 cdef object loss_not_counted(object y_true, object scores, object w):
@@ -549,7 +523,7 @@ cdef class LossStep(Step):
         losses.read_sample(self.y_true, self.scores, self.w, losses.classes, &self.sample)
         if not self.reverts:
             return losses.check_sample(&self.sample)
-        if not losses.without_sample(&self.sample, &self.rest):
+        if not without_sample(losses, &self.sample, &self.rest):
             raise loss_not_counted(self.y_true, self.scores, self.w)
         return 0
 
@@ -571,8 +545,8 @@ cdef class LossesStep(Step):
     """The sums of another state."""
 
     cdef int prepare(self) except -1:
-        return (<LossSums> self.target).check_counts(&(<LossSums> self.source).sums)
+        return check_counts(self.target, &(<LossSums> self.source).sums)
 
     cdef void apply(self) noexcept:
         cdef Sums more = (<LossSums> self.source).sums
-        plus_sums(&(<LossSums> self.target).sums, &more)
+        combine(&(<LossSums> self.target).sums, &more, False)

@@ -14,6 +14,13 @@ from stream_metrics._core.numeric.fixed cimport Fixed
 from stream_metrics._core.numeric.wide cimport (
     Term, Wide, as_term, minus_fixed, minus_wide, plus_fixed, plus_wide, quantize52, sqrt_units, neg_log, times)
 
+cdef enum:  # the losses of a sample, and of the sums: the part of the Brier loss that comes from binary samples
+    LOG_LOSS
+    BRIER
+    SPHERICAL
+    BINARY_BRIER
+    LOSSES
+
 ctypedef fused real:
     float
     double
@@ -24,30 +31,34 @@ cdef enum:
     BLOCK = 64  # samples rated together
     BRIER_LIMIT = 2049  # in units of 2^-10: rows that sum to 1 reach 2, but for rounding
 
+cdef enum:  # the sums of weights: of all samples, of those that name two classes, by rank, and of binary samples
+    ALL
+    TWO
+    FIRST_RANK
+    BINARY = FIRST_RANK + RANKS
+    WEIGHTS
+
 cdef struct Row:
     Term squares
     Py_ssize_t classes, higher, ties  # ties count the true class too
 
 cdef struct Sample:
     double p, share  # of the true class, in the row and in the length of the row
-    Term log_loss, brier, spherical
-    int rank  # the index into Sums.rank
+    Term loss[BINARY_BRIER]
+    int rank  # from 0 on
     bint two  # no more than two classes are named
     bint binary  # there are no other classes: a single probability, or a row of False and True
 
 cdef struct Squares:  # of the losses of samples of weight 1, each loss rounded to a multiple of 2^-52 first
     int64_t weighted  # samples of another weight, which are left out
     int64_t beyond  # samples of weight 1 whose Brier loss is above BRIER_LIMIT, whose square is left out
-    Wide log_loss, brier, spherical
-    Wide binary  # the part of `brier` that comes from binary samples
+    Wide loss[LOSSES]
     bint unknown  # some samples come from bytes without squares; then all of the above is 0
 
 cdef struct Sums:
     int64_t n, abstained
-    Fixed weight, two, binary_weight
-    Fixed rank[RANKS]
-    Wide log_loss, brier, spherical
-    Wide binary_brier  # the part of `brier` that comes from binary samples
+    Fixed weight[WEIGHTS]
+    Wide loss[LOSSES]
     Squares squares
 
 
@@ -117,7 +128,7 @@ cdef inline void rate(Sample *s, double p, Row *row, Py_ssize_t rank, bint is_na
     s.share = s.share if s.share < 1.0 else 1.0
     brier.high += (<uint64_t> 1 << 40) - (q >> 11) - (brier.low < q << 53)  # (1 - q)^2 - q^2 = 1 - 2 q
     brier.low -= q << 53
-    s.brier = brier
+    s.loss[BRIER] = brier
     s.rank = <int> min(rank, RANKS) - 1
     s.two = row.classes + (not is_named) <= 2
     s.binary = False
@@ -127,9 +138,9 @@ cdef inline void finish(Sample *s, Py_ssize_t n) noexcept nogil:
     """Turn the doubles of `rate` into terms; a separate loop, so that the samples of a batch are pipelined."""
     cdef Py_ssize_t i
     for i in range(n):
-        s[i].log_loss = as_term(neg_log(s[i].p))
+        s[i].loss[LOG_LOSS] = as_term(neg_log(s[i].p))
     for i in range(n):
-        s[i].spherical = as_term(s[i].share)
+        s[i].loss[SPHERICAL] = as_term(s[i].share)
 
 
 cdef inline void rate_single(Sample *s, double p, bint positive) noexcept nogil:
@@ -152,55 +163,48 @@ cdef inline void plus_square(Wide *sum, Term term) noexcept nogil:
 
 
 cdef inline void count_squares(Squares *squares, Sample *s) noexcept nogil:
-    """Add the squares of a sample of weight 1."""
-    plus_square(&squares.log_loss, s.log_loss)
-    plus_square(&squares.spherical, s.spherical)
-    if s.brier.high >= <uint64_t> BRIER_LIMIT << 30:
-        squares.beyond += 1
-    else:
-        plus_square(&squares.brier, s.brier)
-
-
-cdef inline void count_binary(Sums *sums, Sample *s, int64_t whole, uint64_t part) noexcept nogil:
-    """Add a binary sample to the sums of those alone; it is in the sums of all."""
-    cdef uint64_t top = 0
-    cdef Term product = times(s.brier, whole, part, &top)
-    plus_fixed(&sums.binary_weight, whole, part)
-    plus_wide(&sums.binary_brier, top, product.high, product.low)
-    if whole == 1 and part == 0 and not sums.squares.unknown:
-        plus_square(&sums.squares.binary, s.brier)  # the loss is at most 2
+    """Count the squares of the losses of a sample of weight 1."""
+    cdef int loss
+    for loss in range(<int> BINARY_BRIER):
+        if loss == BRIER and s.loss[BRIER].high >= <uint64_t> BRIER_LIMIT << 30:
+            squares.beyond += 1
+        else:
+            plus_square(&squares.loss[loss], s.loss[loss])
+    if s.binary:
+        plus_square(&squares.loss[BINARY_BRIER], s.loss[BRIER])  # the loss is at most 2
 
 
 cdef inline void all_binary(Sums *sums) noexcept nogil:
-    """Take all samples for binary ones."""
-    sums.binary_weight, sums.binary_brier, sums.squares.binary = sums.weight, sums.brier, sums.squares.brier
+    """Note that all samples are binary."""
+    sums.weight[BINARY], sums.loss[BINARY_BRIER] = sums.weight[ALL], sums.loss[BRIER]
+    sums.squares.loss[BINARY_BRIER] = sums.squares.loss[BRIER]
+
+
+cdef inline void plus_loss(Wide *sum, Term loss, int64_t whole, uint64_t part) noexcept nogil:
+    cdef uint64_t top = 0
+    if whole != 1 or part != 0:
+        loss = times(loss, whole, part, &top)
+    plus_wide(sum, top, loss.high, loss.low)
 
 
 cdef inline void count(Sums *sums, Sample *s, int64_t whole, uint64_t part) noexcept nogil:
-    """Add a sample whose weight was checked."""
-    cdef Term product
-    cdef uint64_t top = 0
+    """Add a sample with its weight."""
+    cdef int loss
     sums.n += 1
-    if whole == 1 and part == 0:
-        plus_wide(&sums.log_loss, 0, s.log_loss.high, s.log_loss.low)
-        plus_wide(&sums.brier, 0, s.brier.high, s.brier.low)
-        plus_wide(&sums.spherical, 0, s.spherical.high, s.spherical.low)
-        if not sums.squares.unknown:
+    for loss in range(<int> BINARY_BRIER):
+        plus_loss(&sums.loss[loss], s.loss[loss], whole, part)
+    if not sums.squares.unknown:
+        if whole == 1 and part == 0:
             count_squares(&sums.squares, s)
-    else:
-        sums.squares.weighted += not sums.squares.unknown
-        product = times(s.log_loss, whole, part, &top)
-        plus_wide(&sums.log_loss, top, product.high, product.low)
-        product = times(s.brier, whole, part, &top)
-        plus_wide(&sums.brier, top, product.high, product.low)
-        product = times(s.spherical, whole, part, &top)
-        plus_wide(&sums.spherical, top, product.high, product.low)
-    plus_fixed(&sums.weight, whole, part)
-    plus_fixed(&sums.rank[s.rank], whole, part)
+        else:
+            sums.squares.weighted += 1
+    plus_fixed(&sums.weight[ALL], whole, part)
+    plus_fixed(&sums.weight[FIRST_RANK + s.rank], whole, part)
     if s.two:
-        plus_fixed(&sums.two, whole, part)
+        plus_fixed(&sums.weight[TWO], whole, part)
     if s.binary:
-        count_binary(sums, s, whole, part)
+        plus_fixed(&sums.weight[BINARY], whole, part)
+        plus_loss(&sums.loss[BINARY_BRIER], s.loss[BRIER], whole, part)
 
 
 cdef inline Py_ssize_t count_block(Sums *sums, Sample *s, Py_ssize_t n, const int64_t *whole, const uint64_t *part,
@@ -209,7 +213,7 @@ cdef inline Py_ssize_t count_block(Sums *sums, Sample *s, Py_ssize_t n, const in
     cdef inline Py_ssize_t r
     finish(s, n)
     for r in range(n):
-        if (1 if whole == NULL else whole[r]) >= limit - sums.weight.whole:
+        if (1 if whole == NULL else whole[r]) >= limit - sums.weight[ALL].whole:
             return r
         if whole == NULL:
             count(sums, s + r, 1, 0)
@@ -252,117 +256,102 @@ cdef inline void forget_squares(Squares *squares, bint unknown) noexcept nogil:
     squares.unknown = unknown
 
 
-cdef inline void plus_squares(Squares *a, const Squares *b) noexcept nogil:
-    if a.unknown or b.unknown:
-        forget_squares(a, True)
+cdef inline void combine_losses(Wide *sum, const Wide *more, bint taken) noexcept nogil:
+    cdef int loss
+    for loss in range(<int> LOSSES):
+        if taken:
+            minus_wide(&sum[loss], <uint64_t> more[loss].high, more[loss].middle, more[loss].low)
+        else:
+            plus_wide(&sum[loss], <uint64_t> more[loss].high, more[loss].middle, more[loss].low)
+
+
+cdef inline void combine(Sums *a, const Sums *b, bint taken) noexcept nogil:
+    """Add the sums b to a, or take them back."""
+    cdef int at, sign = -1 if taken else 1
+    a.n += sign * b.n
+    a.abstained += sign * b.abstained
+    for at in range(<int> WEIGHTS):
+        if taken:
+            minus_fixed(&a.weight[at], b.weight[at].whole, b.weight[at].part)
+        else:
+            plus_fixed(&a.weight[at], b.weight[at].whole, b.weight[at].part)
+    combine_losses(a.loss, b.loss, taken)
+    if a.squares.unknown or b.squares.unknown:
+        forget_squares(&a.squares, a.n != 0 or not taken)
         return
-    a.weighted += b.weighted
-    a.beyond += b.beyond
-    plus_wide(&a.log_loss, <uint64_t> b.log_loss.high, b.log_loss.middle, b.log_loss.low)
-    plus_wide(&a.brier, <uint64_t> b.brier.high, b.brier.middle, b.brier.low)
-    plus_wide(&a.spherical, <uint64_t> b.spherical.high, b.spherical.middle, b.spherical.low)
-    plus_wide(&a.binary, <uint64_t> b.binary.high, b.binary.middle, b.binary.low)
-
-
-cdef inline void minus_squares(Squares *a, const Squares *b, int64_t left) noexcept nogil:
-    """Subtract; unknown squares stay unknown until no sample remains."""
-    if a.unknown or b.unknown:
-        forget_squares(a, left != 0)
-        return
-    a.weighted -= b.weighted
-    a.beyond -= b.beyond
-    minus_wide(&a.log_loss, <uint64_t> b.log_loss.high, b.log_loss.middle, b.log_loss.low)
-    minus_wide(&a.brier, <uint64_t> b.brier.high, b.brier.middle, b.brier.low)
-    minus_wide(&a.spherical, <uint64_t> b.spherical.high, b.spherical.middle, b.spherical.low)
-    minus_wide(&a.binary, <uint64_t> b.binary.high, b.binary.middle, b.binary.low)
-
-
-cdef inline void plus_sums(Sums *a, const Sums *b) noexcept nogil:
-    cdef int r
-    a.n += b.n
-    a.abstained += b.abstained
-    plus_fixed(&a.weight, b.weight.whole, b.weight.part)
-    plus_fixed(&a.two, b.two.whole, b.two.part)
-    for r in range(RANKS):
-        plus_fixed(&a.rank[r], b.rank[r].whole, b.rank[r].part)
-    plus_wide(&a.log_loss, <uint64_t> b.log_loss.high, b.log_loss.middle, b.log_loss.low)
-    plus_wide(&a.brier, <uint64_t> b.brier.high, b.brier.middle, b.brier.low)
-    plus_wide(&a.spherical, <uint64_t> b.spherical.high, b.spherical.middle, b.spherical.low)
-    plus_fixed(&a.binary_weight, b.binary_weight.whole, b.binary_weight.part)
-    plus_wide(&a.binary_brier, <uint64_t> b.binary_brier.high, b.binary_brier.middle, b.binary_brier.low)
-    plus_squares(&a.squares, &b.squares)
-
-
-cdef inline void minus_sums(Sums *a, const Sums *b) noexcept nogil:
-    cdef int r
-    a.n -= b.n
-    a.abstained -= b.abstained
-    minus_fixed(&a.weight, b.weight.whole, b.weight.part)
-    minus_fixed(&a.two, b.two.whole, b.two.part)
-    for r in range(RANKS):
-        minus_fixed(&a.rank[r], b.rank[r].whole, b.rank[r].part)
-    minus_wide(&a.log_loss, <uint64_t> b.log_loss.high, b.log_loss.middle, b.log_loss.low)
-    minus_wide(&a.brier, <uint64_t> b.brier.high, b.brier.middle, b.brier.low)
-    minus_wide(&a.spherical, <uint64_t> b.spherical.high, b.spherical.middle, b.spherical.low)
-    minus_fixed(&a.binary_weight, b.binary_weight.whole, b.binary_weight.part)
-    minus_wide(&a.binary_brier, <uint64_t> b.binary_brier.high, b.binary_brier.middle, b.binary_brier.low)
-    minus_squares(&a.squares, &b.squares, a.n)
+    a.squares.weighted += sign * b.squares.weighted
+    a.squares.beyond += sign * b.squares.beyond
+    combine_losses(a.squares.loss, b.squares.loss, taken)
 
 
 cdef inline bint is_zero(const Wide *sum) noexcept nogil:
     return (sum.high | <int64_t> (sum.middle | sum.low)) == 0
 
 
-cdef inline bint is_part(Wide part, Wide whole) noexcept nogil:
-    """Whether a sum that is not negative is at most another one."""
-    minus_wide(&whole, <uint64_t> part.high, part.middle, part.low)
-    return part.high >= 0 and whole.high >= 0
+cdef inline bint all_zero(const Wide *losses) noexcept nogil:
+    return is_zero(&losses[LOG_LOSS]) and is_zero(&losses[BRIER]) and is_zero(&losses[SPHERICAL])
+
+
+cdef inline bint is_weight_in(Fixed part, Fixed whole) noexcept nogil:
+    """Whether a weight that is not negative is at most another one."""
+    minus_fixed(&whole, part.whole, part.part)
+    return whole.whole >= 0
+
+
+cdef inline bint is_loss_in(const Wide *losses) noexcept nogil:
+    """Whether the Brier loss of binary samples is at most that of all samples."""
+    cdef Wide rest = losses[BRIER]
+    cdef const Wide *part = losses + <int> BINARY_BRIER
+    minus_wide(&rest, <uint64_t> part.high, part.middle, part.low)
+    return rest.high >= 0
+
+
+cdef inline bint none_negative(const Wide *losses) noexcept nogil:
+    cdef int loss
+    for loss in range(<int> LOSSES):
+        if losses[loss].high < 0:
+            return False
+    return True
 
 
 cdef inline bint possible_binary(const Sums *s) noexcept nogil:
-    """Whether binary samples can be among those that name at most two classes, and their losses among all."""
-    cdef Fixed rest = s.two
-    minus_fixed(&rest, s.binary_weight.whole, s.binary_weight.part)
-    if rest.whole < 0 or s.binary_weight.whole < 0:
-        return False
-    if (s.binary_weight.whole | <int64_t> s.binary_weight.part) == 0:
-        return is_zero(&s.binary_brier) and is_zero(&s.squares.binary)
-    return is_part(s.binary_brier, s.brier) and is_part(s.squares.binary, s.squares.brier)
+    """Whether the sums of binary samples are a part of those of all samples; see `possible`."""
+    if (s.weight[BINARY].whole | <int64_t> s.weight[BINARY].part) == 0:
+        return is_zero(&s.loss[BINARY_BRIER]) and is_zero(&s.squares.loss[BINARY_BRIER])
+    return is_weight_in(s.weight[BINARY], s.weight[TWO]) and is_loss_in(s.loss) and is_loss_in(s.squares.loss)
 
 
 cdef inline bint possible_squares(const Squares *s, int64_t n) noexcept nogil:
-    """Whether no number is negative and every square has a sample."""
-    if s.weighted < 0 or s.beyond < 0 or s.weighted > n - s.beyond:
+    """Whether samples of their losses can give these squares; see `possible`."""
+    if s.weighted < 0 or s.beyond < 0 or s.weighted > n - s.beyond or not none_negative(s.loss):
         return False
-    if s.log_loss.high < 0 or s.brier.high < 0 or s.spherical.high < 0:
+    if s.weighted + s.beyond == n and not is_zero(&s.loss[BRIER]):
         return False
-    if s.weighted + s.beyond == n and not is_zero(&s.brier):
-        return False
-    return s.weighted < n or (is_zero(&s.log_loss) and is_zero(&s.spherical))
+    return s.weighted < n or all_zero(s.loss)
 
 
 cdef inline bint possible(const Sums *s) noexcept nogil:
-    """Whether a state can have these sums: none negative, none without weight, a sample for every used rank."""
-    cdef int r, ranks = 0
+    """Whether samples can have these sums: none is negative, no part is more than the whole, and no loss without them.
+
+    Reverts and decoding use it. What it cannot see is counts that belong to other samples.
+    """
+    cdef int at, ranks = 0
     cdef Fixed ranked
     ranked.whole, ranked.part = 0, 0
-    if s.n < 0 or s.abstained < 0 or s.weight.whole < 0 or s.two.whole < 0:
+    if s.n < 0 or s.abstained < 0 or not none_negative(s.loss):
         return False
-    if s.log_loss.high < 0 or s.brier.high < 0 or s.spherical.high < 0:
-        return False
-    for r in range(RANKS):
-        if s.rank[r].whole < 0:
+    for at in range(<int> WEIGHTS):
+        if s.weight[at].whole < 0:
             return False
-        ranks += s.rank[r].whole != 0 or s.rank[r].part != 0
-        plus_fixed(&ranked, s.rank[r].whole, s.rank[r].part)
+    for at in range(<int> FIRST_RANK, <int> FIRST_RANK + <int> RANKS):
+        ranks += s.weight[at].whole != 0 or s.weight[at].part != 0
+        plus_fixed(&ranked, s.weight[at].whole, s.weight[at].part)
         if ranked.whole < 0:
             return False
-    if ranked.whole != s.weight.whole or ranked.part != s.weight.part:
+    if ranked.whole != s.weight[ALL].whole or ranked.part != s.weight[ALL].part:
         return False
-    if s.two.whole > s.weight.whole or (s.two.whole == s.weight.whole and s.two.part > s.weight.part):
+    if not is_weight_in(s.weight[TWO], s.weight[ALL]):
         return False
     if s.n < ranks or not possible_squares(&s.squares, s.n) or not possible_binary(s):
         return False
-    if s.weight.whole | <int64_t> s.weight.part:
-        return True
-    return is_zero(&s.log_loss) and is_zero(&s.brier) and is_zero(&s.spherical)
+    return (s.weight[ALL].whole | <int64_t> s.weight[ALL].part) != 0 or all_zero(s.loss)

@@ -1,7 +1,5 @@
 """The prediction of a sample, which is passed as `y_pred` or as `scores`."""
 
-from stream_metrics.errors import ScoreError
-
 
 @cython.final
 cdef class Missing:

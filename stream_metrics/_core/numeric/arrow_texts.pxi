@@ -1,12 +1,5 @@
 """Texts of Arrow columns as codes, by their bytes, where there are few different ones and all are short."""
 
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint64_t, uintptr_t
-from libc.string cimport memcpy, memset
-
-import numpy as np
-
-from stream_metrics._core.numeric.texts cimport SHORT, hash_bytes, same_bytes
-
 cdef enum:
     MOST_DIFFERENT = 256
     TEXT_SLOTS = 4096  # a power of two; so many that different texts seldom meet in one

@@ -18,11 +18,6 @@ The lock of a container is taken before those of the states inside it, and those
 addresses, so threads cannot deadlock.
 """
 
-cimport cython
-from cpython.exc cimport PyErr_CheckSignals
-
-import os
-
 cdef extern from "pythread.h":
     ctypedef enum PyLockStatus:
         PY_LOCK_FAILURE
@@ -59,28 +54,19 @@ cdef class Guarded:
 
     cdef int enter(self) except -1:
         """Open a section that writes."""
-        cdef unsigned long me = PyThread_get_thread_ident()
-        if self.forks != forks_so_far:
-            self.renew()
-        while self.holder != 0:
-            if self.holder == me:
-                self.refuse()
-            self.sleep()
-        self.holder, self.readings = me, 0
+        wait_for_holder(self)
+        self.holder, self.readings = PyThread_get_thread_ident(), 0
         return 0
 
     cdef int enter_reading(self) except -1:
         """Open a section that only reads, perhaps in another one that does."""
         cdef unsigned long me = PyThread_get_thread_ident()
         if self.forks != forks_so_far:
-            self.renew()
-        while self.holder != 0:
-            if self.holder == me:
-                if self.readings == 0:
-                    self.refuse()
-                self.readings += 1
-                return 0
-            self.sleep()
+            renew(self)
+        if self.holder == me and self.readings > 0:
+            self.readings += 1
+            return 0
+        wait_for_holder(self)
         self.holder, self.readings = me, 1
         return 0
 
@@ -90,29 +76,19 @@ cdef class Guarded:
             self.readings -= 1
             return
         self.holder = 0
-        if self.waiting > 0 and not self.woken:
-            self.woken = True
-            PyThread_release_lock(self.gate)
+        wake_next(self)
 
     cdef int wait(self) except -1:
         """Wait until no section is open, for a stretch that begins as soon as this returns."""
-        cdef unsigned long me = PyThread_get_thread_ident()
-        if self.forks != forks_so_far:
-            self.renew()
-        while self.holder != 0:
-            if self.holder == me:
-                self.refuse()
-            self.sleep()
-        if self.waiting > 0 and not self.woken:  # there will be no `leave` that wakes the next one
-            self.woken = True
-            PyThread_release_lock(self.gate)
+        wait_for_holder(self)
+        wake_next(self)  # there will be no `leave` that does
         return 0
 
     cdef int wait_reading(self) except -1:
         """Wait until no section of another thread is open, for a stretch that only reads."""
         if self.holder != PyThread_get_thread_ident() or self.forks != forks_so_far:
             return self.wait()
-        return 0 if self.readings > 0 else self.refuse()
+        return 0 if self.readings > 0 else refuse_inside(self)
 
     cdef int enter_merging(self, Guarded other) except -1:
         """Open a section that writes here and reads another object."""
@@ -139,40 +115,6 @@ cdef class Guarded:
         if other is not self:
             other.leave()
 
-    cdef int sleep(self) except -1:
-        """Let other threads run until a section was closed, or a signal came."""
-        cdef void *gate
-        cdef PyLockStatus status
-        if self.gate == NULL:
-            self.gate = PyThread_allocate_lock()
-            if self.gate == NULL:
-                raise MemoryError("no memory for a lock")
-            PyThread_acquire_lock(self.gate, 0)
-        gate = self.gate
-        self.waiting += 1
-        with nogil:
-            status = PyThread_acquire_lock_timed(gate, -1, 1)
-        self.waiting -= 1
-        if status == PY_LOCK_ACQUIRED:
-            self.woken = False
-        elif status == PY_LOCK_INTR:
-            PyErr_CheckSignals()
-        return 0
-
-    cdef int renew(self) noexcept:
-        """After a fork, remove the sections of threads that the child does not have."""
-        if self.holder != survivor:
-            self.holder = 0
-        self.waiting, self.woken = 0, False
-        self.gate = NULL  # threads that no longer exist may have left it in any state
-        self.forks = forks_so_far
-        return 0
-
-    cdef int refuse(self) except -1:
-        raise RuntimeError(
-            f"Expected no call of a {type(self).__name__} in the middle of another one of the same thread, but got "
-            "one: from a finalizer, a signal handler, or a function that was called to read it")
-
     cdef int count_prediction(self, object y_true, object y_pred, object w) except -1:
         """Count one sample of labels or of scores; `update` without keywords, for compiled callers."""
         raise NotImplementedError
@@ -188,6 +130,61 @@ cdef class Guarded:
     def _merging(self, Guarded other not None):
         """Return the context of a section that writes here and reads another object."""
         return section(self, other, False)
+
+
+cdef int wait_for_holder(Guarded self) except -1:
+    """Let other threads run until no section is open."""
+    if self.forks != forks_so_far:
+        renew(self)
+    while self.holder != 0:
+        if self.holder == PyThread_get_thread_ident():
+            refuse_inside(self)
+        sleep_until_woken(self)
+    return 0
+
+
+cdef void wake_next(Guarded self) noexcept:
+    """Wake a thread that waits, if there is one and none is being woken."""
+    if self.waiting > 0 and not self.woken:
+        self.woken = True
+        PyThread_release_lock(self.gate)
+
+
+cdef int sleep_until_woken(Guarded self) except -1:
+    """Let other threads run until a section was closed, or a signal came."""
+    cdef void *gate
+    cdef PyLockStatus status
+    if self.gate == NULL:
+        self.gate = PyThread_allocate_lock()
+        if self.gate == NULL:
+            raise MemoryError("no memory for a lock")
+        PyThread_acquire_lock(self.gate, 0)
+    gate = self.gate
+    self.waiting += 1
+    with nogil:
+        status = PyThread_acquire_lock_timed(gate, -1, 1)
+    self.waiting -= 1
+    if status == PY_LOCK_ACQUIRED:
+        self.woken = False
+    elif status == PY_LOCK_INTR:
+        PyErr_CheckSignals()
+    return 0
+
+
+cdef int renew(Guarded self) noexcept:
+    """After a fork, remove the sections of threads that the child does not have."""
+    if self.holder != survivor:
+        self.holder = 0
+    self.waiting, self.woken = 0, False
+    self.gate = NULL  # threads that no longer exist may have left it in any state
+    self.forks = forks_so_far
+    return 0
+
+
+cdef int refuse_inside(Guarded self) except -1:
+    raise RuntimeError(
+        f"Expected no call of a {type(self).__name__} in the middle of another one of the same thread, but got "
+        "one: from a finalizer, a signal handler, or a function that was called to read it")
 
 
 @cython.final

@@ -27,9 +27,6 @@ cdef class Guarded:
     cdef void leave_merging(self, Guarded other) noexcept
     cdef int wait(self) except -1
     cdef int wait_reading(self) except -1
-    cdef int renew(self) noexcept
-    cdef int sleep(self) except -1
-    cdef int refuse(self) except -1
     cdef int count_prediction(self, object y_true, object y_pred, object w) except -1
 
 
@@ -51,7 +48,6 @@ cpdef object chosen_scores(object owner, object y_pred, object scores)
 cpdef object chosen_labels(object owner, object y_pred, object scores, object classes)
 
 
-cdef object as_number(object value)
 cdef bint read_number(object value, double *x) except -1
 cpdef list row_values(object scores)
 
@@ -130,11 +126,6 @@ cdef class LabelIndex:
     cdef bint binary  # whether new labels must be 0 or 1, False or True
 
     cdef int clear(self) except -1
-    cdef void cache_drop(self) noexcept
-    cdef void cache_clear(self) noexcept
-    cdef void release_objects(self) noexcept
-    cdef int cache_resize(self, int bits) except -1
-    cdef void cache_text(self, object name, Py_ssize_t index) noexcept
     cdef int cache_put(self, object label, Py_ssize_t index, int kind) except -1
     cdef Py_ssize_t find(self, object label) except -2
     cdef Py_ssize_t next_index(self) except -1
@@ -144,13 +135,11 @@ cdef class LabelIndex:
     cdef object class_names(self)
     cdef object admit_prediction(self, object y_pred, object y_true)
     cdef int copy_from(self, LabelIndex other) except -1
-    cdef int set_ranking(self, const int64_t *ranking, Py_ssize_t ranked) except -1
     cdef int sort(self) except -1
     cdef object shown(self, Py_ssize_t i, const int64_t *type_counts)
     cdef list type_counts(self, const int64_t *order, Py_ssize_t classes, const int64_t *first, Py_ssize_t stride)
 
 cdef bint is_short(object number) noexcept
-cpdef bint is_number(object truth, object position=*) except -1
 cpdef tuple classes_beside(tuple classes, object truth, object position=*)
 cpdef object by_class(object scores, object truth, object names, object position=*)
 cdef object numeric_kinds(list labels)

@@ -9,26 +9,6 @@ The table that owns an index counts per class in which types a number appeared (
 counts with the samples. So the label that is shown depends on the counted samples only, not on their order.
 """
 
-from collections.abc import Mapping
-
-from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
-from cpython.long cimport PyLong_AsLongLongAndOverflow
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
-from cpython.unicode cimport PyUnicode_Check
-from libc.math cimport floor, isfinite
-from libc.stdint cimport int64_t
-from libc.string cimport memcpy, memset
-
-import numpy as np
-
-from stream_metrics.errors import LabelError
-from stream_metrics.labels.class_names import OPEN as _OPEN, ClassNames as _ClassNames
-from stream_metrics.labels.label import (
-    LARGEST_INT as _LARGEST_INT, LONGEST as _LONGEST, canonical, is_missing, most_likely, ordering, unique,
-)
-from stream_metrics.labels.pos_label import check_binary, check_whole
-
 cdef int FIRST_CACHE_BITS = 8  # 256 entries, 4 kB
 cdef int MOST_CACHE_BITS = 18  # 4 MB
 cdef Py_ssize_t MOST_TEXTS = 65535  # with an index that fits a `short_index_t`
@@ -154,12 +134,12 @@ cdef class LabelIndex:
         self.clear()
 
     def __dealloc__(self):
-        self.cache_drop()
+        cache_drop(self)
         PyMem_RawFree(self.ranking)
 
     cdef int clear(self) except -1:
         """Remove all labels but the fixed ones."""
-        self.cache_drop()
+        cache_drop(self)
         self.index, self.names = {}, []
         self.used, self.fixed, self.vacant, self.lowest = 0, 0, 0, 0
         self.changes += 1
@@ -167,52 +147,6 @@ cdef class LabelIndex:
             for label in self.fixed_labels:
                 self.add(label)
             self.fixed = len(self.fixed_labels)
-        return 0
-
-    cdef void cache_drop(self) noexcept:
-        if self.cache != NO_CACHE:
-            self.release_objects()
-            PyMem_RawFree(self.cache)
-            self.cache, self.texts, self.cache_bits = NO_CACHE, <short_index_t *> (NO_CACHE + 2), 1
-
-    cdef void release_objects(self) noexcept:
-        """Release the cached objects, whose entries are then not valid."""
-        cdef Py_ssize_t a
-        if self.cached == 0:
-            return
-        for a in range(<Py_ssize_t> 1 << self.cache_bits):
-            if self.cache[a].label != NULL:
-                Py_DECREF(<object> self.cache[a].label)
-        self.cached = 0
-
-    cdef void cache_clear(self) noexcept:
-        if self.cached != 0:
-            self.release_objects()
-            memset(self.cache, 0, ENTRY_SIZE << self.cache_bits)
-
-    cdef int cache_resize(self, int bits) except -1:
-        """Move the cached objects into a larger cache of 2^bits entries; texts are cached again when they are used."""
-        cdef Py_ssize_t a, objects = 0
-        cdef IdentityCacheEntry *old = self.cache
-        cdef IdentityCacheEntry *place
-        cdef int old_bits = self.cache_bits
-        cdef IdentityCacheEntry *cache = <IdentityCacheEntry *> PyMem_RawCalloc(<size_t> 1 << bits, ENTRY_SIZE)
-        if cache == NULL:
-            raise MemoryError("no memory for the cache of labels")
-        self.cache, self.texts, self.cache_bits = cache, <short_index_t *> (cache + (<size_t> 1 << bits)), bits
-        if old == NO_CACHE:
-            return 0
-        for a in range(<Py_ssize_t> 1 << old_bits):
-            if old[a].label == NULL:
-                continue
-            place = entry_for(self, <object> old[a].label)
-            if place.label == NULL:
-                place[0] = old[a]
-                objects += 1
-            else:
-                Py_DECREF(<object> old[a].label)
-        self.cached = objects
-        PyMem_RawFree(old)
         return 0
 
     cdef int cache_put(self, object label, Py_ssize_t index, int kind) except -1:
@@ -225,7 +159,7 @@ cdef class LabelIndex:
         while len(self.names) >> (bits - 3) and bits < MOST_CACHE_BITS:
             bits += 1
         if bits != self.cache_bits:
-            self.cache_resize(bits)
+            cache_resize(self, bits)
         entry = entry_for(self, label)
         old = entry.label
         if old == <PyObject *> label:
@@ -237,18 +171,8 @@ cdef class LabelIndex:
         else:
             Py_DECREF(<object> old)
         if index < (MOST_TEXTS if self.fixed_labels is None else min(self.fixed, MOST_TEXTS)):
-            self.cache_text(self.names[index], index)
+            cache_text(self, self.names[index], index)
         return 0
-
-    cdef void cache_text(self, object name, Py_ssize_t index) noexcept:
-        """Cache the index of a label if it is a short text."""
-        cdef Py_ssize_t place
-        if not is_short_text(name):
-            return
-        place = text_place(self, <PyObject *> name)
-        if self.texts[place] != 0 and self.texts[place] != index + 1:
-            place ^= 1
-        self.texts[place] = <short_index_t> (index + 1)
 
     cdef Py_ssize_t find(self, object label) except -2:
         """The index of a canonical label, -1 if it has none."""
@@ -282,7 +206,7 @@ cdef class LabelIndex:
 
     cdef void remove(self, Py_ssize_t i) noexcept:
         """Release the index of a class; needs no memory."""
-        self.cache_clear()
+        cache_clear(self)
         del self.index[self.names[i]]
         self.names[i] = None
         self.vacant += 1
@@ -344,17 +268,7 @@ cdef class LabelIndex:
         self.vacant, self.lowest = other.vacant, other.lowest
         self.changes += 1
         if other.sorted_at == other.changes:
-            self.set_ranking(other.ranking, other.ranked)
-        return 0
-
-    cdef int set_ranking(self, const int64_t *ranking, Py_ssize_t ranked) except -1:
-        cdef int64_t *copy = <int64_t *> PyMem_RawCalloc(max(ranked, 1), sizeof(int64_t))
-        if copy == NULL:
-            raise MemoryError(f"no memory for the order of {ranked} classes")
-        if ranked:
-            memcpy(copy, ranking, ranked * sizeof(int64_t))
-        PyMem_RawFree(self.ranking)
-        self.ranking, self.ranked, self.sorted_at = copy, ranked, self.changes
+            set_ranking(self, other.ranking, other.ranked)
         return 0
 
     cdef int sort(self) except -1:
@@ -365,7 +279,7 @@ cdef class LabelIndex:
         names = [(name, i) for i, name in enumerate(self.names) if name is not None and i >= self.fixed]
         order = ordering([name for name, _ in names])
         indices = np.array(list(range(self.fixed)) + [names[a][1] for a in order] + [0], np.int64)
-        return self.set_ranking(&indices[0], self.fixed + len(names))
+        return set_ranking(self, &indices[0], self.fixed + len(names))
 
     cdef object shown(self, Py_ssize_t i, const int64_t *type_counts):
         """The label of class i, a number in the narrowest type in which it was seen."""
@@ -389,3 +303,75 @@ cdef class LabelIndex:
                 for kind in range(3):
                     counts.append((<const int64_t *> (<const char *> first + i * stride))[kind])
         return counts
+
+
+cdef void cache_drop(LabelIndex self) noexcept:
+    if self.cache != NO_CACHE:
+        release_objects(self)
+        PyMem_RawFree(self.cache)
+        self.cache, self.texts, self.cache_bits = NO_CACHE, <short_index_t *> (NO_CACHE + 2), 1
+
+
+cdef void release_objects(LabelIndex self) noexcept:
+    """Release the cached objects, whose entries are then not valid."""
+    cdef Py_ssize_t a
+    if self.cached == 0:
+        return
+    for a in range(<Py_ssize_t> 1 << self.cache_bits):
+        if self.cache[a].label != NULL:
+            Py_DECREF(<object> self.cache[a].label)
+    self.cached = 0
+
+
+cdef void cache_clear(LabelIndex self) noexcept:
+    if self.cached != 0:
+        release_objects(self)
+        memset(self.cache, 0, ENTRY_SIZE << self.cache_bits)
+
+
+cdef int cache_resize(LabelIndex self, int bits) except -1:
+    """Move the cached objects into a larger cache of 2^bits entries; texts are cached again when they are used."""
+    cdef Py_ssize_t a, objects = 0
+    cdef IdentityCacheEntry *old = self.cache
+    cdef IdentityCacheEntry *place
+    cdef int old_bits = self.cache_bits
+    cdef IdentityCacheEntry *cache = <IdentityCacheEntry *> PyMem_RawCalloc(<size_t> 1 << bits, ENTRY_SIZE)
+    if cache == NULL:
+        raise MemoryError("no memory for the cache of labels")
+    self.cache, self.texts, self.cache_bits = cache, <short_index_t *> (cache + (<size_t> 1 << bits)), bits
+    if old == NO_CACHE:
+        return 0
+    for a in range(<Py_ssize_t> 1 << old_bits):
+        if old[a].label == NULL:
+            continue
+        place = entry_for(self, <object> old[a].label)
+        if place.label == NULL:
+            place[0] = old[a]
+            objects += 1
+        else:
+            Py_DECREF(<object> old[a].label)
+    self.cached = objects
+    PyMem_RawFree(old)
+    return 0
+
+
+cdef void cache_text(LabelIndex self, object name, Py_ssize_t index) noexcept:
+    """Cache the index of a label if it is a short text."""
+    cdef Py_ssize_t place
+    if not is_short_text(name):
+        return
+    place = text_place(self, <PyObject *> name)
+    if self.texts[place] != 0 and self.texts[place] != index + 1:
+        place ^= 1
+    self.texts[place] = <short_index_t> (index + 1)
+
+
+cdef int set_ranking(LabelIndex self, const int64_t *ranking, Py_ssize_t ranked) except -1:
+    cdef int64_t *copy = <int64_t *> PyMem_RawCalloc(max(ranked, 1), sizeof(int64_t))
+    if copy == NULL:
+        raise MemoryError(f"no memory for the order of {ranked} classes")
+    if ranked:
+        memcpy(copy, ranking, ranked * sizeof(int64_t))
+    PyMem_RawFree(self.ranking)
+    self.ranking, self.ranked, self.sorted_at = copy, ranked, self.changes
+    return 0

@@ -5,11 +5,6 @@ Other objects with `__float__` or `__index__` (Decimal, Fraction) are numbers to
 not.
 """
 
-import operator
-from collections.abc import Iterable, Mapping, Set
-
-import numpy as np
-
 
 cdef object as_number(object value):
     """An object with `__index__` or `__float__` for a value that is a number, else None."""

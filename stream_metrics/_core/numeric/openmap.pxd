@@ -45,21 +45,6 @@ cdef inline bint map_is_zero(const CounterMap *map, Py_ssize_t at) noexcept nogi
     return map.value[at] == 0 and (map.fraction == NULL or map.fraction[at] == 0)
 
 
-cdef inline int map_rebuild(CounterMap *map) noexcept nogil:
-    """Remove the zero counters, and double the slots until the load is at most 1/2; -1 if there is no memory."""
-    cdef Py_ssize_t at, live = 0, slots = map.slots
-    for at in range(1, 2 * map.slots, 2):  # without a branch that depends on the values
-        live += (map.value[at] | (0 if map.fraction == NULL else <int64_t> map.fraction[at])) != 0
-    while (live + 1) * 2 > slots:
-        slots *= 2
-    return map_move(map, slots)
-
-
-cdef inline int map_resize(CounterMap *map, Py_ssize_t slots) noexcept nogil:
-    """Have at least so many slots, a power of two; -1 if there is no memory."""
-    return map_move(map, slots) if slots > map.slots else 0
-
-
 cdef inline int map_move(CounterMap *map, Py_ssize_t slots) noexcept nogil:
     """Move the counters other than zero into a map of so many slots, which hold them; -1 if there is no memory."""
     cdef CounterMap larger
@@ -104,8 +89,8 @@ cdef inline Py_ssize_t map_put(CounterMap *map, uint64_t key) noexcept nogil:
 cdef inline int map_reserve(CounterMap *map, Py_ssize_t more, int quarters) noexcept nogil:
     """Have room for so many more keys, without the counters that are zero; -1 if there is no memory."""
     cdef Py_ssize_t at, live = 0, slots = map.slots
-    for at in range(1, 2 * map.slots, 2):
-        live += not map_is_zero(map, at)
+    for at in range(1, 2 * map.slots, 2):  # without a branch that depends on the values
+        live += (map.value[at] | (0 if map.fraction == NULL else <int64_t> map.fraction[at])) != 0
     while (live + more + 1) * 4 > slots * quarters:
         slots *= 2
     return map_move(map, slots)
@@ -116,12 +101,6 @@ cdef inline Py_ssize_t map_find(CounterMap *map, uint64_t key, int quarters) noe
 
     At most `quarters` quarters of the slots are occupied: 3 saves memory, 2 saves probes.
     """
-    cdef Py_ssize_t at = probe(map.key, key, home_slot(key, map.seed, map.slots), map.slots)
-    if map.key[at] == 0:
-        if map_is_full(map, quarters):
-            if map_rebuild(map) < 0:
-                return -1
-            at = probe(map.key, key, home_slot(key, map.seed, map.slots), map.slots)
-        map.key[at] = key
-        map.occupied += 1
-    return at + 1
+    if map_is_full(map, quarters) and not map_has(map, key) and map_reserve(map, 0, 2) < 0:
+        return -1
+    return map_put(map, key)

@@ -5,10 +5,6 @@ What may fail (reading arguments, checking limits, memory) is in `Step.prepare`.
 an exception nor a signal comes between two objects of an operation, or between two counters of an object.
 """
 
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from cpython.object cimport PyTypeObject
-from libc.string cimport memmove
-
 cdef extern from *:
     """
     #include <string.h>

@@ -3,18 +3,6 @@
 A double of at least 2^-11 is represented exactly; a smaller one is rounded to the nearest unit.
 """
 
-cimport cython
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact
-from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
-from libc.math cimport ldexp, rint
-from libc.stdint cimport int64_t, uint64_t
-
-from operator import index
-
-import numpy as np
-
-from stream_metrics.errors import WeightError
-
 cdef int64_t LARGEST = 9223372036854774784  # the largest double below 2^63
 cdef double EXACT = 9007199254740992.0  # 2^53
 cdef double ROUNDED_BELOW = 2.0**-11

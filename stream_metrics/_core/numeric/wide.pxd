@@ -68,13 +68,7 @@ cdef inline void plus_wide(Wide *sum, uint64_t high, uint64_t middle, uint64_t l
 
 
 cdef inline void minus_wide(Wide *sum, uint64_t high, uint64_t middle, uint64_t low) noexcept nogil:
-    cdef uint64_t borrow = sum.low < low, next_borrow
-    sum.low -= low
-    next_borrow = sum.middle < borrow
-    sum.middle -= borrow
-    next_borrow += sum.middle < middle
-    sum.middle -= middle
-    sum.high = <int64_t> (<uint64_t> sum.high - high - next_borrow)
+    plus_wide(sum, ~high + ((middle | low) == 0), ~middle + (low == 0), 0 - low)
 
 
 cdef inline void plus_fixed(Fixed *sum, int64_t whole, uint64_t part) noexcept nogil:
@@ -83,8 +77,7 @@ cdef inline void plus_fixed(Fixed *sum, int64_t whole, uint64_t part) noexcept n
 
 
 cdef inline void minus_fixed(Fixed *sum, int64_t whole, uint64_t part) noexcept nogil:
-    sum.whole -= whole + (sum.part < part)
-    sum.part -= part
+    plus_fixed(sum, -whole - (part != 0), 0 - part)
 
 
 cdef inline uint64_t quantize52(double p) noexcept nogil:

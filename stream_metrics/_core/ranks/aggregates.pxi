@@ -4,18 +4,6 @@ The order of the cells stays valid until a cell is added or removed, that of a s
 every sample needs no sorting.
 """
 
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from libc.math cimport NAN, ldexp
-from libc.stdint cimport int64_t, uint64_t
-from libc.stdlib cimport qsort
-
-import numpy as np
-cimport numpy as cnp
-
-from stream_metrics._core.numeric.fixed cimport add_fixed, add_product, take_fixed, unsigned_double
-from stream_metrics._core.numeric.hashing cimport inverse_splitmix64
-from stream_metrics.labels.label import canonical
-
 cnp.import_array()
 
 cdef double UNIT = 2.0**-64  # the largest rounding error of a weight

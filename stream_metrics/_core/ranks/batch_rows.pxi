@@ -1,9 +1,5 @@
 """Rows of codes, counted into a column: the loops of a table of scores."""
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
-
-from stream_metrics._core.numeric.hashing cimport splitmix64
-
 ctypedef int32_t code_t  # the number of a label in a batch
 
 cdef struct CodeRows:

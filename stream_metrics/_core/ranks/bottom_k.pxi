@@ -6,14 +6,6 @@ a new hash costs a probe and no heap; a hash above the threshold is skipped at o
 low bits are the home slot, and pruning moves entries within the table: it needs no memory and cannot fail.
 """
 
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
-
-from stream_metrics._core.numeric.fixed cimport add_fixed
-from stream_metrics._core.numeric.openmap cimport probe
-
-
 ctypedef uint64_t fraction_t  # of a weight or moment, in units of 2^-64
 ctypedef uint32_t slot_t      # the slot of a hash, below 2^25
 

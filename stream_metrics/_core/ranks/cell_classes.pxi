@@ -8,11 +8,6 @@ tilting would put the weight on outliers.
 Sums are those of NumPy to the last bit, and squares are powers, as in Python.
 """
 
-from libc.math cimport fabs, hypot, pow, sqrt
-from libc.stdint cimport int8_t
-from libc.stdlib cimport qsort
-from libc.string cimport memcpy
-
 cdef double CERTAIN = 0.01  # a code with this share of its cell is an atom of known weight, not one of many like it
 cdef double CERTAIN_MEDIANS = 10.0  # ... if it also is that much heavier than its neighbours
 cdef double CALIBRATE = 4.0  # standard errors between sampled and exact mean up to which only the mean is off

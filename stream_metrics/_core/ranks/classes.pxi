@@ -5,19 +5,6 @@ counted as for a confusion matrix. A score of 0 does not count as an appearance 
 absent zeros are the same; nor does an implied `pos_label`.
 """
 
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from libc.stdint cimport int64_t, uint64_t
-from libc.string cimport memcpy, memset
-
-from stream_metrics._core.numeric.fixed cimport unsigned_double
-from stream_metrics._core.numeric.kernels cimport (
-    MOST_SAMPLES, Guarded, LabelIndex, most_type_count, numeric_kind, refuse_samples, samples_left, sum_overflow,
-)
-from stream_metrics._core.numeric.kernels import whole as whole_option
-from stream_metrics.errors import ScoreError
-from stream_metrics.labels.label import canonical
-from stream_metrics.labels.pos_label import check_binary, check_with_single_score, spelled_like
-
 MOST_PAIRED = 64  # classes of which pairs are kept; a hundred would need 250 MB
 cdef Py_ssize_t most_paired = MOST_PAIRED
 cdef int64_t MOST = 0x7FFFFFFFFFFFFFFD  # the sum of all weights

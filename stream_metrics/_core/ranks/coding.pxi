@@ -14,15 +14,6 @@ a bit for each; the moment, less that of as many codes at the start of the cell,
 everything else of a state is written again and compared.
 """
 
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t
-
-import numpy as np
-
-from stream_metrics._core.numeric.fixed cimport add_fixed, add_product, take_fixed
-from stream_metrics._core.numeric.hashing cimport inverse_splitmix64
-from stream_metrics._core.numeric.varint cimport read_varint, write_varint
-
 cdef enum:
     ABOVE = 64  # added to the level
     COARSE_PLACES = 20  # binary places of fractions, unless the bytes give the number

@@ -1,16 +1,5 @@
 """The rank sketch as an object: its methods. What they do is in the other files of this folder."""
 
-from cpython.mem cimport PyMem_RawFree
-from libc.stdint cimport int64_t
-
-from stream_metrics._core.numeric.fixed cimport unsigned_double
-from stream_metrics._core.numeric.kernels cimport Guarded, LabelIndex, check_samples, chosen_scores, refuse_samples
-cdef object MISSING
-from stream_metrics._core.numeric.kernels import MISSING, Swap
-from stream_metrics._core.numeric.kernels import whole as whole_option
-from stream_metrics.labels.label import canonical
-
-
 cdef int64_t epochs = 0  # states that were created
 
 

@@ -1,12 +1,5 @@
 """The two classes of a crowded cell, compared: how often own is above rest, by their samples, and how sure that is."""
 
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from libc.math cimport NAN, fabs, ldexp, pow, sqrt
-from libc.stdint cimport int8_t, uint64_t
-from libc.string cimport memcpy
-
-cimport numpy as cnp
-
 DENSE = 20  # sampled codes of each class from which a cell is inspected
 UNIFORM = 0.29  # 1/sqrt(12): the standard deviation of an unknown share
 cdef Py_ssize_t dense = DENSE

@@ -1,7 +1,5 @@
 """The sum of products as NumPy computes it: compiled estimates are those of formulas on arrays, to the last bit."""
 
-cimport numpy as cnp
-
 cdef extern from *:
     """
     #include <numpy/arrayobject.h>

@@ -1,10 +1,5 @@
 """From codes back to scores: the inverse of `encode`."""
 
-from libc.math cimport INFINITY
-from libc.stdint cimport uint64_t
-
-from stream_metrics._core.numeric.scores cimport bits, encode, score_of
-
 cdef extern from *:
     """
     #define RANK_OCTAVE ((uint64_t) 1 << 52)

@@ -17,13 +17,6 @@ Counting cannot fail: memory is reserved before it (`histogram_memory.pxi`), and
 that fails has changed nothing.
 """
 
-from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
-
-from stream_metrics._core.numeric.fixed cimport add_fixed, add_product, take_fixed
-from stream_metrics._core.numeric.hashing cimport splitmix64
-
-
 ctypedef uint32_t cell_t  # the number of a cell, at most 2^24
 
 cdef extern from *:

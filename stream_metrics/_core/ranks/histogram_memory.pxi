@@ -1,9 +1,5 @@
 """Memory of the score histograms. Only these functions can fail; counting cannot."""
 
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from libc.stdint cimport int64_t, uint64_t
-from libc.string cimport memcpy
-
 
 cdef ScoreHistogram *histogram_new(Py_ssize_t buckets, Py_ssize_t size) noexcept nogil:
     """Return an empty histogram, or NULL if there is no memory."""

@@ -4,14 +4,6 @@ Labels get indices and memory is reserved before, which is invisible to readers.
 without them, and the copy takes its place.
 """
 
-from cpython.mem cimport PyMem_RawCalloc
-from libc.stdint cimport int64_t, uint64_t
-
-import numpy as np
-
-from stream_metrics._core.numeric.kernels cimport Step, exchange
-from stream_metrics.errors import options_differ, other_kind
-
 cdef object UNITS = 1 << 64  # a Python integer, so that products cannot overflow
 
 

@@ -1,9 +1,5 @@
 """The pairs of one own and one rest score: how many are in order, and how many cells leave open."""
 
-from libc.stdint cimport int64_t, uint64_t
-
-cimport numpy as cnp
-
 cdef int64_t SAFE = <int64_t> 1 << 61  # twice the product of two totals up to here fits into int64
 
 

@@ -4,11 +4,6 @@ A cell of 64 classes is a kilobyte, so reading two classes of each cell for ever
 of the cells is copied once to where it is contiguous.
 """
 
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from libc.math cimport sqrt
-from libc.stdint cimport int64_t, uint64_t
-from libc.string cimport memset
-
 cdef enum:
     LINE_OF_CACHE = 8  # numbers: between classes, so that they do not share places of the cache, and copied at once
 

@@ -9,23 +9,6 @@ A sample of known labels and floats is read into entries on the stack, without r
 step. Then memory is reserved, then the sample is counted, which cannot fail.
 """
 
-cimport cython
-from cpython.dict cimport PyDict_Next
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from cpython.ref cimport PyObject, Py_REFCNT
-from libc.math cimport isfinite
-from libc.stdint cimport int64_t, uint64_t
-
-from stream_metrics._core.numeric.fixed cimport add_fixed, take_fixed
-from stream_metrics._core.numeric.scores cimport encode, encode_all
-from stream_metrics._core.numeric.kernels cimport (
-    by_class, classes_beside, commit_steps, known_index, not_counted, numeric_kind, plain_weight, remove_type,
-    split_some,
-)
-from stream_metrics.errors import ScoreError, WeightError
-from stream_metrics.labels.class_names import OPEN
-from stream_metrics.labels.label import canonical, unique
-
 cdef enum:
     FEW = 32  # scores that fit on the stack
 

@@ -1,10 +1,5 @@
 """The scores of the rows of a column: the smallest, the mean and the largest of each."""
 
-from libc.math cimport ldexp
-from libc.stdint cimport uint64_t
-
-cimport numpy as cnp
-
 cdef enum:
     ONE_OCTAVE = 52  # levels up to here have cells over which a score is linear in its code
 

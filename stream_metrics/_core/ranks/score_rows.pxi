@@ -1,18 +1,5 @@
 """Parsing the scores of samples: a mapping of label to score, a number, a row of numbers."""
 
-from collections.abc import Mapping
-
-from libc.math cimport isfinite
-from libc.stdint cimport uint64_t
-
-import numpy as np
-from numpy import floating
-
-from stream_metrics._core.numeric.kernels cimport row_values, to_double
-from stream_metrics._core.numeric.scores cimport bits, encode_all
-from stream_metrics.errors import ScoreError
-from stream_metrics.labels.label import canonical, is_missing, unique
-
 cdef object last_classes = None
 cdef list last_names = None
 

@@ -7,16 +7,6 @@ thresholds yet, they are estimated so that slightly more codes pass than a sampl
 once. If too few pass, as with many equal scores, the batch is counted again without estimates.
 """
 
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from libc.math cimport sqrt
-from libc.stdint cimport int64_t, uint64_t, uint8_t
-
-import numpy as np
-
-from stream_metrics._core.numeric.fixed cimport add_fixed
-from stream_metrics._core.numeric.kernels cimport numeric_kind
-from stream_metrics._core.numeric.scores cimport encode_all
-
 cdef enum:
     LINE = 256  # scores of a column that are encoded at once; the rows of a few columns fit the first-level cache
 

@@ -4,14 +4,6 @@ A mapping from plain labels to floats, or a float, is read here without running 
 must be refused, is left to `states.score_states`, which reads it the long way to the same steps.
 """
 
-from cpython.dict cimport PyDict_Contains, PyDict_Next
-from cpython.ref cimport PyObject
-from libc.math cimport isfinite
-from libc.stdint cimport int64_t, uint64_t
-
-from stream_metrics._core.confusion.kernels cimport ConfusionCounters, LabelSample, SetUpdateBase
-from stream_metrics._core.losses.kernels cimport LossSample, LossSums
-from stream_metrics._core.numeric.kernels cimport may_be_named, plain, plain_weight
 
 cdef inline bint is_plain_label(object label):
     """Whether an object is a canonical label that is no float."""

@@ -1,9 +1,5 @@
 """A column as rows, with the scores that are 0 among them."""
 
-from libc.stdint cimport int64_t, uint64_t
-
-cimport numpy as cnp
-
 
 def table_rows(int level, const uint64_t[::1] cells, const uint64_t[::1] sole, const int64_t[:, :] counts,
                const int64_t[:] totals):

@@ -5,9 +5,6 @@ distinct scores. The weight of the rest is the sum over the other classes. Its s
 other classes: each of them is among the smallest of every class that has it, so its weight is complete.
 """
 
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from libc.stdint cimport int64_t
-
 
 cdef ScoreHistogram *one_vs_rest(const ScoreHistogram *c, int64_t *groups, Py_ssize_t own) noexcept nogil:
     """Return a column of its own class and the rest, or NULL if there is no memory."""

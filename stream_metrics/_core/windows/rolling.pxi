@@ -13,7 +13,7 @@ from cpython.ref cimport PyObject
 from libc.math cimport isfinite
 from libc.stdint cimport int64_t, uint64_t
 
-from stream_metrics._core.confusion.kernels cimport ConfusionCounters, weight_fits
+from stream_metrics._core.confusion.kernels cimport ConfusionCounters, check_weight, weight_fits
 from stream_metrics._core.numeric.kernels cimport (
     Guarded, IdentityCacheEntry, LabelIndex, by_class, cache_entry, may_be_named, plain, split,
 )
@@ -224,7 +224,7 @@ cdef class RollingUpdateBase(Guarded):
         counts.uncount(<object> old.truth, <object> old.predicted, <object> old.weight)
         if other_weight and not weight_fits(counts, whole):
             counts.count(<object> old.truth, <object> old.predicted, <object> old.weight)
-            counts.check_weight(whole)
+            check_weight(counts, whole)
         try:
             counts.count(truth, predicted, weight)
         except BaseException:  # no memory for a new label
