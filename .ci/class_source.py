@@ -23,7 +23,7 @@ from math import nan
 from typing import Literal
 
 from stream_metrics.labels import Label
-from stream_metrics.metrics.metric import Metric, OneClassMetric, ScoreMetric
+from stream_metrics.metrics.metric import Metric
 '''
 SHOWN = {  # annotations that the docstrings write in words
     "Iterable[Label] | None": "iterable of Label, optional",

@@ -118,10 +118,7 @@ class MetricBase(UpdateBase, Portable):
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
         columns = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores, "unit": unit}
-        if self._sample_rule is None:
-            self._count_columns(columns, classes)
-        else:
-            count_by_rule(self, columns, classes)
+        count_by_rule(self, columns, classes)
 
     def _count_columns(self, columns: Mapping[str, Any], classes: Iterable[Label] | None) -> None:
         """Count a batch of samples of which none is left out."""
@@ -176,10 +173,7 @@ class MetricBase(UpdateBase, Portable):
         if self._reads != "labels":
             but = f"got {with_article(type(self))} that reads scores; RankSketch.update_counts counts tables of scores"
             raise ScoreError(subject="`update_counts`", expected="where labels only are counted", but=but)
-        if self._sample_rule is None:
-            self.state.update_counts(y_true, y_pred, n, w)
-        else:
-            count_by_rule(self, {"y_true": y_true, "y_pred": y_pred, "n": n, "w": w}, None)
+        count_by_rule(self, {"y_true": y_true, "y_pred": y_pred, "n": n, "w": w}, None)
 
     @classmethod
     def from_counts(cls, y_true: object, y_pred: object, n: object, w: object = None, **options: Any) -> Self:
@@ -290,9 +284,7 @@ class MetricBase(UpdateBase, Portable):
                 if not rest._holds(folds):
                     raise WeightError("Expected the `unit` of the sample, since no such sample has none, but got none")
             elif fold is not None and fold not in folds:
-                raise WeightError(
-                    f"Expected to revert a sample that was counted, but got one of unit={unit!r}, which has none"
-                )
+                raise WeightError(f"Expected a sample that was counted, but got one of unit={unit!r}, which has none")
             elif fold is not None:
                 steps += folds[fold]._sample_steps(sample, True)
                 if folds[fold].n + folds[fold].abstained == 1:  # which is reverted

@@ -5,7 +5,7 @@ from math import nan
 from typing import Literal
 
 from stream_metrics.labels import Label
-from stream_metrics.metrics.metric import Metric, OneClassMetric, ScoreMetric
+from stream_metrics.metrics.metric import Metric
 
 class Accuracy(Metric):
     """Share of the samples that are predicted right.
@@ -113,7 +113,7 @@ class AverageAccuracy(Metric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class AveragePrecision(ScoreMetric):
+class AveragePrecision(Metric):
     """Mean precision over the samples of a class, from the highest score down.
 
     Parameters
@@ -229,7 +229,7 @@ class BalancedAccuracy(Metric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class BrierScore(ScoreMetric):
+class BrierScore(Metric):
     """Mean squared distance between the probabilities and the truth.
 
     Parameters
@@ -399,7 +399,7 @@ class CramersV(Metric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class DebiasedCalibrationError(ScoreMetric):
+class DebiasedCalibrationError(Metric):
     """Root mean squared distance between score and share over bins of scores, without the noise of the bins.
 
     Parameters
@@ -462,7 +462,7 @@ class DebiasedCalibrationError(ScoreMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class DetectionPrevalence(OneClassMetric):
+class DetectionPrevalence(Metric):
     """Share of the predictions that name a class.
 
     Parameters
@@ -517,7 +517,7 @@ class DetectionPrevalence(OneClassMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class ExpectedCalibrationError(ScoreMetric):
+class ExpectedCalibrationError(Metric):
     """Mean distance between score and share of the class over bins of scores.
 
     Parameters
@@ -580,7 +580,7 @@ class ExpectedCalibrationError(ScoreMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class F1(OneClassMetric):
+class F1(Metric):
     """Harmonic mean of precision and recall of a class.
 
     Parameters
@@ -635,7 +635,7 @@ class F1(OneClassMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class FBeta(OneClassMetric):
+class FBeta(Metric):
     """Weighted harmonic mean of precision and recall of a class.
 
     Parameters
@@ -694,7 +694,7 @@ class FBeta(OneClassMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class FalseDiscoveryRate(OneClassMetric):
+class FalseDiscoveryRate(Metric):
     """Share of the predictions of a class that are wrong.
 
     Parameters
@@ -749,7 +749,7 @@ class FalseDiscoveryRate(OneClassMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class FalseNegativeRate(OneClassMetric):
+class FalseNegativeRate(Metric):
     """Share of the samples of a class that are missed.
 
     Parameters
@@ -804,7 +804,7 @@ class FalseNegativeRate(OneClassMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class FalseOmissionRate(OneClassMetric):
+class FalseOmissionRate(Metric):
     """Share of the predictions of other classes that are of the class.
 
     Parameters
@@ -859,7 +859,7 @@ class FalseOmissionRate(OneClassMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class FalsePositiveRate(OneClassMetric):
+class FalsePositiveRate(Metric):
     """Share of the samples of other classes that are predicted as the class.
 
     Parameters
@@ -1147,7 +1147,7 @@ class GeometricMean(Metric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class Gini(ScoreMetric):
+class Gini(Metric):
     """Twice the ROC AUC less one, also known as Somers' D or accuracy ratio.
 
     Parameters
@@ -1202,7 +1202,7 @@ class Gini(ScoreMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class HandTillAUC(ScoreMetric):
+class HandTillAUC(Metric):
     """Mean ROC AUC over all pairs of classes that occur, Hand and Till's M.
 
     Parameters
@@ -1264,7 +1264,7 @@ class HandTillAUC(ScoreMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class Jaccard(OneClassMetric):
+class Jaccard(Metric):
     """Intersection over union of the samples of a class and its predictions.
 
     Parameters
@@ -1318,7 +1318,7 @@ class Jaccard(OneClassMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class KSStatistic(ScoreMetric):
+class KSStatistic(Metric):
     """Largest distance between the score distributions of a class and of the rest.
 
     Parameters
@@ -1373,7 +1373,7 @@ class KSStatistic(ScoreMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class LogLoss(ScoreMetric):
+class LogLoss(Metric):
     """Mean negative logarithm of the probability of the true class: cross-entropy, in nats.
 
     Parameters
@@ -1489,7 +1489,7 @@ class MCC(Metric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class MacroAveragePrecision(ScoreMetric):
+class MacroAveragePrecision(Metric):
     """Mean average precision over the classes.
 
     Parameters
@@ -1550,7 +1550,7 @@ class MacroAveragePrecision(ScoreMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class MacroCalibrationError(ScoreMetric):
+class MacroCalibrationError(Metric):
     """Mean over the classes of the expected calibration error, known as classwise ECE.
 
     Parameters
@@ -1835,7 +1835,7 @@ class MacroPrecision(Metric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class MacroROCAUC(ScoreMetric):
+class MacroROCAUC(Metric):
     """Mean over the classes of the ROC AUC of the class against the rest.
 
     Parameters
@@ -2003,7 +2003,7 @@ class MacroSpecificity(Metric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class MaximumCalibrationError(ScoreMetric):
+class MaximumCalibrationError(Metric):
     """Largest distance between score and share of the class in a bin of scores.
 
     Parameters
@@ -2066,7 +2066,7 @@ class MaximumCalibrationError(ScoreMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class MicroAveragePrecision(ScoreMetric):
+class MicroAveragePrecision(Metric):
     """Average precision of all scores of all classes together.
 
     Parameters
@@ -2341,7 +2341,7 @@ class MicroPrecision(Metric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class MicroROCAUC(ScoreMetric):
+class MicroROCAUC(Metric):
     """ROC AUC of all scores of all classes against one threshold.
 
     Parameters
@@ -2455,7 +2455,7 @@ class MicroRecall(Metric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class NPV(OneClassMetric):
+class NPV(Metric):
     """Share of the predictions of other classes that are not of the class (negative predictive value).
 
     Parameters
@@ -2510,7 +2510,7 @@ class NPV(OneClassMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class NegativeF1(OneClassMetric):
+class NegativeF1(Metric):
     """Harmonic mean of negative predictive value and specificity: F1 of the rest as one class.
 
     Parameters
@@ -2565,7 +2565,7 @@ class NegativeF1(OneClassMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class OvAAccuracy(OneClassMetric):
+class OvAAccuracy(Metric):
     """Accuracy of a class against the rest.
 
     Parameters
@@ -2620,7 +2620,7 @@ class OvAAccuracy(OneClassMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class OvABalancedAccuracy(OneClassMetric):
+class OvABalancedAccuracy(Metric):
     """Balanced accuracy of a class against the rest.
 
     Parameters
@@ -2677,7 +2677,7 @@ class OvABalancedAccuracy(OneClassMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class OvAMCC(OneClassMetric):
+class OvAMCC(Metric):
     """Matthews correlation of a class against the rest.
 
     Parameters
@@ -3005,7 +3005,7 @@ class OvOMCC(Metric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class P4(OneClassMetric):
+class P4(Metric):
     """Harmonic mean of precision, recall, specificity and negative predictive value of a class.
 
     Parameters
@@ -3061,7 +3061,7 @@ class P4(OneClassMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class PRAUCTrapezoid(ScoreMetric):
+class PRAUCTrapezoid(Metric):
     """Area under the precision-recall curve with straight lines between its points.
 
     Parameters
@@ -3121,7 +3121,7 @@ class PRAUCTrapezoid(ScoreMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class PRFowlkesMallows(OneClassMetric):
+class PRFowlkesMallows(Metric):
     """Geometric mean of precision and recall of a class.
 
     Parameters
@@ -3234,7 +3234,7 @@ class PairFowlkesMallows(Metric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class PartialROCAUC(ScoreMetric):
+class PartialROCAUC(Metric):
     """Area under the ROC curve for false positive rates from 0 to `max_fpr`.
 
     Parameters
@@ -3297,7 +3297,7 @@ class PartialROCAUC(ScoreMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class Precision(OneClassMetric):
+class Precision(Metric):
     """Share of the predictions of a class that are right (positive predictive value).
 
     Parameters
@@ -3352,7 +3352,7 @@ class Precision(OneClassMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class PrecisionAtRecall(ScoreMetric):
+class PrecisionAtRecall(Metric):
     """Largest precision of a threshold whose recall is at least `recall`.
 
     Parameters
@@ -3411,7 +3411,7 @@ class PrecisionAtRecall(ScoreMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class Prevalence(OneClassMetric):
+class Prevalence(Metric):
     """Share of the samples that belong to a class.
 
     Parameters
@@ -3466,7 +3466,7 @@ class Prevalence(OneClassMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class ROCAUC(ScoreMetric):
+class ROCAUC(Metric):
     """Probability that a sample of the class scores above a sample of the rest.
 
     Parameters
@@ -3522,7 +3522,7 @@ class ROCAUC(ScoreMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class Recall(OneClassMetric):
+class Recall(Metric):
     """Share of the samples of a class that are predicted as the class (sensitivity).
 
     Parameters
@@ -3577,7 +3577,7 @@ class Recall(OneClassMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class SingleScoreAUC(ScoreMetric):
+class SingleScoreAUC(Metric):
     """Mean ROC AUC over all pairs of classes of one score, that of `pos_label`.
 
     Parameters
@@ -3639,7 +3639,7 @@ class SingleScoreAUC(ScoreMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class Specificity(OneClassMetric):
+class Specificity(Metric):
     """Share of the samples of other classes that are not predicted as the class.
 
     Parameters
@@ -3694,7 +3694,7 @@ class Specificity(OneClassMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class SphericalScore(ScoreMetric):
+class SphericalScore(Metric):
     """Mean cosine of the angle between the probabilities and the truth.
 
     Parameters
@@ -3749,7 +3749,7 @@ class SphericalScore(ScoreMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class TPRAtFPR(ScoreMetric):
+class TPRAtFPR(Metric):
     """Largest true positive rate of a threshold whose false positive rate is at most `fpr`.
 
     Parameters
@@ -3808,7 +3808,7 @@ class TPRAtFPR(ScoreMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class TopKAccuracy(ScoreMetric):
+class TopKAccuracy(Metric):
     """Share of the samples whose true class is among the k classes with the largest probabilities.
 
     Parameters
@@ -3867,7 +3867,7 @@ class TopKAccuracy(ScoreMetric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class WeightedAveragePrecision(ScoreMetric):
+class WeightedAveragePrecision(Metric):
     """Mean average precision over the classes, weighted by their samples.
 
     Parameters
@@ -4257,7 +4257,7 @@ class WeightedPrecision(Metric):
         ignore_index: Label | None = None,
     ) -> None: ...
 
-class WeightedROCAUC(ScoreMetric):
+class WeightedROCAUC(Metric):
     """Mean ROC AUC over the classes, weighted by their samples.
 
     Parameters

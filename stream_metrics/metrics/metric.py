@@ -180,8 +180,27 @@ class Metric(ReadingBase, MetricBase):
 
     def _value(self) -> float:
         """Return what `get` does, by calling the formula."""
-        value: float = self._read(self._formula)
+        if self._row.kind != "per_class":
+            value: float = point_value(self._read(self._formula))
+        elif self._row.state == "counts":
+            value = self._formula(self.state.one_vs_rest(self.pos_label)).item(0)
+        else:
+            measure = self._row.formula.measure  # type: ignore[attr-defined]
+            value = point_value(measure(self.state.column(self.pos_label), **self._options))
         return value if value == value else self.zero_division
+
+    def _attach(self, state: Any) -> None:
+        """Count in this state from now on.
+
+        With the default `pos_label`, metrics of a class take 0/1 and False/True only. Metrics of pairs of classes
+        refuse more classes than pairs are kept of.
+        """
+        row = getattr(self, "_row", None)
+        if row is not None and row.quadratic and isinstance(state, RankSketch):
+            state.require_pairs()
+        if row is not None and row.kind == "per_class" and is_default(getattr(self, "pos_label", None)):
+            state.allow_binary_only()
+        super()._attach(state)
 
     def snapshot(self) -> Snapshot:
         """Return a frozen copy of the state, from which every metric of it can be read.
@@ -239,16 +258,9 @@ class Metric(ReadingBase, MetricBase):
     def _check_same(self, other: object) -> None:
         super()._check_same(other)
         if _takes_binary_only(self.state) != _takes_binary_only(other.state):  # type: ignore[attr-defined]
-            names = [
-                "the default, with which labels are 0/1 and False/True," if _takes_binary_only(state) else "any labels"
-                for state in (self.state, other.state)  # type: ignore[attr-defined]
-            ]
-            raise MergeError(
-                argument="pos_label",
-                expected="to allow the same labels in both",
-                got=getattr(other, "pos_label", None),
-                but=f"got {names[0]} in one and {names[1]} in the other; reconfigured(pos_label=...) names the class",
-            )
+            but = "got one that takes 0/1 and False/True only; reconfigured(pos_label=...) names the class"
+            expected, got = "to allow the same labels in both", getattr(other, "pos_label", None)
+            raise MergeError(argument="pos_label", expected=expected, got=got, but=but)
 
     def _count_again(self, twin: Self) -> None:
         names = STATES[self._row.state][1]
@@ -290,47 +302,6 @@ class Metric(ReadingBase, MetricBase):
             value = error.obstacle.reason
         rule = ", ".join(self._shown_rule())
         return f"{type(self).__name__}({rule}): {value}" if rule else f"{type(self).__name__}: {value}"
-
-
-class OneClassMetric(Metric):
-    """A metric of one class, `pos_label`, against the rest."""
-
-    def _attach(self, state: Any) -> None:
-        """Count in this state from now on; with the default `pos_label` it takes 0/1 and False/True only."""
-        super()._attach(_binary_only(self, state))
-
-    def _value(self) -> float:
-        value: float = self._formula(self.state.one_vs_rest(self.pos_label)).item(0)
-        return value if value == value else self.zero_division
-
-
-class ScoreMetric(Metric):
-    """A metric of the scores of all classes, or of those of `pos_label` against the rest."""
-
-    def _attach(self, state: Any) -> None:
-        """Count in this state from now on; with the default `pos_label`, metrics of a class take 0/1 and False/True.
-
-        Metrics of pairs of classes refuse more classes than pairs are kept of.
-        """
-        row = getattr(self, "_row", None)
-        if row is not None and row.quadratic and isinstance(state, RankSketch):
-            state.require_pairs()
-        super()._attach(_binary_only(self, state) if row is not None and row.kind == "per_class" else state)
-
-    def _value(self) -> float:
-        if self._row.kind == "per_class":
-            computed = self._row.formula.measure(self.state.column(self.pos_label), **self._options)  # type: ignore[attr-defined]
-        else:
-            computed = self._read(self._formula)
-        value: float = point_value(computed)
-        return value if value == value else self.zero_division
-
-
-def _binary_only(metric: Metric, state: Any) -> Any:
-    """Let a state refuse what the default `pos_label` has no place for, and return it."""
-    if is_default(getattr(metric, "pos_label", None)):
-        state.allow_binary_only()
-    return state
 
 
 def _takes_binary_only(state: Any) -> bool:
@@ -382,9 +353,8 @@ def metric_class(row: MetricSpec) -> type[Metric]:
     exec(compile(source, f"<{name}>", "exec", dont_inherit=True), namespace)  # so do `dataclasses`
     constructor = named_arguments(namespace["__init__"])
     constructor.__qualname__ = f"{name}.__init__"
-    base = ScoreMetric if row.state != "counts" else OneClassMetric if row.kind == "per_class" else Metric
     members = {"__module__": "stream_metrics", "__doc__": _Documentation(), "key": row.key, "__init__": constructor}
-    return _classes.setdefault(row.key, type(name, (base,), members))  # two threads get the same one
+    return _classes.setdefault(row.key, type(name, (Metric,), members))  # two threads get the same one
 
 
 def _plain(value: object, argument: str) -> object:

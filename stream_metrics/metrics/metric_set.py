@@ -511,20 +511,14 @@ def _named_states(metrics: Iterable[str] | None, pairs: bool) -> set[str]:
 
 def _other_states(mine: MetricSet, theirs: MetricSet) -> MergeError:
     """Return the error of a merge of two sets that do not count the same of scores."""
-    if not (mine.score_states and theirs.score_states):
-        but = "got two of which one keeps scores, the other labels only; reconfigured(scores=False) is what both have"
-        metrics = (mine if mine.score_states else theirs).metrics
-        if _named_states(metrics, False):
-            but += ", together with metrics=... of labels"
-        return MergeError(argument="scores", expected="to be the same in both", got=theirs.scores, but=but)
     names = [name for name in OF_STATES if getattr(mine, name) != getattr(theirs, name)]
+    if not (mine.score_states and theirs.score_states):
+        names = ["scores"]
     before, after = ({name: getattr(each, name) for name in names or ["metrics"]} for each in (mine, theirs))
-    states = list(mine.score_states), list(theirs.score_states)
-    note = "; reconfigured(scores=..., metrics=..., pairs=...) with the options of the one with less drops the rest"
-    if not {*states[0]} & {*states[1]}:
-        note = ", and nothing is counted by both"
-    if names:
-        note = f", where {states[0]} and {states[1]} are counted of scores{note}"
+    note = (
+        f", where {list(mine.score_states)} and {list(theirs.score_states)} are counted of scores; "
+        f"reconfigured(scores=..., metrics=..., pairs=...) with the options of the one with less drops the rest"
+    )
     return options_differ(before, after, note=note)
 
 

@@ -49,7 +49,10 @@ def _materialized(columns: Columns) -> dict[str, Any]:
 
 
 def count_by_rule(owner: MetricBase, columns: Columns, classes: Iterable[Label] | None) -> None:
-    """Count a batch as the rule of a metric says."""
+    """Count a batch as the rule of a metric says, if it has one."""
+    if owner._sample_rule is None:
+        owner._count_columns(columns, classes)
+        return
     count_unignored(owner._sample_rule, columns, partial(_count_by_rule, owner, classes))
 
 

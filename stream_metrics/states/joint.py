@@ -300,10 +300,9 @@ class Comparison(PairedCounts, Portable):
         if not isinstance(other, Comparison):
             raise other_kind(Comparison, other)
         other = other.copy() if other is self else other
-        for name in CONFIGURATION:
-            mine, theirs = getattr(self, name), getattr(other, name)
-            if repr(mine) != repr(theirs):
-                raise options_differ({name: mine}, {name: theirs}, ("a", "b", "scores"))
+        options = [{name: getattr(each, name) for name in CONFIGURATION} for each in (self, other)]
+        if repr(options[0]) != repr(options[1]):
+            raise options_differ(options[0], options[1], ("a", "b", "scores"))
         if not same_labels(self.fixed_labels, other.fixed_labels):
             raise options_differ({"labels": self.fixed_labels}, {"labels": other.fixed_labels}, ("labels",))
         with self._merging(other):

@@ -31,20 +31,12 @@ Scores: TypeAlias = float | Mapping[Label, float]  # of one sample
 
 def check_rows(check: Callable[..., object], codes: Array, labels: list[Label], rows: list[int] | None = None) -> None:
     """Let `check` look at the label of every row, or of some rows; the error names the first row that is refused."""
-    refused = [code for code, label in enumerate(labels) if _refuses(check, label)]
-    if refused:  # perhaps a label that no row has
-        wrong = np.isin(codes, refused)
-        places = np.flatnonzero(wrong).tolist() if rows is None else [row for row in rows if wrong[row]]
-        for position in places[:1]:
-            check(labels[codes[position]], position=position)
-
-
-def _refuses(check: Callable[..., object], label: Label) -> bool:
     try:
-        check(label)
-    except LabelError:
-        return True
-    return False
+        for label in labels:
+            check(label)
+    except LabelError:  # perhaps of a label that no row has
+        for row in range(len(codes)) if rows is None else rows:
+            check(labels[codes[row]], position=row)
 
 
 def check_truths_of_singles(pos_label: Label, codes: Array, labels: list[Label], rows: list[int] | None = None) -> None:

