@@ -40,8 +40,7 @@ MODULES = (  # path, title, introduction, modules
     ("integrations", "Integrations", "A module for each engine, which needs its [extra](../install.md#extras).",
      ["integrations.river", "integrations.tables", "tables.fields", "integrations.spark",
       "integrations.spark_sql", "integrations.spark_streaming", "integrations.beam", "integrations.dask",
-      "integrations.ray", "integrations.torch", "integrations.torchmetrics", "integrations.transformers",
-      "integrations.keras"]),
+      "integrations.ray", "integrations.torch", "integrations.torchmetrics"]),
     ("monitor", "Monitor", "The monitor as a library: `from stream_metrics.monitor import Monitor`.", MONITOR),
     ("testing", "Testing", "The laws of a mergeable accumulator, for states of your own.", ["testing"]),
 )  # fmt: skip

@@ -43,7 +43,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from stream_metrics.inputs.arguments import OTHER_NAMES
-from stream_metrics.integrations.tables import MOST_LABELS, Fields, check_columns, count_table, empty_copy
+from stream_metrics.integrations.tables import MOST_LABELS, Fields, check_columns, count_table, empty_copy, part_of
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.tables.bad_rows import BadRows, Counted, OnBad, new_record
 from stream_metrics.tables.counting import START, UNKNOWN, Place, Refuse
@@ -113,42 +113,34 @@ class Accumulate(beam.CombineFn):  # type: ignore[misc]
         return IOTypeHints.empty().with_input_types(Any).with_output_types(output)
 
     def create_accumulator(self) -> Any:
-        """Return an empty state; with on_bad="count" and a record without bad rows."""
-        bad = new_record(self.on_bad)
-        return self.prototype.copy() if bad is None else Counted(self.prototype.copy(), bad)
+        """Return an empty state and a record without bad rows, None unless these are counted."""
+        return self.prototype.copy(), new_record(self.on_bad)
 
     def add_input(self, mutable_accumulator: Any, element: Any) -> Any:
         """Count a sample or a table, and return the accumulator."""
-        if self.on_bad == "raise":
-            self._samples.count(mutable_accumulator, element)
-        else:
-            self._samples.count(mutable_accumulator.state, element, mutable_accumulator.bad.add)
+        state, bad = mutable_accumulator
+        self._samples.count(state, element, None if bad is None else bad.add)
         return mutable_accumulator
 
     def merge_accumulators(self, accumulators: Iterable[Any]) -> Any:
         """Merge all into the first and return it; the others stay as they are. Of none, an empty one."""
-        total = None
-        for accumulator in accumulators:
-            if total is None:
-                total = accumulator
-            elif self.on_bad == "raise":
-                total = total.merge(accumulator)
-            else:
-                total = Counted(total.state.merge(accumulator.state), total.bad.merge(accumulator.bad))
-        return self.create_accumulator() if total is None else total
+        accumulators = iter(accumulators)
+        total, total_bad = next(accumulators, None) or self.create_accumulator()
+        for state, bad in accumulators:
+            total.merge(state)
+            if bad is not None:
+                total_bad.merge(bad)
+        return total, total_bad
 
     def extract_output(self, accumulator: Any) -> Any:
         """Return a copy, since Beam goes on counting into the state of a state cell."""
-        if self.on_bad == "raise":
-            self._samples.check(accumulator)
-            return accumulator.copy()
-        self._samples.check(accumulator.state)
-        return Counted(accumulator.state.copy(), accumulator.bad.copy())
+        state, bad = accumulator
+        self._samples.check(state)
+        return state.copy() if bad is None else Counted(state.copy(), bad.copy())
 
     def get_accumulator_coder(self) -> beam.coders.Coder:
-        """Return the coder of states, `to_bytes()`."""
-        kind = type(self.prototype)
-        return _StateCoder(kind) if self.on_bad == "raise" else _CountedCoder(kind)
+        """Return the coder of states and records, `to_bytes()`."""
+        return _AccumulatorCoder(type(self.prototype), self.on_bad)
 
 
 class SplitBad(beam.PTransform):  # type: ignore[misc]
@@ -300,40 +292,22 @@ def _rows(table: Any, start: int, stop: int | None) -> Any:
     return table.iloc[start:stop] if hasattr(table, "iloc") else table[start:stop]
 
 
-class _StateCoder(beam.coders.Coder):  # type: ignore[misc]
-    """States of one kind as their own bytes, equal for equal states."""
+class _AccumulatorCoder(beam.coders.Coder):  # type: ignore[misc]
+    """States of one kind with records of bad rows as their own bytes, equal for equal states."""
 
-    def __init__(self, kind: type[Accumulator]) -> None:
-        self.kind = kind
+    def __init__(self, kind: type[Accumulator], on_bad: OnBad) -> None:
+        self.kind, self.on_bad = kind, on_bad
 
-    def encode(self, value: Accumulator) -> bytes:
-        return value.to_bytes()
+    def encode(self, value: tuple[Accumulator, BadRows | None]) -> bytes:
+        state, bad = part_of(*value)
+        return state if bad is None else encoded([state, bad])
 
-    def decode(self, encoded: bytes) -> Accumulator:
-        return self.kind.from_bytes(encoded)
-
-    def is_deterministic(self) -> bool:
-        return True
-
-    def to_type_hint(self) -> type[Accumulator]:
-        return self.kind
-
-
-class _CountedCoder(beam.coders.Coder):  # type: ignore[misc]
-    """States of one kind with records of bad rows."""
-
-    def __init__(self, kind: type[Accumulator]) -> None:
-        self.kind = kind
-
-    def encode(self, value: Counted) -> bytes:
-        return encoded([value.state.to_bytes(), value.bad.to_bytes()])
-
-    def decode(self, encoded: bytes) -> Counted:
-        state, bad = decoded(encoded)
-        return Counted(self.kind.from_bytes(state), BadRows.from_bytes(bad))
+    def decode(self, encoded: bytes) -> tuple[Accumulator, BadRows | None]:
+        state, bad = (encoded, None) if self.on_bad == "raise" else decoded(encoded)
+        return self.kind.from_bytes(state), None if bad is None else BadRows.from_bytes(bad)
 
     def is_deterministic(self) -> bool:
         return True
 
     def to_type_hint(self) -> type:
-        return Counted
+        return tuple

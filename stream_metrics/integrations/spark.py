@@ -33,13 +33,13 @@ that a column has comes first. Groups are those of Spark's `groupBy`, of any typ
 the name of a column of the result, that column gets another: `sm_state` beside a key `state`.
 
 A null prediction, or null scores without a prediction, is an abstention. A null or bad truth, score or weight fails the
-job, and what is raised on the driver ends with the reason; with on_bad="count" such rows are left out and recorded.
+job, and what is raised names the partition and the row; with on_bad="count" such rows are left out and recorded.
 Columns with more than 100,000 distinct labels, such as identifiers, fail it too; `max_labels` sets another limit.
 
-Labels without fractional weights are counted by Spark itself, as `groupBy(keys, y_true, y_pred).count()`, and Python
-sees the counts only. Scores are counted by Python: a task holds at most 32 MiB of rows and 128 MiB of states of groups,
-and a small group, whose state would be no smaller than its rows, travels as rows. `MetricSet(scores=True, buckets=64)`
-makes smaller states.
+Labels without weights are counted by Spark itself, as `groupBy(keys, y_true, y_pred).count()`, and Python sees the
+counts only: on the driver if there are few, without groups. Scores and weights are counted by Python. A task holds at
+most 32 MiB of rows. A group with many of these rows becomes a state there, and a small one, whose state would be no
+smaller, travels as rows. `MetricSet(scores=True, buckets=64)` makes smaller states.
 
 A task that Spark runs again starts from an empty state, so whatever fails, the merged states have the bytes of one
 process that has seen all rows once. The states of partitions are merged by 16 tasks and then by one, whatever the
@@ -55,24 +55,24 @@ from typing import Any, TypeVar
 
 from stream_metrics.catalog.table import LABEL_VALUED, find
 from stream_metrics.errors import LabelError
-from stream_metrics.integrations.tables import MOST_LABELS, Fields, empty_copy, merge_records
+from stream_metrics.integrations.tables import MOST_LABELS, Fields, Job, Part, part_of
 from stream_metrics.labels import Label
 from stream_metrics.metrics.metric import Metric
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.report.headlines import REPORT, TABLE_OF_SCORES
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.tables.bad_rows import BadRows, Counted, OnBad, new_record
-from stream_metrics.wire import from_bytes
+from stream_metrics.tables.bad_rows import BadRows, Counted, OnBad
 
 try:
     import pandas as pd  # type: ignore[import-untyped]
+    import pyarrow as pa
     from pyspark.sql import Column, DataFrame, Window
     from pyspark.sql import functions as F
     from pyspark.sql.types import BinaryType, DoubleType, LongType, StructField, StructType
 
     from stream_metrics.integrations import spark_workers as workers
-    from stream_metrics.integrations.spark_columns import ColumnRef, Selected, countable, select
+    from stream_metrics.integrations.spark_columns import ColumnRef, Selected, countable, numbered, select
     from stream_metrics.integrations.spark_sql import register
 except ImportError as error:
     raise ImportError('Expected PySpark, pandas and PyArrow: pip install "stream-metrics[spark]"') from error
@@ -82,7 +82,8 @@ __all__ = ["accumulate", "accumulate_by", "evaluate", "evaluate_by", "merge_stat
 State = TypeVar("State", bound=Accumulator)
 
 FIELDS = Fields()
-STATE = StructField("state", BinaryType())
+PARTS = StructType([StructField("state", BinaryType()), StructField("bad", BinaryType())])
+MOST_PAIRS = 100_000  # pairs of labels that the driver counts
 TASKS = 16  # tasks that merge the states of partitions before one merges theirs
 
 
@@ -216,9 +217,10 @@ def evaluate_by(
         if find(key).kind == "matrix" or key in LABEL_VALUED:
             raise ValueError(f"Expected `metrics` of groups to be numbers, but {key!r} is none")
     fields = Fields(y_true, y_pred, scores, weight)
-    selected, states, bad = _states(_selected(df, keys, fields, classes, max_labels), prototype, on_bad, max_labels)
+    selected = select(df, keys, fields, classes)
+    states, bad = _states(selected, Job.of(prototype, selected.fields, on_bad, max_labels))
     doubles = [StructField(f"m{at}", DoubleType()) for at in range(len(shown))]
-    schema = StructType([*states.schema[:-1], StructField("n", LongType()), *doubles, STATE])
+    schema = StructType([*states.schema[:-1], StructField("n", LongType()), *doubles, PARTS[0]])
     table = states.mapInArrow(partial(workers.read, shown, pos_label), schema)
     groups = selected.restored(table, ["n", *shown, "state"])
     return groups if bad is None else Counted(groups, bad)
@@ -268,15 +270,14 @@ def accumulate(
     -----
     Memory: on each worker a state and a block of rows, on the driver one state.
     """
-    bad, empty = new_record(on_bad), empty_copy(prototype)
-    selected = _selected(df, (), fields, classes, max_labels)
-    parts = (_partial if bad is None else _with_bad)(selected, empty, max_labels)
-    total: State = empty
-    for row in _in_one(parts, selected.fields, max_labels).collect():
-        total.merge(from_bytes(row.state))
-        if bad is not None:
-            bad.merge(from_bytes(row.bad))
-    return total if bad is None else Counted(total, bad)
+    selected = select(df, (), fields, classes)
+    job = Job.of(prototype, selected.fields, on_bad, max_labels)
+    pairs = countable(selected, job.empty) if on_bad == "raise" else None
+    parts = None if pairs is None else _counted(pairs, job)
+    if parts is None:
+        rows = selected.rows if pairs is None else pairs
+        parts = _collected(rows.mapInArrow(partial(workers.count_all, job), PARTS), job)
+    return job.result(parts)
 
 
 def accumulate_by(
@@ -329,8 +330,8 @@ def accumulate_by(
 
     Memory: on each worker one state, a block of rows, and where Python counts, rows and states of a fixed size.
     """
-    empty = empty_copy(prototype)
-    selected, states, bad = _states(_selected(df, keys, fields, classes, max_labels), empty, on_bad, max_labels)
+    selected = select(df, keys, fields, classes)
+    states, bad = _states(selected, Job.of(prototype, selected.fields, on_bad, max_labels))
     groups = selected.restored(states, ["state"])
     return groups if bad is None else Counted(groups, bad)
 
@@ -393,7 +394,14 @@ def partial_states(
         If `prototype` is not an accumulator or does not merge.
     """
     selected = select(df, keys, fields, classes)
-    return selected.restored(selected.counted(empty_copy(prototype)), ["state"])
+    return selected.restored(states_by_key(selected, prototype), ["state"])
+
+
+def states_by_key(selected: Selected, prototype: Accumulator) -> DataFrame:
+    """Return states of rows, one or more for each partition and key."""
+    job = Job.of(prototype, selected.fields, "raise", None)
+    parts = _parts_by_key(selected, job, 0)
+    return parts.select(*selected.keys, "state")
 
 
 def _prototype(
@@ -406,69 +414,49 @@ def _prototype(
     return MetricSet(metrics, scores=scored, **options), pos_label
 
 
-def _selected(
-    df: DataFrame, keys: Any, fields: Fields, classes: Iterable[Label] | None, max_labels: int | None
-) -> Selected:
-    """Return the columns of keys and of `fields`; an option that is not allowed raises before Spark runs."""
-    selected = select(df, keys, fields, classes)
-    selected.fields.limit(max_labels)
-    return selected
-
-
-def _states(
-    selected: Selected, empty: Accumulator, on_bad: OnBad, max_labels: int | None
-) -> tuple[Selected, DataFrame, BadRows | None]:
-    """Return the selected rows, a row with a state for each key, and the record of bad rows with on_bad="count"."""
-    bad = new_record(on_bad)
+def _states(selected: Selected, job: Job) -> tuple[DataFrame, BadRows | None]:
+    """Return a row with a state for each key, and the record of bad rows with on_bad="count"."""
     if not selected.keys:
         raise LabelError("Expected `keys` to be one column or more, but got none")
-    if bad is not None:
-        selected, records = selected.separated(empty)
-        bad = merge_records(bytes(row.bad) for row in _in_one(records, selected.fields, None).collect())
-    return selected, _merged_by_key(selected, empty, max_labels), bad
+    parts = countable(selected, job.empty) if job.on_bad == "raise" else None
+    if parts is None:
+        parts = _parts_by_key(selected._replace(rows=numbered(selected.rows)), job, workers.LARGE)
+    by_key = Window.partitionBy(*selected.keys).orderBy(F.lit(1))
+    runs = parts.withColumn("first", F.row_number().over(by_key) == 1)
+    merge = partial(workers.merge_runs, job, selected.keys)
+    merged = runs.mapInArrow(merge, StructType([*selected.rows.schema[: len(selected.keys)], *PARTS]))
+    states = merged.drop("bad")
+    if job.on_bad == "raise":
+        return states, None
+    record = merged.agg(merge_states("bad").alias("bad")).first().bad
+    return states.where("state IS NOT NULL"), BadRows() if record is None else BadRows.from_bytes(bytes(record))
 
 
-def _merged_by_key(selected: Selected, empty: Accumulator, max_labels: int | None) -> DataFrame:
-    """Return a row with a state for each key."""
-    keys, schema = selected.keys, StructType([*selected.rows.schema[: len(selected.keys)], STATE])
-    labels = countable(selected, empty)
-    data = empty.to_bytes()
-    if labels is not None:
-        merge = partial(workers.merge_counts, data, keys, max_labels=max_labels)
-        parts = labels
-    else:
-        merge = partial(workers.merge_runs, data, keys, selected.fields, max_labels=max_labels)
-        # rows that stand for a state have nulls in the other columns, so all columns must be nullable
-        columns = [StructField(field.name, field.dataType) for field in selected.rows.schema[len(keys) :]]
-        with_state = StructType([*selected.rows.schema[: len(keys)], *columns, STATE])
-        count = partial(workers.count, data, keys, selected.fields, True, max_labels=max_labels)
-        parts = selected.rows.mapInArrow(count, with_state)
-    by_key = Window.partitionBy(*keys).orderBy(F.lit(1))
-    return parts.withColumn("first", F.row_number().over(by_key) == 1).mapInArrow(merge, schema)
+def _parts_by_key(selected: Selected, job: Job, least: int) -> DataFrame:
+    """Return states and records of keys with at least so many bytes in a block, and the other rows as they are."""
+    keys, columns = selected.rows.schema[: len(selected.keys)], selected.rows.schema[len(selected.keys) :]
+    nullable = [StructField(field.name, field.dataType) for field in columns]
+    count = partial(workers.count_by_key, job, selected.keys, least)
+    return selected.rows.mapInArrow(count, StructType([*keys, *nullable, *PARTS]))
 
 
-def _in_one(parts: DataFrame, fields: Fields, max_labels: int | None) -> DataFrame:
-    """Merge each column of states, or of records of bad rows, into one row; no rows give no row."""
+def _collected(parts: DataFrame, job: Job) -> list[Part]:
+    """Merge states and records into one row, and return it; no rows give no row."""
     for tasks in (TASKS, 1):
-        merge = partial(workers.merge_batches, fields, max_labels=max_labels)
-        parts = parts.repartition(tasks).mapInArrow(merge, parts.schema)
-    return parts
+        parts = parts.repartition(tasks).mapInArrow(partial(workers.merge_parts, job), PARTS)
+    return [(bytes(row.state), None if row.bad is None else bytes(row.bad)) for row in parts.collect()]
 
 
-def _partial(selected: Selected, empty: Accumulator, max_labels: int | None) -> DataFrame:
-    """Return states of all rows, one for each partition."""
-    labels = countable(selected, empty)
-    if labels is None:
-        return selected.counted(empty, max_labels)
-    merge = partial(workers.merge_counts, empty.to_bytes(), [], max_labels=max_labels)
-    return labels.mapInArrow(merge, StructType([STATE]))
-
-
-def _with_bad(selected: Selected, empty: Accumulator, max_labels: int | None) -> DataFrame:
-    """Return states of the good rows and records of the bad ones, one of each for each partition."""
-    schema = StructType([STATE, StructField("bad", BinaryType())])
-    count = partial(workers.count_all, empty.to_bytes(), selected.fields, "count", max_labels=max_labels)
-    return selected.rows.mapInArrow(count, schema)
+def _counted(pairs: DataFrame, job: Job) -> list[Part] | None:
+    """Return the state of pairs of labels that Spark has counted; None if there are many of them."""
+    few = pairs.limit(MOST_PAIRS + 1)
+    table = few.toArrow() if hasattr(few, "toArrow") else pa.Table.from_pylist([row.asDict() for row in few.collect()])
+    if len(table) > MOST_PAIRS:
+        return None
+    state = job.empty.copy()
+    if len(table):
+        workers.count_into(state, None, job, table)
+    return [part_of(state, None)]
 
 
 def _merge_lists(lists: pd.Series) -> pd.Series:

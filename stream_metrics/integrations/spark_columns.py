@@ -7,29 +7,25 @@ they are, so that no name of the caller can clash with one of ours, and none has
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import partial
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, BinaryType, DataType, DecimalType, MapType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StringType, StructField, StructType
 
 from stream_metrics.errors import LabelError, ScoreError
-from stream_metrics.integrations.spark_bad_rows import good_rows, record_bad_rows
-from stream_metrics.integrations.spark_workers import count
 from stream_metrics.integrations.tables import Fields
 from stream_metrics.labels import Label
 from stream_metrics.states.batches import label_counts
 from stream_metrics.states.protocols import Accumulator
 
-__all__ = ["ColumnRef", "Selected", "countable", "free_names", "select"]
+__all__ = ["ColumnRef", "Selected", "countable", "numbered", "select"]
 
 ColumnRef: TypeAlias = "str | Column"
 
 SESSION = "spark.sessionWindow"  # in the metadata of a column that Spark would merge by sessions in a `groupBy` only
-WHOLE = {"tinyint", "smallint", "int", "bigint"}
-LABELS = WHOLE | {"boolean", "float", "double", "string", "binary"}  # with the equality of labels
+LABELS = {"tinyint", "smallint", "int", "bigint", "boolean", "float", "double", "string", "binary"}  # equal as labels
 AS_TEXT = ("interval", "interval year to month", "interval year", "interval month")  # Arrow has none of them
 
 
@@ -41,40 +37,19 @@ class Selected(NamedTuple):
     fields: Fields
     named_keys: list[StructField]
 
-    def counted(self, empty: Accumulator, max_labels: int | None = None) -> DataFrame:
-        """Return states of the rows, one or more for each partition and key."""
-        schema = StructType([*self.rows.schema[: len(self.keys)], StructField("state", BinaryType())])
-        task = partial(count, empty.to_bytes(), self.keys, self.fields, False, max_labels=max_labels)
-        return self.rows.mapInArrow(task, schema)
-
-    def separated(self, empty: Accumulator) -> tuple[Self, DataFrame]:
-        """Return a selection of the good rows, and a record of the bad rows for each partition that has some."""
-        job = empty.to_bytes(), self.keys, self.fields
-        good = self.rows.mapInArrow(partial(good_rows, *job), self.rows.schema)
-        bad = self.rows.mapInArrow(partial(record_bad_rows, *job), StructType([StructField("bad", BinaryType())]))
-        return self._replace(rows=good), bad
-
     def restored(self, df: DataFrame, names: Iterable[str]) -> DataFrame:
         """Return a result with the keys as the caller knows them, and these names for its other columns.
 
         A name that a key has already is given with "sm_" before it.
         """
-        keys = [_decoded(F.col(key), field) for key, field in zip(self.keys, self.named_keys, strict=True)]
-        others = df.columns[len(keys) :]
-        names = free_names([field.name for field in self.named_keys], names)
-        return df.select(*keys, *(F.col(other).alias(name) for other, name in zip(others, names, strict=True)))
-
-
-def free_names(taken: Iterable[str], names: Iterable[str]) -> list[str]:
-    """Return names, with "sm_" before those that are taken in any case."""
-    used = {name.lower() for name in taken}
-    free = []
-    for name in names:
-        while name.lower() in used:
-            name = f"sm_{name}"
-        used.add(name.lower())
-        free.append(name)
-    return free
+        columns = [_decoded(F.col(key), field) for key, field in zip(self.keys, self.named_keys, strict=True)]
+        used = {field.name.lower() for field in self.named_keys}
+        for other, name in zip(df.columns[len(columns) :], names, strict=True):
+            while name.lower() in used:
+                name = f"sm_{name}"
+            used.add(name.lower())
+            columns.append(F.col(other).alias(name))
+        return df.select(*columns)
 
 
 def select(df: DataFrame, keys: Any, fields: Fields, classes: Iterable[Label] | None = None) -> Selected:
@@ -109,16 +84,20 @@ def select(df: DataFrame, keys: Any, fields: Fields, classes: Iterable[Label] | 
 
 
 def countable(selected: Selected, empty: Accumulator) -> DataFrame | None:
-    """Return the number `n` of rows of each key and pair of labels, and of each weight; None where that is not exact.
+    """Return how many rows `n` each key and pair of labels has, and the number `at` of the first; None if not exact.
 
-    It is where labels are plain and weights are whole, and the state counts labels only.
+    It is exact where labels are plain, and the state counts labels without weights only.
     """
-    fields = selected.fields
-    kinds = {field.name: field.dataType.simpleString() for field in selected.rows.schema[len(selected.keys) :]}
-    whole = all(kind in (WHOLE if name == "weight" else LABELS) for name, kind in kinds.items())
-    if not whole or fields != Fields("y_true", "y_pred", weight=fields.weight) or label_counts(empty) is None:
+    kinds = [field.dataType.simpleString() for field in selected.rows.schema[len(selected.keys) :]]
+    if selected.fields != Fields() or not LABELS.issuperset(kinds) or label_counts(empty) is None:
         return None
-    return selected.rows.groupBy(*selected.rows.columns).agg(F.count(F.lit(1)).alias("n"))
+    pairs = numbered(selected.rows).groupBy(*selected.rows.columns)
+    return pairs.agg(F.count(F.lit(1)).alias("n"), F.min("at").alias("at"))
+
+
+def numbered(rows: DataFrame) -> DataFrame:
+    """Return rows with a column `at` of their numbers: the partition above `spark_workers.ROW_BITS`, the row below."""
+    return rows.withColumn("at", F.monotonically_increasing_id())
 
 
 def _roles(df: DataFrame, fields: Fields) -> tuple[dict[str, Column], Fields]:

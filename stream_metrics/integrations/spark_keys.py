@@ -1,9 +1,7 @@
-"""Keys of groups in Arrow: a number or a text for each distinct key, for keys of any type."""
+"""Keys of groups in Arrow: a number for each distinct key, for keys of any type."""
 
 from __future__ import annotations
 
-import json
-from decimal import Decimal
 from typing import TypeAlias
 
 import numpy as np
@@ -11,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["key_codes", "key_texts"]
+__all__ = ["key_codes"]
 
 Codes: TypeAlias = NDArray[np.int64]
 
@@ -22,39 +20,6 @@ def key_codes(keys: pa.Table) -> Codes:
     Null is a value, and so is nan. Keys that Spark takes for equal may differ here.
     """
     return _together([_codes(_in_one(column)) for column in keys.columns])
-
-
-def key_texts(keys: pa.Table) -> list[str]:
-    """Return a text for each row; equal rows have equal texts. Checkpoints store these texts, so they must not change.
-
-    Null and nan are values; zeros of both signs are equal.
-    """
-    columns = [column.cast(_without_times(column.type)).to_pylist() for column in keys.columns]
-    return [json.dumps([_plain(value) for value in row]) for row in zip(*columns, strict=True)]
-
-
-def _without_times(kind: pa.DataType) -> pa.DataType:
-    """Return a type with integers in place of times, also inside structs and lists."""
-    if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_without_times(field.type)) for field in kind])
-    if pa.types.is_list(kind):
-        return pa.list_(_without_times(kind.value_type))
-    if pa.types.is_temporal(kind):
-        return pa.int32() if kind.bit_width == 32 else pa.int64()
-    return kind
-
-
-def _plain(value: object) -> object:
-    """Return a value that JSON can express."""
-    if isinstance(value, dict):
-        return [_plain(item) for item in value.values()]
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, float):
-        return value + 0.0
-    if isinstance(value, bytes):
-        return value.hex()
-    return str(value) if isinstance(value, Decimal) else value
 
 
 def _codes(column: pa.Array) -> Codes:

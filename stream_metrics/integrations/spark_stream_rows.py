@@ -13,11 +13,10 @@ import pandas as pd  # type: ignore[import-untyped]
 import pyarrow as pa
 
 from stream_metrics.containers.aggregate import merge
-from stream_metrics.integrations.spark_keys import key_texts
 from stream_metrics.integrations.spark_workers import Batches
 from stream_metrics.wire import from_bytes
 
-__all__ = ["Limit", "Total", "pack", "pack_by_text", "shown", "unpack"]
+__all__ = ["Limit", "Total", "pack", "shown", "unpack"]
 
 
 class Limit(NamedTuple):
@@ -64,14 +63,6 @@ def pack(batches: Batches) -> Batches:
     for batch in batches:
         columns = {name: batch.column(name) for name in batch.schema.names[:-1]}
         yield pa.RecordBatch.from_pydict({**columns, "row": _rows(batch)})
-
-
-def pack_by_text(times: list[str], batches: Batches) -> Batches:
-    """Yield for each row its key as text, the columns of times, and the whole row as bytes."""
-    for batch in batches:
-        texts = pa.array(key_texts(pa.Table.from_batches([batch]).drop_columns("state")), pa.string())
-        columns = {name: batch.column(name) for name in times}
-        yield pa.RecordBatch.from_pydict({"key": texts, **columns, "row": _rows(batch)})
 
 
 def unpack(batches: Batches) -> Batches:

@@ -30,24 +30,17 @@ Without a limit groups are kept for ever. Two limits, which may be combined with
   micro-batches without rows, so a query that is to end, as with `availableNow`, also needs the option
   `spark.sql.streaming.noDataMicroBatches.enabled` to be false.
 
-Two operators of Spark can store the states, with the same results:
-
-- `applyInPandasWithState`, the default, runs with PySpark 3.5 and with every store of states.
-- `operator="transformWithState"` needs PySpark 4, protobuf, and `spark.sql.streaming.stateStore.providerClass` to be
-  `org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider`. A `ttl` is then the time to live of the
-  stored value, and the end of a window a timer.
-
-A checkpoint belongs to the operator that wrote it: Spark refuses to start a query with the checkpoint of the other one.
-To change the operator, start with a new checkpoint.
+The states are stored by `applyInPandasWithState`, which runs with every store of states. Spark refuses to start a query
+with the checkpoint of another operator.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Literal, TypeAlias, get_args
+from typing import Literal
 
-from stream_metrics.integrations.tables import Fields, empty_copy
+from stream_metrics.integrations.tables import Fields
 from stream_metrics.labels import Label
 from stream_metrics.states.protocols import Accumulator
 
@@ -55,16 +48,15 @@ try:
     import pandas as pd  # type: ignore[import-untyped]
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
-    from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
+    from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
+    from stream_metrics.integrations.spark import states_by_key
     from stream_metrics.integrations.spark_columns import ColumnRef, select
-    from stream_metrics.integrations.spark_stream_rows import Limit, Total, pack, pack_by_text, shown, unpack
+    from stream_metrics.integrations.spark_stream_rows import Limit, Total, pack, shown, unpack
 except ImportError as error:
     raise ImportError('Expected PySpark, pandas and PyArrow: pip install "stream-metrics[spark]"') from error
 
 __all__ = ["accumulate_stream"]
-
-Operator: TypeAlias = Literal["applyInPandasWithState", "transformWithState"]
 
 FIELDS = Fields()
 ROW = StructField("row", BinaryType())
@@ -81,7 +73,6 @@ def accumulate_stream(
     classes: Iterable[Label] | None = None,
     output_mode: Literal["update", "append"] = "update",
     ttl: float | None = None,
-    operator: Operator = "applyInPandasWithState",
 ) -> DataFrame:
     """Return a streaming data frame of `keys`, `n` and `state`, for an output in the same `output_mode`.
 
@@ -102,8 +93,6 @@ def accumulate_stream(
         window, so that no more rows of it will be counted.
     ttl : float, optional
         Seconds without rows after which Spark drops the state of a group. By default groups stay.
-    operator : {"applyInPandasWithState", "transformWithState"}, default "applyInPandasWithState"
-        The operator of Spark that stores the states. A checkpoint belongs to one of them.
 
     Returns
     -------
@@ -128,7 +117,7 @@ def accumulate_stream(
     for field in selected.named_keys:
         if COLLATIONS in field.json():
             raise ValueError(f"Expected `keys` of a stream to be compared by their bytes, but {field.name!r} is not")
-    parts = selected.counted(empty_copy(prototype))
+    parts = states_by_key(selected, prototype)
     *columns, state = parts.schema
     times = [field.name for field in columns if WATERMARK in field.metadata]
     if output_mode not in ("update", "append") or (output_mode == "append" and not times):
@@ -136,52 +125,18 @@ def accumulate_stream(
             f"Expected `output_mode` to be 'update', or 'append' with a window of a column with a watermark among the "
             f"keys, but got {output_mode!r}"
         )
-    if operator not in get_args(Operator):
-        raise ValueError(f"Expected `operator` to be one of {get_args(Operator)}, but got {operator!r}")
     if ttl is not None and (times or not ttl > 0):
         raise ValueError(f"Expected `ttl` to be seconds above 0, and no watermark on a key, but got {ttl!r}")
     limit = Limit(times[0] if times else None, output_mode == "append", None if ttl is None else int(ttl * 1000))
-    if operator == "transformWithState":
-        groups = _by_transform(parts, limit, output_mode)
-    else:
-        groups = _by_group_state(parts, selected.keys, limit, output_mode)
-    written = groups.mapInArrow(unpack, StructType([*columns, StructField("n", LongType()), state]))
-    return selected.restored(written, ["n", "state"])
-
-
-def _by_group_state(parts: DataFrame, keys: list[str], limit: Limit, output_mode: str) -> DataFrame:
-    """Return the rows of groups, as bytes, from `applyInPandasWithState`."""
-    *columns, state = parts.schema
     if limit.time is not None:
         timeout = GroupStateTimeout.EventTimeTimeout
     else:
-        timeout = GroupStateTimeout.NoTimeout if limit.ttl is None else GroupStateTimeout.ProcessingTimeTimeout
-    packed = parts.mapInArrow(pack, StructType([*columns, ROW]))
-    return packed.groupBy(*keys).applyInPandasWithState(
-        partial(_update, limit),
-        StructType([ROW]),
-        StructType([state]),
-        output_mode,
-        timeout,
-    )
-
-
-def _by_transform(parts: DataFrame, limit: Limit, output_mode: str) -> DataFrame:
-    """Return the rows of groups, as bytes, from `transformWithState`."""
-    try:
-        import pyspark.sql.streaming.proto.StateMessage_pb2  # noqa: F401  # workers import it, and it needs protobuf
-
-        from stream_metrics.integrations.spark_transform import GroupProcessor
-    except ImportError as error:
-        raise ImportError('Expected PySpark 4 and protobuf for operator="transformWithState"') from error
-    times = [field for field in parts.schema if field.name == limit.time]
-    # Python sends keys back to Spark, which would change local times
-    key = StructField("key", StringType())
-    packed = parts.mapInArrow(partial(pack_by_text, [field.name for field in times]), StructType([key, *times, ROW]))
-    time_mode = "EventTime" if times else "None" if limit.ttl is None else "ProcessingTime"
-    return packed.groupBy("key").transformWithStateInPandas(
-        GroupProcessor(limit), StructType([ROW]), output_mode, time_mode
-    )
+        timeout = GroupStateTimeout.NoTimeout if ttl is None else GroupStateTimeout.ProcessingTimeTimeout
+    packed = parts.mapInArrow(pack, StructType([*columns, ROW])).groupBy(*selected.keys)
+    update, stored = partial(_update, limit), StructType([state])
+    groups = packed.applyInPandasWithState(update, StructType([ROW]), stored, output_mode, timeout)
+    written = groups.mapInArrow(unpack, StructType([*columns, StructField("n", LongType()), state]))
+    return selected.restored(written, ["n", "state"])
 
 
 def _update(

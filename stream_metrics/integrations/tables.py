@@ -11,7 +11,7 @@ from typing import Any, Self, TypeAlias, TypeVar
 
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.tables.bad_rows import BadRows, Counted, new_record
-from stream_metrics.tables.counting import MOST_LABELS, Place
+from stream_metrics.tables.counting import MOST_LABELS, LabelLimit, Place
 from stream_metrics.tables.fields import Fields, check_columns, count_table, count_tables, empty_copy
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "empty_copy",
     "merge_in_tree",
     "merge_records",
+    "part_of",
 ]
 
 T = TypeVar("T")
@@ -49,11 +50,11 @@ class Job:
 
     def count(self, tables: Iterable[tuple[Any, Place]]) -> Part:
         """Return the state of tables, each with its place, and the record of their bad rows."""
-        return _part(*count_tables(self.empty.copy(), tables, self.fields, self.on_bad, self.max_labels))
+        return part_of(*count_tables(self.empty.copy(), tables, self.fields, self.on_bad, self.max_labels))
 
     def merge(self, parts: Iterable[Part]) -> Part:
         """Return the merge of the results of workers; of none, what a worker without rows returns."""
-        return _part(*self._merged(None, parts))
+        return part_of(*self._merged(None, parts))
 
     def result(self, parts: Iterable[Part]) -> Any:
         """Return what the job returns: a state, or with bad rows a `Counted`."""
@@ -68,11 +69,16 @@ class Job:
             if bad is not None and record is not None:
                 bad.merge(BadRows.from_bytes(record))
         total = self.empty.copy() if total is None else total
-        self.fields.limit(self.max_labels).add(total)
+        self.limit().add(total)
         return total, bad
 
+    def limit(self) -> LabelLimit:
+        """Return the limit of labels of a task."""
+        return self.fields.limit(self.max_labels)
 
-def _part(state: Accumulator, bad: BadRows | None) -> Part:
+
+def part_of(state: Accumulator, bad: BadRows | None) -> Part:
+    """Return a state, and a record of bad rows if there is one, as bytes."""
     return bytes(state.to_bytes()), None if bad is None else bad.to_bytes()
 
 

@@ -137,7 +137,6 @@ def test_what_to_install_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     needed = {
         "beam": "apache_beam",
         "dask": "dask.delayed",
-        "keras": "keras",
         "ray": "ray",
         "river": "river",
         "spark": "pyspark.sql",

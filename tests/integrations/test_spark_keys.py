@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import decimal
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -21,7 +20,6 @@ from support.refusals import refused  # noqa: E402
 
 import stream_metrics as sm  # noqa: E402
 from stream_metrics.integrations.spark import accumulate, accumulate_by, evaluate, evaluate_by  # noqa: E402
-from stream_metrics.integrations.spark_keys import key_texts  # noqa: E402
 from stream_metrics.integrations.tables import Fields  # noqa: E402
 
 SCHEMA = """
@@ -158,26 +156,3 @@ def test_decimals_without_digits_are_integers(spark: Any) -> None:
     assert scored.n == 9
     count = partial(accumulate, large, sm.MetricSet(), Fields("t", "p"))
     refused(count, Exception, "Expected `y_true` to be a decimal of at most 64 bits")
-
-
-def test_texts_of_keys_stay_the_same() -> None:
-    """Checkpoints have them: another text would be another group."""
-    times = pa.array([0, 2**62, None], pa.timestamp("us", "Europe/Paris"))
-    columns = {
-        "long": pa.array([2**63 - 1, -1, None]),
-        "real": pa.array([-0.0, float("nan"), 0.1]),
-        "text": pa.array(["é", "1", ""]),
-        "bytes": pa.array([b"\xff", b"", None]),
-        "decimal": pa.array([decimal.Decimal("1.10"), None, decimal.Decimal("-0.01")]),
-        "day": pa.array([0, 20_000, None], pa.date32()),
-        "time": times,
-        "window": pa.StructArray.from_arrays([times, pa.array([True, False, None])], ["start", "end"]),
-        "list": pa.array([[1, None], [], None], pa.list_(pa.duration("us"))),
-        "null": pa.nulls(3),
-    }
-
-    assert key_texts(pa.table(columns)) == [
-        r'[9223372036854775807, 0.0, "\u00e9", "ff", "1.10", 0, 0, [0, true], [1, null], null]',
-        '[-1, NaN, "1", "", null, 20000, 4611686018427387904, [4611686018427387904, false], [], null]',
-        '[null, 0.1, "", null, "-0.01", null, null, [null, null], null, null]',
-    ]

@@ -51,8 +51,8 @@ def expected(rows: Rows, prototype: Any) -> dict[Any, tuple[int, bytes]]:
 class Stream:
     """A folder of files that is read as a stream, one file a micro-batch, and what each micro-batch has written."""
 
-    def __init__(self, spark: Any, folder: Path, operator: str | None = None) -> None:
-        self.spark, self.folder, self.operator = spark, folder, operator
+    def __init__(self, spark: Any, folder: Path) -> None:
+        self.spark, self.folder = spark, folder
         (folder / "samples").mkdir()
         self.files = 0
         self.numbers: list[int] = []
@@ -83,7 +83,7 @@ class Stream:
         rows = reader.json(str(self.folder / "samples"))
         rows = rows if step is None else rows.mapInArrow(step, rows.schema)
         rows = rows if delay is None else rows.withWatermark("at", delay)
-        states = accumulate_stream(rows, keys, prototype, fields, operator=self.operator, **limits)
+        states = accumulate_stream(rows, keys, prototype, fields, **limits)
         writer = states.writeStream.outputMode(limits.get("output_mode", "update"))
         writer = writer.option("checkpointLocation", str(self.folder / "checkpoint"))
         self.spark.conf.set(NO_DATA, str(no_data).lower())
@@ -106,26 +106,10 @@ class Stream:
             self.latest |= {(row.site, row.at): (row.n, bytes(row.state)) for row in rows}
 
 
-@pytest.fixture(
-    params=[
-        "applyInPandasWithState",
-        pytest.param("transformWithState", marks=pytest.mark.skipif(not FOUR, reason="needs PySpark 4")),
-    ]
-)
-def operator(request: pytest.FixtureRequest, spark: Any) -> Iterator[str]:
-    """Each operator of Spark that stores states, with a store that it runs with."""
-    name = "spark.sql.streaming.stateStore.providerClass"
-    if request.param == "transformWithState":
-        pytest.importorskip("google.protobuf", reason="needs protobuf")
-        spark.conf.set(name, "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider")
-    yield request.param
-    spark.conf.unset(name)
-
-
 @pytest.fixture
-def stream(spark: Any, tmp_path: Path, operator: str) -> Stream:
+def stream(spark: Any, tmp_path: Path) -> Stream:
     """A stream without files."""
-    return Stream(spark, tmp_path, operator)
+    return Stream(spark, tmp_path)
 
 
 def test_a_query_goes_on_counting_after_a_restart(stream: Stream) -> None:
@@ -167,20 +151,6 @@ def test_a_micro_batch_that_fails_is_counted_once(stream: Stream, tmp_path: Path
     stream.run(prototype, step=step)
 
     assert stream.latest == expected(first + second, prototype)
-
-
-@pytest.mark.skipif(not FOUR, reason="needs PySpark 4")
-def test_a_checkpoint_of_the_other_operator_is_refused(stream: Stream, operator: str) -> None:
-    """A query whose operator has changed fails instead of starting with empty counts."""
-    others = {"applyInPandasWithState": "transformWithState", "transformWithState": "applyInPandasWithState"}
-    stream.write(samples(6))
-    stream.run(sm.MetricSet(scores=True))
-    before, stream.operator = dict(stream.latest), others[operator]
-    stream.write(samples(7))
-
-    changed = partial(stream.run, sm.MetricSet(scores=True))
-    refused(changed, StreamingQueryException, "operator name does not match with the operator in state")
-    assert stream.latest == before
 
 
 def test_the_example_of_the_adapter_runs(spark: Any, tmp_path: Path) -> None:
@@ -261,7 +231,6 @@ def test_what_is_wrong_is_said_before_anything_runs(spark: Any) -> None:
         ({"keys": []}, "Expected `keys` to be one column or more"),
         ({"output_mode": "append"}, "Expected `output_mode` to be 'update', or 'append' with a window"),
         ({"output_mode": "complete"}, "but got 'complete'"),
-        ({"operator": "mapGroupsWithState"}, "Expected `operator` to be one of"),
         ({"ttl": 0}, "Expected `ttl` to be seconds above 0"),
     ]
     if FOUR:  # text of any case, also inside a struct, would be counted by its bytes

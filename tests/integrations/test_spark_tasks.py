@@ -5,21 +5,22 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.refusals import refused
 from support.spark_samples import as_columns, by_key
 
 pytest.importorskip("pyspark", reason="needs PySpark")
 pa = pytest.importorskip("pyarrow", reason="needs PyArrow")
 
 import stream_metrics as sm  # noqa: E402
-from stream_metrics.integrations import spark_bad_rows, spark_workers  # noqa: E402
-from stream_metrics.integrations.tables import Fields  # noqa: E402
+from stream_metrics.integrations import spark_workers  # noqa: E402
+from stream_metrics.integrations.tables import Fields, Job  # noqa: E402
 
-EMPTY = sm.MetricSet().to_bytes()
 PAIR = Fields()
 RNG = random.Random(5)
 NAMES = ("cat", "cow", "dog")
@@ -43,14 +44,17 @@ PROBABILITIES = sm.MetricSet(scores=True)
 
 
 @contextmanager
-def limits(block: int | None = None, most: int | None = None) -> Iterator[None]:
-    """Let tasks count in blocks of so many bytes, and hold so many bytes of rows and of states."""
-    values = {"BLOCK_BYTES": block, "MOST_ROWS": most, "MOST_STATES": most, "BATCH_STATES": most and 1}
+def limits(block: int | None) -> Iterator[None]:
+    """Let tasks count in blocks of so many bytes."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in values.items():
-            if value is not None:
-                patch.setattr(spark_workers, name, value)
+        for name in ("BLOCK_BYTES", "KEYED_BYTES") if block is not None else ():
+            patch.setattr(spark_workers, name, block)
         yield
+
+
+def job(prototype: Any, fields: Fields = PAIR, on_bad: str = "raise") -> Job:
+    """Return the order to a task."""
+    return Job.of(prototype, fields, on_bad, None)
 
 
 def listed(parts: Any) -> list[dict[str, Any]]:
@@ -68,114 +72,104 @@ def groups(keys: list[str], prototype: Any, fields: Fields = PAIR) -> dict[str, 
     return states
 
 
-def merged(rows: list[dict[str, Any]], keys: list[str]) -> dict[str, bytes]:
-    """Return the merged states of rows by the text of their key."""
-    by_key: dict[str, list[bytes]] = {}
-    for row in rows:
-        by_key.setdefault(repr(tuple(row[key] for key in keys)), []).append(row["state"])
-    return {key: spark_workers.merge_all(states) or b"" for key, states in by_key.items()}
+def in_runs(table: Any, key: str) -> Any:
+    """Return a table by key, as Spark passes it to the tasks that merge."""
+    table = table.sort_by(key)
+    keys = table[key].to_pylist()
+    return table.append_column("first", pa.array([at == 0 or key != keys[at - 1] for at, key in enumerate(keys)]))
 
 
-COUNTS = st.tuples(
-    st.integers(0, 3), st.sampled_from("abc"), st.sampled_from([None, *"abc"]), st.integers(0, 99), st.integers(0, 2)
-)
+COUNTS = st.tuples(st.integers(0, 3), st.sampled_from("abc"), st.sampled_from([None, *"abc"]), st.integers(0, 99))
 STATES = [sm.MetricSet(), sm.MacroF1(labels=["c", "a", "b"]), sm.ConfusionMatrix(["b"], other="z")]
 
 
 @given(st.lists(COUNTS, max_size=20), st.integers(1, 20), st.sampled_from([1, 200, 1 << 20]))
 def test_counts_of_a_key_become_one_state(rows: list[tuple[Any, ...]], size: int, block: int) -> None:
     """Wherever blocks and batches end, each key has the state of one process that counts its table of counts."""
-    rows.sort(key=lambda row: row[0])
-    keys = [row[0] for row in rows]
-    kinds = {"k0": "int64", "y_true": "string", "y_pred": "string", "n": "int64", "weight": "int64", "first": "bool"}
-    rows = [(*row, row[0] not in keys[:at]) for at, row in enumerate(rows)]
+    kinds = {"k0": "int64", "y_true": "string", "y_pred": "string", "n": "int64"}
     whole = pa.Table.from_pylist([dict(zip(kinds, row, strict=True)) for row in rows], pa.schema(list(kinds.items())))
     for prototype in STATES:
-        for weight in (False, True):
-            batches = (whole if weight else whole.drop_columns("weight")).to_batches(size)
-            with limits(block):
-                parts = listed(spark_workers.merge_counts(prototype.to_bytes(), ["k0"], iter(batches)))
-            expected = []
-            for key in dict.fromkeys(keys):
-                state, columns = prototype.copy(), list(zip(*(row[1:5] for row in rows if row[0] == key), strict=True))
-                w = [n * each for n, each in zip(columns[2], columns[3], strict=True)] if weight else None
-                state.update_counts(*columns[:3], w)
-                expected.append((key, state.to_bytes()))
-            assert [(row["k0"], row["state"]) for row in parts] == expected
-
-
-def yielded(most: int, key: str, prototype: Any, fields: Fields) -> tuple[list[Any], list[Any]]:
-    """Return what a task that may hold `most` bytes yields for all samples in four batches: states, and rows."""
-    batches = iter(TABLE.select([key, *fields.columns()]).to_batches(150))
-    with limits(most=most):
-        rows = listed(spark_workers.count(prototype.to_bytes(), [key], fields, True, batches))
-    return [row for row in rows if row["state"]], [row for row in rows if not row["state"]]
-
-
-def test_a_task_lets_go_when_it_holds_too_much() -> None:
-    """What a task holds is bounded in bytes: then a key has several states, or its rows if they are smaller."""
-    weights = Fields(weight="w")
-    few, small = yielded(1 << 25, "country", sm.MacroF1(), weights)
-    many, raw = yielded(1, "country", sm.MacroF1(), weights)
-    assert (len(few), len(many), small, raw) == (4, 16, [], [])
-    assert merged(few, ["country"]) == merged(many, ["country"]) == groups(["country"], sm.MacroF1(), weights)
-
-    for most in (1 << 25, 8_000, 1):
-        states, rows = yielded(most, "at", PROBABILITIES, SCORES)
-        assert (states, sorted(row["at"] for row in rows)) == ([], list(range(N)))
-    days, none = yielded(1 << 25, "day", sm.MetricSet(scores=True, buckets=4, sample=1), SCORES)
-    assert (len(days), none) == (2, [])
+        with limits(block):
+            batches = iter(in_runs(whole, "k0").to_batches(size))
+            parts = listed(spark_workers.merge_runs(job(prototype), ["k0"], batches))
+        expected = []
+        for key in sorted({row[0] for row in rows}):
+            state = prototype.copy()
+            state.update_counts(*zip(*(row[1:] for row in rows if row[0] == key), strict=True))
+            expected.append((key, state.to_bytes()))
+        assert [(row["k0"], row["state"]) for row in parts] == expected
 
 
 def test_rows_and_states_of_a_key_become_one_state() -> None:
-    """Wherever blocks and batches end, runs of states and of rows count as one process counts."""
-    data, empty = TABLE.select(["day", *SCORES.columns()]).sort_by("day"), PROBABILITIES.to_bytes()
-    days = data["day"].to_pylist()
-    first = [at == 0 or days[at] != days[at - 1] for at in range(N)]
-    rows = data.append_column("state", pa.nulls(N, pa.binary())).append_column("first", pa.array(first))
-    (part,) = spark_workers.count(empty, ["day"], SCORES, False, iter(data.slice(0, 50).combine_chunks().to_batches()))
-    nothing = {field.name: pa.nulls(1, field.type) for field in list(data.schema)[1:]}
-    stored = pa.table({"day": part["day"], **nothing, "state": part["state"], "first": [True]})
-    after = rows.slice(50).set_column(rows.column_names.index("first"), "first", pa.array([False, *first[51:]]))
-    for size in (7, 350, N):
-        for batches in (rows.to_batches(size), [*stored.to_batches(), *after.to_batches(size)]):
-            runs = listed(spark_workers.merge_runs(empty, ["day"], SCORES, iter(batches)))
-            assert {repr((row["day"],)): row["state"] for row in runs} == groups(["day"], PROBABILITIES, SCORES)
+    """Keys with many rows in a block travel as states, others as rows; both are merged, wherever blocks end."""
+    for key, prototype, fields in [
+        ("country", sm.MacroF1(), Fields(weight="w")),
+        ("day", PROBABILITIES, SCORES),
+        ("at", PROBABILITIES, SCORES),
+    ]:
+        work, batches = job(prototype, fields), TABLE.select([key, *fields.columns()]).to_batches(150)
+        for least, block, size in [(0, 1 << 25, 7), (500, 1, N), (1 << 30, 1 << 25, 350)]:
+            with limits(block):
+                parts = list(spark_workers.count_by_key(work, [key], least, iter(batches)))
+                table = in_runs(pa.Table.from_batches(parts), key)
+                runs = listed(spark_workers.merge_runs(work, [key], iter(table.to_batches(size))))
+            assert {repr((row[key],)): row["state"] for row in runs} == groups([key], prototype, fields)
+            states = table["state"].drop_null()
+            assert (len(states) == 0) == (least == 1 << 30 or (key == "at" and least > 0)), (key, least)
 
 
 ROWS = st.tuples(st.sampled_from("xyz"), st.sampled_from(["a", "b", None]), st.sampled_from([0.5, -1.0, 7]))
 
 
-@given(rows=st.lists(ROWS), size=st.integers(1, 7), block=st.integers(1, 200))
-def test_a_row_is_bad_wherever_it_lies(rows: list[tuple[str, str | None, float]], size: int, block: int) -> None:
+@given(st.lists(ROWS), st.integers(1, 7), st.integers(1, 200), st.sampled_from([0, 1 << 30]))
+def test_a_row_is_bad_wherever_it_lies(
+    rows: list[tuple[str, str | None, float]], size: int, block: int, least: int
+) -> None:
     """Any split into batches and blocks gives the good rows and the record of a check row by row."""
-    good, bad = [], sm.BadRows()
-    for at, row in enumerate(rows):
+    good: dict[str, sm.MetricSet] = {}
+    bad = sm.BadRows()
+    for at, (key, truth, w) in enumerate(rows):
         state = sm.MetricSet()
-        bad.count_into(state, pa.array([row[1]], pa.string()), pa.array(["a"]), pa.array([row[2]]), row=at)
-        good += [row] if state.n else []
+        bad.count_into(state, pa.array([truth], pa.string()), pa.array(["a"]), pa.array([w]), partition=3, row=at)
+        if state.n:
+            good[key] = state if key not in good else good[key].merge(state)
     columns = list(zip(*rows, strict=True)) if rows else [(), (), ()]
     kinds = pa.string(), pa.string(), pa.float64()
     arrays = [pa.array(list(column), kind) for column, kind in zip(columns, kinds, strict=True)]
-    table = pa.table([*arrays, pa.array(["a"] * len(rows), pa.string())], ["k0", "y_true", "weight", "y_pred"])
+    numbers = pa.array([(3 << spark_workers.ROW_BITS) + at for at in range(len(rows))], pa.int64())
+    table = pa.table(
+        [*arrays, pa.array(["a"] * len(rows), pa.string()), numbers], ["k0", "y_true", "weight", "y_pred", "at"]
+    )
     with limits(block):
-        parts, records = checked(table, size, Fields(weight="weight"))
+        parts = checked(table, size, Fields(weight="weight"), least)
 
-    assert [tuple(row.values())[:3] for row in parts] == good
-    assert [record["bad"] for record in records] == ([bad.to_bytes()] if bad else [])
+    assert {row["k0"]: row["state"] for row in parts if row["state"]} == {k: x.to_bytes() for k, x in good.items()}
+    assert spark_workers.merge_all(row["bad"] for row in parts) == (bad.to_bytes() if bad else None)
 
 
-def checked(table: Any, size: int, fields: Fields) -> tuple[list[Any], list[Any]]:
-    """Return the good rows of a partition, and the record of the others."""
-    work = EMPTY, ["k0"], fields
-    good = spark_bad_rows.good_rows(*work, iter(table.to_batches(size)))
-    return listed(good), listed(spark_bad_rows.record_bad_rows(*work, iter(table.to_batches(size))))
+def checked(table: Any, size: int, fields: Fields, least: int) -> list[Any]:
+    """Return the states and the records of the keys of a partition."""
+    work = job(sm.MetricSet(), fields, "count")
+    parts = list(spark_workers.count_by_key(work, ["k0"], least, iter(table.to_batches(size))))
+    runs = in_runs(pa.Table.from_batches(parts), "k0").to_batches(size) if parts else []
+    return listed(spark_workers.merge_runs(work, ["k0"], iter(runs)))
 
 
 def test_a_group_does_not_make_rows_of_others_bad() -> None:
     """Weights that are too large in sum, but not in a group, are good."""
     table = pa.table({"k0": ["x", "y", "y"], "y_true": ["a"] * 3, "y_pred": ["a"] * 3, "w": [2**62, 2**62, 2**62]})
-    good, (record,) = checked(table, 3, Fields(weight="w"))
+    first, second = checked(table.append_column("at", pa.array([0, 1, 2])), 3, Fields(weight="w"), 1 << 30)
 
-    assert [row["k0"] for row in good] == ["x", "y"]
-    assert [row.row for row in sm.BadRows.from_bytes(record["bad"]).first] == [2]
+    assert (sm.from_bytes(first["state"]).n, first["bad"]) == (1, None)
+    assert [row.row for row in sm.BadRows.from_bytes(second["bad"]).first] == [2]
+
+
+def test_an_error_has_the_place_of_the_caller() -> None:
+    """Of rows and of counts, an error names partition and row as Spark numbers them."""
+    numbers = [(2 << spark_workers.ROW_BITS) + 70, (1 << spark_workers.ROW_BITS) + 5]
+    rows = pa.table({"k0": ["x", "x"], "y_true": ["a", None], "y_pred": ["a", "a"], "at": numbers})
+    for table in (rows, rows.append_column("n", pa.array([3, 4]))):
+        error = refused(
+            partial(list, spark_workers.merge_runs(job(sm.MCC()), ["k0"], iter(in_runs(table, "k0").to_batches())))
+        )
+        assert (error.position, error.place) == (5, "partition 1")

@@ -29,8 +29,7 @@ COMMANDS = (
     "collect", "demo",
 )  # fmt: skip
 ADAPTERS = (
-    "beam", "dask", "keras", "ray", "river", "spark", "spark_sql", "spark_streaming", "tables", "torch", "torchmetrics",
-    "transformers",
+    "beam", "dask", "ray", "river", "spark", "spark_sql", "spark_streaming", "tables", "torch", "torchmetrics",
 )  # fmt: skip
 SCHEMAS = {"view": "--schema", "config": "--config-schema"}
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 import stream_metrics as sm
 from stream_metrics.integrations import spark_workers
-from stream_metrics.integrations.tables import Fields
+from stream_metrics.integrations.tables import Fields, Job
 
 GROUPS, ROWS, CLASSES, BATCH = 2_000, 400_000, 10, 10_000
 MOST = 400  # MiB on top of the process before; as many states would need gigabytes
@@ -35,7 +35,8 @@ def main() -> None:
     """Count all rows, and compare memory and number of rows."""
     fields = Fields("y_true", None, "scores", classes=list(range(CLASSES)))
     before = used()
-    yielded = spark_workers.count(sm.MetricSet(scores=True).to_bytes(), ["k0"], fields, True, batches())
+    job = Job.of(sm.MetricSet(scores=True), fields, "raise", None)
+    yielded = spark_workers.count_by_key(job, ["k0"], spark_workers.LARGE, batches())
     rows = sum(batch.column("state").null_count for batch in yielded)
     assert rows == ROWS
     assert used() - before < MOST, used() - before
