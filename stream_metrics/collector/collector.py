@@ -8,30 +8,28 @@
 One thread writes. What has arrived while it wrote the last batch is the next one: one transaction and one sync for all
 of its reports, however many workers report at once.
 
-A worker is live, then silent if nothing came for a while, then retired: its counts go into the base and it needs no
-memory, but its state stays in the file. If it reports again after all, under the same epoch, it is live again, and the
-base is made again without it: nothing is lost and nothing counted twice. After `forget` the state leaves the file, and
-what comes of it later is fenced. A worker that registered has as long to report for the first time. Workers that go on
-from checkpoints, which contain what they have counted, are never retired, since their next life must replace the state
-that there is.
+A worker is live, then silent if nothing came for a while, then retired. Its state stays in memory and in the file, so
+that it may report again. After `forget` its counts become part of the base, and what comes of it later is fenced. A
+worker that registered has as long to report for the first time. Workers that go on from checkpoints, which contain what
+they have counted, are never retired, since their next life must replace the state that there is.
 """
 
 from __future__ import annotations
 
+import itertools
 import logging
 import queue
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import Any, NamedTuple, Self, TypeAlias
 
 from stream_metrics.collector.store import Base, CollectorStore, Life, Standing, StoreError
 from stream_metrics.collector.widening import Labels, fixed_labels, widened, widest
-from stream_metrics.containers.aggregate import Aggregate, PutResult, merge
+from stream_metrics.containers.aggregate import Aggregate, PutResult
 from stream_metrics.errors import LabelError, StreamMetricsError
-from stream_metrics.labels import Label
 from stream_metrics.monitor.view.types import Checkpoint, DeadLetter
 from stream_metrics.wire import from_bytes
 
@@ -45,7 +43,6 @@ MOST_CHANGED = 500  # workers that are retired or forgotten in one transaction
 MOST_LETTERS = 50
 DAY = 86_400.0
 LARGEST_GAP = 1 << 56  # between the epoch of a report and the newest: 16 million that a lost file gave out
-NOBODY: Mapping[str, bytes] = {}
 
 
 class CollectorUnavailable(Exception):
@@ -86,13 +83,7 @@ class Registration(NamedTuple):
     epoch: int
 
 
-@dataclass
-class _Waiting:
-    """What is to be written, and then what became of it."""
-
-    item: WorkerReport | Registration
-    done: threading.Event = field(default_factory=threading.Event)
-    result: PutResult | int | Exception | None = None
+_Waiting: TypeAlias = "tuple[WorkerReport | Registration, Future[PutResult | int]]"  # what is written, its result
 
 
 class Collector:
@@ -111,7 +102,6 @@ class Collector:
         self._heard: dict[str, float] = {}  # when each worker was heard of, or the file was read
         self._lock = threading.Lock()  # of these two
         self._aggregate, self._base = Aggregate(), Base()
-        self._sum: Any = None  # the state of the base
         self._labels: Labels | None = None  # the most that states are fixed to
         self._stale = False  # whether memory is ahead of the file
         self._load()
@@ -143,9 +133,7 @@ class Collector:
 
         Raises ``CollectorUnavailable`` if it was not stored.
         """
-        epoch = self._aggregate.register(worker)
-        self._written(Registration(worker, epoch))
-        return epoch
+        return int(self._written(Registration(worker, self._aggregate.register(worker))))
 
     def report(self, report: WorkerReport) -> PutResult:
         """Take a report, and return what became of it when that is stored.
@@ -159,15 +147,14 @@ class Collector:
 
     def _written(self, item: WorkerReport | Registration) -> PutResult | int:
         """Have something written, and return what became of it."""
-        waiting = _Waiting(item)
         if not self._thread.is_alive():
             raise CollectorUnavailable("The collector was closed")
+        waiting: _Waiting = item, Future()
         self._queue.put(waiting)
-        if not waiting.done.wait(PATIENCE):
-            raise CollectorUnavailable("The report waits to be written")
-        if waiting.result is None or isinstance(waiting.result, Exception):
-            raise waiting.result or CollectorUnavailable("The collector was closed")
-        return waiting.result
+        try:
+            return waiting[1].result(PATIENCE)
+        except TimeoutError:
+            raise CollectorUnavailable("The report waits to be written") from None
 
     def aggregate(self) -> Aggregate:
         """Return what is collected; callers must not change it."""
@@ -222,34 +209,32 @@ class Collector:
 
     def _write(self, batch: Sequence[_Waiting]) -> None:
         """Apply reports in one transaction, and let those that wait for them go on."""
-        began = time.monotonic()
-        results: list[PutResult | int | Exception] = []
-        reports = [each.item for each in batch if isinstance(each.item, WorkerReport)]
+        began, results = time.monotonic(), []
         try:
             self._mend()
             with self._store.transaction():
-                self._revive({each.worker for each in reports if self._comes_back(each)})
-                results += [self._taken(each.item) for each in batch]
+                results = [self._taken(item) for item, _ in batch]
         except Exception as error:
             self._failed(error)
             results = [CollectorUnavailable(f"The report was not stored: {error}")] * len(batch)
         else:
-            self.saved = Checkpoint(None, time.monotonic() - began, sum(len(each.state) for each in reports))
-            self._saved_at = time.monotonic()
+            size = sum(len(item.state) for item, _ in batch if isinstance(item, WorkerReport))
+            self.saved, self._saved_at = Checkpoint(None, time.monotonic() - began, size), time.monotonic()
             self.outcomes.update(str(result) for result in results if isinstance(result, PutResult))
             self._note_refused(batch, results)
         self.changes += 1
-        for waiting, result in zip(batch, results, strict=True):
-            waiting.result = result
-            waiting.done.set()
+        for (_, future), result in zip(batch, results, strict=True):
+            if isinstance(result, Exception):
+                future.set_exception(result)
+            else:
+                future.set_result(result)
 
     def _note_refused(self, batch: Sequence[_Waiting], results: Sequence[PutResult | int | Exception]) -> None:
-        for waiting, error in zip(batch, results, strict=True):
-            if isinstance(error, Exception) and isinstance(waiting.item, WorkerReport):
+        for (item, _), error in zip(batch, results, strict=True):
+            if isinstance(error, Exception) and isinstance(item, WorkerReport):
                 reason = type(error).__name__.removesuffix("Error").lower()
                 self.refused[reason] += 1
-                letter = DeadLetter(waiting.item.worker, 0, waiting.item.sequence, reason, str(error))
-                self.letters.appendleft(letter)
+                self.letters.appendleft(DeadLetter(item.worker, 0, item.sequence, reason, str(error)))
 
     def _failed(self, error: Exception) -> None:
         """Remember that memory is not what the file has, and log the error once."""
@@ -282,39 +267,25 @@ class Collector:
         finally:
             if not result and self._labels != labels:  # what is refused widens nothing
                 self._load(labels)
-        if result and report.last and report.fold:
-            self._retire([report.worker], "finished")
         return result
-
-    def _comes_back(self, report: WorkerReport) -> bool:
-        """Tell whether a report is news of a life that was taken to be over."""
-        life = self._lives.get(report.worker)
-        return (
-            life is not None
-            and life.standing != "live"
-            and report.epoch == life.epoch
-            and report.sequence > life.sequence
-        )
 
     def _put(self, report: WorkerReport) -> PutResult:
         name, epoch = report.worker, report.epoch
         if epoch > self._aggregate._newest + LARGEST_GAP:  # later epochs must be larger, and below 2**63
             raise LabelError(argument="epoch", expected="to be one that was given out", got=epoch)
-        state = self._fitted(from_bytes(report.state))
-        if self._comes_back(report):
-            self._revive({name})
-        life = self._lives.get(name)
+        state, life = self._fitted(from_bytes(report.state)), self._lives.get(name)
         result = self._aggregate.put(name, state, report.sequence, epoch, fold=report.fold)
         if not result:
             return result
         if self._labels is None:
             self._labels = fixed_labels(state)
-        replaced = life is not None and epoch > life.epoch
-        if replaced and report.fold:
-            self._add_to_base([name])
-        self._set(name, Life(epoch, report.sequence, "live", report.fold, time.time()), report.state)
-        if replaced and not report.fold and life is not None and life.standing != "live":
-            self._rebase()  # the new state contains what the base has of the old one
+        if life is not None and epoch > life.epoch and report.fold:
+            self._write_base(1)
+        standing: Standing = "finished" if report.last and report.fold else "live"
+        life = Life(epoch, report.sequence, standing, report.fold, time.time())
+        self._store.write(name, life, report.state)
+        with self._lock:
+            self._lives[name], self._heard[name] = life, time.monotonic()
         return result
 
     def _fitted(self, state: Any) -> Any:
@@ -327,46 +298,10 @@ class Collector:
                 self._load()
         return widened(state, self._labels)
 
-    def _decoded(self, data: bytes) -> Any:
-        return widened(from_bytes(data), self._labels)
-
-    def _set(self, name: str, life: Life, state: bytes) -> None:
-        self._store.write(name, life, state)
-        with self._lock:
-            self._lives[name], self._heard[name] = life, time.monotonic()
-
-    def _revive(self, names: Iterable[str]) -> None:
-        """Make workers live that were retired, with the states that they had."""
-        states = {name: self._store.state(name) for name in names}
-        for name, state in states.items():
-            LOG.info("worker %r was %s, and reports again", name, self._lives[name].standing)
-            self._set(name, self._lives[name]._replace(standing="live"), state)
-        if states:
-            self._rebase(states)
-
-    def _rebase(self, back: Mapping[str, bytes] = NOBODY) -> None:
-        """Make the base in memory again, without the workers that are live again."""
-        over = [name for name, life in self._lives.items() if life.standing != "live"]
-        parts = [
-            *([] if self._sum is None else [self._sum]),
-            *(self._decoded(self._store.state(name)) for name in over),
-        ]
-        states: dict[Label, Any] = {name: self._decoded(state) for name, state in back.items()}
-        self._aggregate._restore_base(merge(parts) if parts else None, self._base.floor, states)
-
-    def _add_to_base(self, names: Sequence[str]) -> None:
-        """Add the stored states of workers to the stored base."""
-        states = [self._decoded(self._store.state(name)) for name in names]
-        self._sum = merge([*([] if self._sum is None else [self._sum]), *states])
-        self._base = self._base._replace(state=self._sum.to_bytes(), lives=self._base.lives + len(names))
+    def _write_base(self, lives: int) -> None:
+        """Write the base, of which so many more lives are a part."""
+        self._base = Base(self._aggregate._base_bytes(), self._base.lives + lives, self._aggregate._base.floor)
         self._store.write_base(self._base)
-
-    def _retire(self, names: Iterable[str], standing: Standing) -> None:
-        for name in names:
-            self._aggregate.retire(name)
-            self._store.stand(name, standing)
-            with self._lock:
-                self._lives[name] = self._lives[name]._replace(standing=standing)
 
     def _tend(self) -> None:
         """Retire the workers that have been silent for long, and forget those that will not come back."""
@@ -375,8 +310,12 @@ class Collector:
             silent, over = self._to_change()
             if silent or over:
                 with self._store.transaction():
-                    self._retire(silent, "retired")
-                    self._forget(over)
+                    for name in silent:
+                        self._store.stand(name, "retired")
+                        with self._lock:
+                            self._lives[name] = self._lives[name]._replace(standing="retired")
+                    if over:
+                        self._forget(over)
                 self.changes += 1
         except Exception as error:
             self._failed(error)
@@ -399,40 +338,28 @@ class Collector:
         return silent[:MOST_CHANGED], over[:MOST_CHANGED]
 
     def _forget(self, names: Sequence[str]) -> None:
-        """Let the counts of workers be part of the stored base for good."""
-        if names:
-            self._add_to_base(names)
-            epochs = [self._lives[name].epoch for name in names]
-            floor = max(epochs if self._base.floor is None else [self._base.floor, *epochs])
-            self._base = self._base._replace(floor=floor)
-            self._store.write_base(self._base)
-            self._aggregate._drop(names)
-            for name in names:
-                self._store.forget(name)
-            self._store.forget_registered(time.time() - self.options.forget)
+        """Let the counts of workers be part of the base for good."""
+        self._aggregate._forget_counted(names)
+        self._write_base(len(names))
+        for name in names:
+            self._store.forget(name)
             with self._lock:
-                for name in names:
-                    del self._lives[name], self._heard[name]
+                del self._lives[name], self._heard[name]
+        self._store.forget_registered(time.time() - self.options.forget)
 
     def _load(self, labels: Labels | None = None) -> None:
         """Take over what the file has, widened to `labels` if they are given."""
         base, lives, aggregate = self._store.base(), self._store.lives(), Aggregate()
-        states = {name: from_bytes(self._store.state(name)) for name in lives}
-        total = None if base.state is None else from_bytes(base.state)
-        every = [*states.values(), *([] if total is None else [total])]
-        labels = widest(every) if labels is None else labels
-        for live in (False, True):
-            for name, life in lives.items():
-                if (life.standing == "live") is live:
-                    aggregate.put(name, widened(states[name], labels), life.sequence, life.epoch)
-            if not live:
-                aggregate.expire(0.0)
+        if labels is None:
+            stored = (self._store.state(name) for name in lives)
+            labels = widest(from_bytes(data) for data in itertools.chain(stored, [base.state]) if data is not None)
+        for name, life in lives.items():
+            aggregate.put(name, widened(from_bytes(self._store.state(name)), labels), life.sequence, life.epoch)
+        total = None if base.state is None else widened(from_bytes(base.state), labels)
+        aggregate._restore_base(total, base.floor)
         for name, epoch in self._store.registered().items():
             aggregate._restore_registered(name, epoch)
-        total = None if total is None else widened(total, labels)
         now = time.monotonic()
         with self._lock:
-            heard = {name: self._heard.get(name, now) for name in lives}
-            self._lives, self._heard = lives, heard
-        self._labels, self._base, self._sum, self._aggregate = labels, base, total, aggregate
-        self._rebase()
+            self._lives, self._heard = lives, {name: self._heard.get(name, now) for name in lives}
+        self._labels, self._base, self._aggregate = labels, base, aggregate

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from urllib.parse import parse_qs
+from typing import Annotated, Literal, TypeAlias, TypeVar
+from urllib.parse import parse_qsl
 
 import msgspec
 
@@ -29,23 +30,38 @@ __all__ = ["LARGEST", "routes"]
 
 LARGEST = 1 << 26  # bytes of a state
 TEXT, JSON, BYTES = "text/plain; charset=utf-8", "application/json", "application/octet-stream"
-MOST = 2**63
-FIELDS = {"worker", "epoch", "sequence", "fold", "last"}
+F = TypeVar("F")
+
+Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+Flag: TypeAlias = Literal["0", "1"]
+
+
+class WorkerFields(msgspec.Struct, forbid_unknown_fields=True):
+    """The fields of a worker that starts."""
+
+    worker: Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_NAME)]
+
+
+class ReportFields(WorkerFields, forbid_unknown_fields=True, kw_only=True):
+    """The fields of a report."""
+
+    epoch: Number
+    sequence: Number
+    fold: Flag = "1"
+    last: Flag = "0"
 
 
 def routes(collector: Collector, changed: Callable[[], None]) -> Routes:
     """Return what a server answers for a collector; `changed` is called after each report."""
 
     def register(posted: Posted) -> Reply:
-        return _json({"epoch": collector.register(_name(_fields(posted)))})
+        return _json({"epoch": collector.register(_fields(posted, WorkerFields).worker)})
 
     def report(posted: Posted) -> Reply:
-        fields = _fields(posted)
-        numbers = _number(fields, "epoch"), _number(fields, "sequence")
-        flags = _flag(fields, "fold", "1"), _flag(fields, "last", "0")
-        each = WorkerReport(_name(fields), *numbers, posted.body, *flags)
+        fields = _fields(posted, ReportFields)
+        flags = fields.fold == "1", fields.last == "1"
         try:
-            result = collector.report(each)
+            result = collector.report(WorkerReport(fields.worker, fields.epoch, fields.sequence, posted.body, *flags))
         finally:
             changed()
         return _json({"outcome": str(result)}, HTTPStatus.CONFLICT if result is PutResult.FENCED else HTTPStatus.OK)
@@ -79,36 +95,13 @@ def _answered(route: Callable[[Posted], Reply]) -> Callable[[Posted], Reply]:
     return answer
 
 
-def _fields(posted: Posted) -> Mapping[str, str]:
-    """Return the fields of a query; ValueError if one comes twice, or is none of a report."""
-    fields = parse_qs(posted.query, keep_blank_values=True, strict_parsing=True, max_num_fields=10, errors="strict")
-    for name, values in fields.items():
-        if len(values) > 1:
-            raise ValueError(f"Expected `{name:.20}` once, but got it {len(values)} times")
-    if unknown := fields.keys() - FIELDS:
-        raise ValueError(f"Expected fields among {', '.join(sorted(FIELDS))}, but got `{min(unknown):.20}`")
-    return {name: values[0] for name, values in fields.items()}
-
-
-def _name(fields: Mapping[str, str]) -> str:
-    name = fields.get("worker", "")
-    if not 0 < len(name) <= LONGEST_NAME:
-        raise ValueError(f"Expected `worker` to be a name of 1 to {LONGEST_NAME} characters, but got {len(name)}")
-    return name
-
-
-def _number(fields: Mapping[str, str], field: str) -> int:
-    text = fields.get(field, "")
-    if not (text.isascii() and text.isdecimal() and len(text) < 20 and int(text) < MOST):
-        raise ValueError(f"Expected `{field}` to be a whole number below 2**63, but got {text!r:.30}")
-    return int(text)
-
-
-def _flag(fields: Mapping[str, str], field: str, default: str) -> bool:
-    text = fields.get(field, default)
-    if text not in ("0", "1"):
-        raise ValueError(f"Expected `{field}` to be 0 or 1, but got {text!r:.30}")
-    return text == "1"
+def _fields(posted: Posted, kind: type[F]) -> F:
+    """Return the fields of a query; ValueError if one comes twice, or is not allowed."""
+    pairs = parse_qsl(posted.query, keep_blank_values=True, strict_parsing=True, max_num_fields=10, errors="strict")
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("Expected each field once, but got one more often")
+    return msgspec.convert(fields, kind, strict=False)
 
 
 def _json(data: Mapping[str, object], status: HTTPStatus = HTTPStatus.OK) -> Reply:

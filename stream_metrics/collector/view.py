@@ -85,7 +85,7 @@ class CollectorView:
         collector = self._collector
         lives, workers = collector.lives(), collector.aggregate().workers()
         rows = [_row(name, *lives[name], worker, collector.options.silent) for name, worker in _known(lives, workers)]
-        rows += [WorkerRow(name, "missing") for name in self._expected if name not in workers]
+        rows += [WorkerRow(name, "missing") for name in self._expected if name not in lives]
         shown = nsmallest(MOST_ROWS, rows, key=lambda row: (URGENCY[row.state], -(row.age or 0.0), row.worker))
         states = [row.state for row in rows]
         return Workers(
@@ -102,9 +102,9 @@ class CollectorView:
 
 
 def _known(lives: Mapping[str, tuple[Life, float]], workers: Mapping[Label, Worker]) -> Iterator[tuple[str, Worker]]:
-    """Yield the workers that both know; one may have come between two looks."""
+    """Yield the live workers that both know; one may have come between two looks."""
     for name, worker in workers.items():
-        if name in lives:
+        if name in lives and lives[str(name)][0].standing == "live":
             yield str(name), worker
 
 

@@ -15,7 +15,7 @@ import operator
 import secrets
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any, ClassVar, Self, SupportsIndex, TypeVar
 
@@ -39,7 +39,6 @@ State = TypeVar("State", bound=Mergeable)
 EPOCH_BITS = 32  # below the number of the generation: a random number
 BASE = ()  # the key of the base among the partial sums; no worker has this name
 NO_OUTCOMES: Counter[PutResult] = Counter()
-NO_STATES: Mapping[Label, Accumulator] = {}
 MOST_REGISTERED = 100_000  # workers that registered and have not reported
 RETIRED = ("retired",)  # in bytes, where a worker that counts has its state
 
@@ -372,10 +371,16 @@ class Aggregate(Portable):
             self._forget(gone)
         return len(gone)
 
-    def _drop(self, workers: Iterable[Label]) -> None:
-        """Do as `compact` does, for some workers that were retired or dropped."""
+    def _forget_counted(self, workers: Sequence[Label]) -> None:
+        """Retire workers, and forget their numbers."""
         with self._lock._writing():
+            self._retire([key for key in workers if self._entries[key].state is not None])
             self._forget(workers)
+
+    def _base_bytes(self) -> bytes | None:
+        """Return the bytes of what retired workers have counted; None for nothing."""
+        base, store = self._base.state, self._store
+        return None if base is None or store is None else bytes(store.thaw(base).to_bytes())
 
     def _forget(self, workers: Iterable[Label]) -> None:
         changes: dict[Label, Any] = dict.fromkeys(workers)
@@ -396,20 +401,13 @@ class Aggregate(Portable):
             self._registered[worker] = max(epoch, self._registered.get(worker, epoch))
             self._newest = max(self._newest, epoch)
 
-    def _restore_base(
-        self, base: Accumulator | None, floor: int | None, live: Mapping[Label, Accumulator] = NO_STATES
-    ) -> None:
-        """Set what retired workers have counted, without those whose states are `live` again."""
+    def _restore_base(self, base: Accumulator | None, floor: int | None) -> None:
+        """Set what retired workers have counted, and up to which epoch unknown workers are over."""
         with self._lock._writing():
-            now, parts = time.monotonic(), [state for state in (base, *live.values()) if state is not None]
-            store = self._store_for(parts[0]) if parts else self._store
-            back = {
-                key: self._entries[key]._replace(state=store and store.packed(state), since=now, retired=False)
-                for key, state in live.items()
-            }
+            store = self._store if base is None else self._store_for(base)
             self._newest = max(self._newest, floor or 0)
             whole = None if base is None or store is None else store.packed(base)
-            self._replace(back, self._base._replace(state=whole, floor=floor), store)
+            self._replace({}, self._base._replace(state=whole, floor=floor), store)
 
     def workers(self) -> dict[Label, Worker]:
         """Return numbers, samples, age and outcomes of each worker that was neither dropped nor retired.
