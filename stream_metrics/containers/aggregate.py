@@ -506,8 +506,7 @@ class Aggregate(Portable):
                 store = self._store_for(twin._store.thaw(some))
             takes_base = self._takes_base(twin)
             newest = {key: newer(key, self._entries.get(key), entry) for key, entry in theirs.items()}
-            base = self._base._replace(state=twin._base.state, floor=twin._base.floor) if takes_base else self._base
-            self._replace(newest, base, store)
+            self._replace(newest, twin._base if takes_base else self._base, store)
             if takes_base:  # the other may have forgotten what registered here
                 left = twin._registered.items()
                 self._registered = {key: at for key, at in left if key not in newest or at > newest[key].epoch}

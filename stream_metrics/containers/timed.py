@@ -33,7 +33,7 @@ from stream_metrics.wire import Portable, packed, unpacked
 
 __all__ = ["TimeWindow"]
 
-NEVER, MOST_PANES = 2**63 - 1, 1_000_000
+NO_TIME, MOST_PANES = -(2**62), 1_000_000
 OnClose: TypeAlias = "Callable[[float, float, Accumulator], object] | Literal['keep'] | None"
 
 
@@ -138,12 +138,12 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
         self._divide(TwoStackAggregator(store), deque(), *division)
 
     def _fill(self, slots: Slots, like: Self) -> None:
-        self._move(slots, like._latest if like._started else None, like._timed, 0, like._capacity)
+        self._move(slots, like._latest, like._timed, 0, like._capacity)
         self._expire_due()
 
     def _follow(self, before: Self) -> None:
         self._closed = before._closed
-        self._move({}, None, False, before.dropped, self._capacity)
+        self._move({}, self._latest, False, before.dropped, self._capacity)
 
     @property
     def period(self) -> str:
@@ -163,7 +163,7 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
     @property
     def latest(self) -> float | None:
         """The latest time seen, in seconds since 1970; None if there was none."""
-        return self._latest / 1e9 if self._started else None
+        return None if self._latest == NO_TIME else self._latest / 1e9
 
     @named_arguments
     def update_many(
@@ -303,7 +303,7 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
         panes = times // self._length
         with self._writing():
             self._expire_due()
-            gone, old = self._gone() if self._started else -NEVER, self._slots.get
+            gone, old = self._gone(), self._slots.get
             panes = np.maximum(panes, gone)  # what comes too late is counted as one, and dropped
             dealt = batch.split_by_key(panes, lambda pane: self._store.state(old(pane)), self.inner, filled)
             late = dealt.pop(gone, self.inner)
@@ -352,8 +352,8 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
         """Note the windows that hold samples and can receive no more; those of before were noted already."""
         number, starts = self._panes, list[int]()
         for pane in self._panes_to(gone):
-            first, last = pane - number + 1, starts[-1] if starts else self._closed_to
-            starts += range(first if last is None else max(first, last + 1), min(pane, gone) + 1)
+            last = starts[-1] if starts else self._closed_to
+            starts += range(max(pane - number, last) + 1, min(pane, gone) + 1)
         for start in starts:
             ends = start * self._length / 1e9, (start + number) * self._length / 1e9
             self._note_closed(Closed(*ends, self._merged(start - 1, start + number - 1)), start)
@@ -383,7 +383,7 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
     def _take_over(self, changes: Slots, other: Self, capacity: int) -> None:
         self._merges.expect_late(changes)
         self._expire_due()
-        self._move(changes, other._latest if other._started else None, other._timed, 0, capacity, False)
+        self._move(changes, other._latest, other._timed, 0, capacity, False)
         self._expire_due(True)
 
     def _panes_stored(self) -> dict[int, Any]:
@@ -401,15 +401,13 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
 
     def _reading_time(self) -> int:
         """Return the time at which the window is read by default."""
-        if self._timed:
-            return self._latest
-        return max(to_epoch_ns(self.clock()), self._latest if self._started else -NEVER)
+        return self._latest if self._timed else max(to_epoch_ns(self.clock()), self._latest)
 
     def _window(self, t: Time | None) -> tuple[int, int]:
         """Return the newest pane before the window at `t`, and the newest in it."""
         at = self._reading_time() if t is None else to_epoch_ns(t)
         high = at // self._length
-        if self._started and high < self._gone() + self._panes:
+        if high < self._gone() + self._panes:
             raise ValueError(
                 f"Expected `t` to be in or after the oldest window that is kept, which ends at "
                 f"{(self._gone() + self._panes + 1) * self._length / 1e9} s, but got {t!r}"
@@ -439,9 +437,8 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
 
     def _merged(self, low: int, high: int) -> Any:
         """Return a new state, the merge of the panes that are newer than `low` and not newer than `high`."""
-        if self._started:
-            self._leave_pane()  # its state may change no more
-            self._merges.freeze(self._slots, min(self._latest // self._length, high + 1))
+        self._leave_pane()  # its state may change no more
+        self._merges.freeze(self._slots, min(self._latest // self._length, high + 1))
         return self._merges.merged(self._slots, low, high, self.inner)
 
     def _sum_at(self, name: str, t: Time | None = None) -> int:
@@ -453,7 +450,7 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
 
     def _content(self) -> list[object]:
         with self._reading():
-            latest, gone = ([self._latest], self._gone()) if self._started else ([], 0)
+            latest, gone = [] if self._latest == NO_TIME else [self._latest], self._gone()
             panes = [[pane, state._content()] for pane, state in self._panes_stored().items() if pane > gone]
             return [packed(self.inner), self._length, self._panes, self._lateness, latest, self._timed, panes]
 
@@ -467,7 +464,7 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
         if {type(pane) for pane, _ in panes} - {int} or any(pane > latest[0] // pane_length for pane, _ in panes):
             raise ValueError("panes by their numbers, none of them after the latest time")
         slots = {pane: Slot(window._store.read(data)) for pane, data in panes}
-        window._move(slots, latest[0] if latest else None, timed, 0, MOST)
+        window._move(slots, latest[0] if latest else NO_TIME, timed, 0, MOST)
         window._expire_due()
         window._find_capacity(0)
         return window

@@ -97,7 +97,7 @@ class KeyedUpdateBase(Guarded):
 @disjoint_base
 class PaneUpdateBase(KeyedUpdateBase):
     _closed: Any
-    _closed_to: int | None
+    _closed_to: int
     _due: int
     @property
     def _merges(self) -> Any: ...
@@ -114,8 +114,6 @@ class PaneUpdateBase(KeyedUpdateBase):
     @property
     def _latest(self) -> int: ...
     @property
-    def _started(self) -> bool: ...
-    @property
     def _timed(self) -> bool: ...
     def _divide(
         self, merges: Any, closed: Any, length: int, panes: int, lateness: int, clock: Callable[[], object]
@@ -126,7 +124,7 @@ class PaneUpdateBase(KeyedUpdateBase):
     def _move(
         self,
         changes: dict[int, Slot],
-        latest: int | None,
+        latest: int,
         timed: bool,
         dropped: int,
         capacity: int,

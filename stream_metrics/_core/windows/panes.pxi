@@ -1,6 +1,9 @@
 """Windows of time: passes samples to the state of their pane, and expires panes as the time moves on."""
 
 
+cdef int64_t NO_TIME = -(<int64_t> 1 << 62)  # before all times
+
+
 cdef class PaneUpdateBase(KeyedUpdateBase):
     """Base class of time windows. Keys are panes that are open: the newest, and what came late for others.
 
@@ -9,20 +12,22 @@ cdef class PaneUpdateBase(KeyedUpdateBase):
 
     cdef list numbers         # of all panes, in order
     cdef readonly object _merges  # the other panes
-    cdef public object _closed, _closed_to  # windows that were closed, and the start of the newest, in panes
+    cdef public object _closed  # windows that were closed
+    cdef public int64_t _closed_to  # the start of the newest of these, in panes
     cdef readonly object clock
     cdef Slot slot
     cdef Slot spare  # of an expired pane, emptied for the next one, since a copy of `inner` takes longer
     cdef int64_t first, last
-    cdef readonly int64_t _length, _panes, _lateness, _latest
+    cdef readonly int64_t _length, _panes, _lateness
+    cdef readonly int64_t _latest  # `NO_TIME` if there was none
     cdef public int64_t _due  # the time at which the next pane expires
-    cdef readonly bint _started, _timed
+    cdef readonly bint _timed
     cdef readonly int64_t dropped
 
     def __cinit__(self, *args, **kwargs):
         self.numbers = []
         self.first, self.last, self._due = 1, 0, NEVER
-        self._length = self._panes = 1
+        self._length, self._latest, self._closed_to = 1, NO_TIME, -NEVER
 
     def _divide(self, merges, closed, int64_t length, int64_t panes, int64_t lateness, clock):
         """Set what panes there are; `merges` and `closed` are empty."""
@@ -111,7 +116,7 @@ cdef class PaneUpdateBase(KeyedUpdateBase):
         cdef int64_t number = floor_div(now, self._length), taken = cost(w)
         cdef bint cached = self.first <= now < self.last
         cdef Slot slot, before
-        if self._started and not cached and number <= self._gone():
+        if not cached and number <= self._gone():
             deliver(self.inner.copy(), None, y_true, y_pred, w, None, group, scores, classes, unit)  # may refuse it
             self.dropped += 1
             self._timed |= timed
@@ -126,8 +131,7 @@ cdef class PaneUpdateBase(KeyedUpdateBase):
             self.spare = None
         self._capacity -= taken
         self._timed |= timed
-        if now > self._latest or not self._started:
-            self._latest, self._started = now, True
+        self._latest = max(self._latest, now)
         self.slot, self.first, self.last = slot, number * self._length, (number + 1) * self._length
         return 0
 
@@ -137,7 +141,7 @@ cdef class PaneUpdateBase(KeyedUpdateBase):
         A call that has `counted` its samples must not fail: what lacks memory is left to the next call, which begins
         with it.
         """
-        if not self._started or self._latest < self._due:
+        if self._latest < self._due:
             return
         try:
             self._expire()
@@ -163,29 +167,22 @@ cdef class PaneUpdateBase(KeyedUpdateBase):
             spare.state.reset()
             self.spare = spare
 
-    def _move(self, dict changes not None, latest, bint timed, int64_t dropped, int64_t capacity, bint closes=True):
-        """Replace open panes, note the latest time unless it is None, and set the counters, in one step.
+    def _move(self, dict changes not None, int64_t latest, bint timed, int64_t dropped, int64_t capacity,
+              bint closes=True):
+        """Replace open panes, move the time on, and set the counters, in one step.
 
         `closes` tells whether windows close by it, but for those that ended before: no late sample opens them again.
         """
-        cdef int64_t moved = self._latest if latest is None else latest
-        cdef bint later = latest is not None and (moved > self._latest or not self._started)
         cdef dict frozen = self._merges.frozen
         cdef list numbers = self.numbers
         cdef list new = [pane for pane in changes if pane not in self._slots and pane not in frozen]
-        closed_to = self._closed_to
-        if self._started or later:
-            if later and not closes:
-                closed_to = self.gone_at(moved)
-            elif self._started:
-                closed_to = self._gone()
+        cdef int64_t moved = max(self._latest, latest)
         if new:
             numbers = [*numbers, *new]
             numbers.sort()
         self._commit(changes, capacity)
-        self.numbers, self._closed_to = numbers, closed_to
-        if later:
-            self._latest, self._started = moved, True
+        self.numbers, self._closed_to = numbers, self.gone_at(self._latest if closes else moved)
+        self._latest = moved
         self.first, self.last, self._due = 1, 0, -NEVER  # what is due is looked up afterwards
         self._timed |= timed
         self.dropped += dropped
