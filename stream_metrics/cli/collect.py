@@ -14,42 +14,27 @@ from stream_metrics.monitor.serve.sockets import handled_signals
 LOG = logging.getLogger("stream_metrics.collector")
 
 
-def add(commands: options.Commands) -> None:
+def add(commands: options.Commands, name: str) -> None:
     """Add the command to the parser."""
-    parser = options.add_command(commands, "collect", execute)
-    parser.add_argument("--store", metavar="FILE", required=True, help="SQLite file; created if it does not exist")
-    parser.add_argument(
-        "--listen",
-        metavar="HOST:PORT",
-        default="127.0.0.1:9900",
-        help="where workers report and the page is; port 0 takes a free one (default: %(default)s)",
-    )
-    parser.add_argument("--token-file", metavar="FILE", help="file with the token of workers and readers")
-    parser.add_argument(
-        "--names",
-        metavar="N1,N2",
-        type=_names,
-        default=[],
-        help="names of this server in addresses, such as of a proxy",
-    )
-    parser.add_argument(
-        "--health", metavar="HOST:PORT", default="", help="where /healthz and /readyz are answered to everybody"
-    )
-    parser.add_argument("--title", default="workers", help="title of the page (default: %(default)s)")
-    parser.add_argument("--metrics", type=options.keys, metavar="K1,K2", help=f"the metrics of the headline; {LISTING}")
-    parser.add_argument(
-        "--expect", metavar="W1,W2", type=_names, default=[], help="workers that are missing unless they report"
-    )
-    parser.add_argument("--expect-file", metavar="FILE", help="file with the names of such workers, one in a line")
-    for name, default, meaning in (
-        ("silent", "3m", "time without a report after which a worker is shown as silent"),
-        ("retire", "1d", "time without a report after which a worker is retired"),
-        ("forget", "7d", "time without a report after which a retired worker cannot come back"),
+    add = options.add_command(commands, name, execute).add_argument
+    add("--store", metavar="FILE", required=True, help="SQLite file; created if it does not exist")
+    about = "where workers report and the page is; port 0 takes a free one (default: %(default)s)"
+    add("--listen", metavar="HOST:PORT", default="127.0.0.1:9900", help=about)
+    add("--token-file", metavar="FILE", help="file with the token of workers and readers")
+    about = "names of this server in addresses, such as of a proxy"
+    add("--names", metavar="N1,N2", type=_names, default=[], help=about)
+    add("--health", metavar="HOST:PORT", default="", help="where /healthz and /readyz are answered to everybody")
+    add("--title", default="workers", help="title of the page (default: %(default)s)")
+    add("--metrics", type=options.keys, metavar="K1,K2", help=f"the metrics of the headline; {LISTING}")
+    add("--expect", metavar="W1,W2", type=_names, default=[], help="workers that are missing unless they report")
+    add("--expect-file", metavar="FILE", help="file with the names of such workers, one in a line")
+    for option, default, about in (
+        ("--silent", "3m", "time without a report after which a worker is shown as silent"),
+        ("--retire", "1d", "time without a report after which a worker is retired"),
+        ("--forget", "7d", "time without a report after which a retired worker cannot come back"),
     ):
-        parser.add_argument(
-            f"--{name}", metavar="TIME", type=options.length, default=default, help=f"{meaning} (default: {default})"
-        )
-    logs.add(parser)
+        add(option, metavar="TIME", type=options.length, default=default, help=f"{about} (default: {default})")
+    logs.add(add)
 
 
 def execute(arguments: argparse.Namespace) -> int:

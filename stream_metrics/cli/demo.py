@@ -46,9 +46,9 @@ class DemoTask(NamedTuple):
     model: Classifier
 
 
-def add(commands: options.Commands) -> None:
+def add(commands: options.Commands, name: str) -> None:
     """Add the command to the parser."""
-    parser = options.add_command(commands, "demo", execute)
+    parser = options.add_command(commands, name, execute)
     parser.add_argument("--limit", type=options.positive, metavar="N", help="use the first N samples of each data set")
     parser.add_argument("--out", metavar="DIR", help="keep the state files in this folder")
     parser.add_argument("--live", action="store_true", help="watch a model with late labels and a drift on a live page")

@@ -22,10 +22,10 @@ ALL = logging.getLogger("stream_metrics")
 LEVELS = ("debug", "info", "warning", "error")
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the log."""
-    parser.add_argument("--log-format", choices=("text", "json"), default="text", help="of stderr (default: text)")
-    parser.add_argument("--log-level", choices=LEVELS, default="info", help="the least that is logged (default: info)")
+def add(add: Callable[..., object]) -> None:
+    """Add the options of the log by what adds one."""
+    add("--log-format", choices=("text", "json"), default="text", help="of stderr (default: text)")
+    add("--log-level", choices=LEVELS, default="info", help="the least that is logged (default: info)")
 
 
 def run(execute: Callable[[argparse.Namespace, LineHandler], int], arguments: argparse.Namespace) -> int:

@@ -32,19 +32,10 @@ example:
 
 'stream-metrics COMMAND --help' explains a command."""
 
-COMMANDS = {
-    "run": "run",
-    "merge": "merge",
-    "show": "show",
-    "metrics": "metrics",
-    "monitor": "monitor",
-    "monitor backup": "monitor_store",
-    "monitor restore": "monitor_store",
-    "monitor inspect": "monitor_store",
-    "query": "query",
-    "collect": "collect",
-    "demo": "demo",
-}  # and their modules, of which only that of the command is imported
+COMMANDS = (
+    *("run", "merge", "show", "metrics", "monitor", "monitor backup", "monitor restore", "monitor inspect"),
+    *("query", "collect", "demo"),
+)  # of which only the module of the one that is called is imported
 
 
 OPTIONS = {  # of arguments in Python
@@ -83,8 +74,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if getattr(stream, "errors", None) == "strict" and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a label that the terminal cannot show must not end the run
-    if argv is None:
-        _set_up_process()
+    if argv is None and "OMP_NUM_THREADS" not in os.environ:
+        # NumPy's OpenBLAS starts threads that spin until there is work, which is rare.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         with collecting_rarely(), ExitStack() as ending:
             if argv is None:
@@ -101,12 +93,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except EXPECTED as error:
         print(f"{PROGRAM}: {explained(error)}", file=sys.stderr)
         return getattr(error, "status", CliError.status)
-
-
-def _set_up_process() -> None:
-    """Start no threads of NumPy's OpenBLAS in a process of our own: they spin until there is work, which is rare."""
-    if "OMP_NUM_THREADS" not in os.environ:
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def _dispatch(argv: Sequence[str] | None) -> int:
@@ -143,19 +129,12 @@ def _parser(command: str = "") -> tuple[_Parser, dict[str, _Parser]]:
         prog=PROGRAM, description=DESCRIPTION, epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     if command not in COMMANDS:
-        parser.add_argument("--version", action="version", version=f"{PROGRAM} {_version()}")
+        from stream_metrics import __version__
+
+        parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     parser.set_defaults(execute=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    names = [COMMANDS[command]] if command in COMMANDS else dict.fromkeys(COMMANDS.values())
-    for name in names:
-        import_module(f"stream_metrics.cli.{name}").add(commands)
+    for name in [command] if command in COMMANDS else COMMANDS:
+        module = import_module(f"stream_metrics.cli.{'monitor_store' if ' ' in name else name}")
+        module.add(commands, name)
     return parser, commands.choices
-
-
-def _version() -> str:
-    from importlib import metadata
-
-    try:
-        return metadata.version("stream-metrics")
-    except metadata.PackageNotFoundError:
-        return "(not installed)"

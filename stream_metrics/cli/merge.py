@@ -17,9 +17,9 @@ from stream_metrics.states.batches import mergeable
 from stream_metrics.states.protocols import Accumulator
 
 
-def add(commands: options.Commands) -> None:
+def add(commands: options.Commands, name: str) -> None:
     """Add the command to the parser."""
-    parser = options.add_command(commands, "merge", execute)
+    parser = options.add_command(commands, name, execute)
     parser.add_argument(
         "states", nargs="+", metavar="STATE", help="state file of run, to_bytes() or a monitor, or a pattern of files"
     )

@@ -17,9 +17,9 @@ WIDTH = 80
 KEY, RANGE = 30, 11  # characters of the columns; the longest keys take more
 
 
-def add(commands: options.Commands) -> None:
+def add(commands: options.Commands, name: str) -> None:
     """Add the command to the parser."""
-    parser = options.add_command(commands, "metrics", execute)
+    parser = options.add_command(commands, name, execute)
     parser.add_argument("text", nargs="?", default="", metavar="TEXT", help="list only metrics that have this text")
     options.add_format(parser, "table", "json", "csv")
 

@@ -19,26 +19,23 @@ from stream_metrics.monitor.config import Config, ConfigError
 from stream_metrics.monitor.config.reading import configured, example, layered, resolved, tables_of
 
 
-def add(commands: options.Commands) -> None:
+def add(commands: options.Commands, name: str) -> None:
     """Add the command to the parser."""
-    parser = options.add_command(commands, "monitor", execute)
+    parser = options.add_command(commands, name, execute)
     parser.usage = "%(prog)s [FILE] [--config FILE] [--TABLE-KEY VALUE ...] [options]"
-    parser.add_argument("file", nargs="?", metavar="FILE", help="JSON Lines; - is standard input")
-    parser.add_argument("--config", metavar="FILE", help="TOML file with the keys below; flags override it")
-    parser.add_argument("--follow", action="store_true", default=None, help="short for --source-follow")
-    parser.add_argument("--stay", action="store_true", help="serve the page, after the end of a file too, until Ctrl-C")
-    parser.add_argument("--once", action="store_true", help="read to the current end, print the report, exit; no page")
-    parser.add_argument("--no-page", action="store_true", help="do not serve the page")
+    add = parser.add_argument
+    add("file", nargs="?", metavar="FILE", help="JSON Lines; - is standard input")
+    add("--config", metavar="FILE", help="TOML file with the keys below; flags override it")
+    add("--follow", action="store_true", default=None, help="short for --source-follow")
+    add("--stay", action="store_true", help="serve the page, after the end of a file too, until Ctrl-C")
+    add("--once", action="store_true", help="read to the current end, print the report, exit; no page")
+    add("--no-page", action="store_true", help="do not serve the page")
     about = "of the report (default: table; no report where the source has no end)"
-    parser.add_argument("--format", choices=("table", "json"), help=about)
-    logs.add(parser)
-    parser.add_argument("--print-config", action="store_true", help="print the configuration as TOML and exit")
-    parser.add_argument(
-        "--schema", action="store_true", help="print the JSON Schema of the view (/api/snapshot) and exit"
-    )
-    parser.add_argument(
-        "--config-schema", action="store_true", help="print the JSON Schema of the configuration and exit"
-    )
+    add("--format", choices=("table", "json"), help=about)
+    logs.add(add)
+    add("--print-config", action="store_true", help="print the configuration as TOML and exit")
+    add("--schema", action="store_true", help="print the JSON Schema of the view (/api/snapshot) and exit")
+    add("--config-schema", action="store_true", help="print the JSON Schema of the configuration and exit")
     monitor_flags.add(parser)
 
 

@@ -10,20 +10,22 @@ from stream_metrics.cli import options
 from stream_metrics.errors import quantity
 from stream_metrics.report.layout import number
 
-STATE = "state file, or postgresql:// address"
 
-
-def add(commands: options.Commands) -> None:
-    """Add the commands to the parser."""
-    parser = options.add_command(commands, "monitor backup", execute_backup)
-    parser.add_argument("state", metavar="STATE", help=STATE)
-    parser.add_argument("target", metavar="BACKUP", help="file for the copy, which must not exist")
-    parser = options.add_command(commands, "monitor restore", execute_restore)
-    parser.add_argument("source", metavar="BACKUP", help="file that 'monitor backup' wrote")
-    parser.add_argument("state", metavar="STATE", help="state file to replace, or address of an empty database")
-    parser = options.add_command(commands, "monitor inspect", execute_inspect)
-    parser.add_argument("state", metavar="STATE", help=STATE)
-    options.add_format(parser, "table", "json")
+def add(commands: options.Commands, name: str) -> None:
+    """Add one of the commands to the parser."""
+    state = "state file, or postgresql:// address"
+    if name == "monitor backup":
+        parser = options.add_command(commands, name, execute_backup)
+        parser.add_argument("state", metavar="STATE", help=state)
+        parser.add_argument("target", metavar="BACKUP", help="file for the copy, which must not exist")
+    elif name == "monitor restore":
+        parser = options.add_command(commands, name, execute_restore)
+        parser.add_argument("source", metavar="BACKUP", help="file that 'monitor backup' wrote")
+        parser.add_argument("state", metavar="STATE", help="state file to replace, or address of an empty database")
+    else:
+        parser = options.add_command(commands, name, execute_inspect)
+        parser.add_argument("state", metavar="STATE", help=state)
+        options.add_format(parser, "table", "json")
 
 
 def execute_backup(arguments: argparse.Namespace) -> int:

@@ -22,9 +22,9 @@ NO_SCORES = "the monitor counts none: 'scores' of [counting]"
 LABELS_ONLY = "of groups a monitor counts labels only"
 
 
-def add(commands: options.Commands) -> None:
+def add(commands: options.Commands, name: str) -> None:
     """Add the command to the parser."""
-    parser = options.add_command(commands, "query", execute)
+    parser = options.add_command(commands, name, execute)
     parser.add_argument("state", metavar="STATE", help="state file of a monitor, or postgresql:// address")
     parser.add_argument("--from", dest="start", metavar="TIME", help="begin of the range (default: what is stored)")
     parser.add_argument("--to", dest="end", metavar="TIME", help="end of the range (default: what is stored)")

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 FIELDS = "--true", "--pred", "--scores", "--weight", "--delimiter", "--skip-bad", "--skip-bad-files"
 
 
-def add(commands: options.Commands) -> None:
+def add(commands: options.Commands, name: str) -> None:
     """Add the command to the parser."""
-    parser = options.add_command(commands, "run", execute)
+    parser = options.add_command(commands, name, execute)
     parser.add_argument(
         "files",
         nargs="+",

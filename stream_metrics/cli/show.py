@@ -9,9 +9,9 @@ from stream_metrics.cli.output import check_intervals, print_snapshot, view, wit
 from stream_metrics.metrics.metric import Metric
 
 
-def add(commands: options.Commands) -> None:
+def add(commands: options.Commands, name: str) -> None:
     """Add the command to the parser."""
-    parser = options.add_command(commands, "show", execute)
+    parser = options.add_command(commands, name, execute)
     parser.add_argument("state", metavar="STATE", help="state file: of run --state, merge, to_bytes() or a monitor")
     options.add_format(parser, "table", "json", "csv")
     options.add(parser, "--metrics", "--intervals", "--anytime")
