@@ -22,11 +22,11 @@ def add(commands: options.Commands, name: str) -> None:
     add("--listen", metavar="HOST:PORT", default="127.0.0.1:9900", help=about)
     add("--token-file", metavar="FILE", help="file with the token of workers and readers")
     about = "names of this server in addresses, such as of a proxy"
-    add("--names", metavar="N1,N2", type=_names, default=[], help=about)
+    add("--names", metavar="N1,N2", type=options.texts, default=[], help=about)
     add("--health", metavar="HOST:PORT", default="", help="where /healthz and /readyz are answered to everybody")
     add("--title", default="workers", help="title of the page (default: %(default)s)")
     add("--metrics", type=options.keys, metavar="K1,K2", help=f"the metrics of the headline; {LISTING}")
-    add("--expect", metavar="W1,W2", type=_names, default=[], help="workers that are missing unless they report")
+    add("--expect", metavar="W1,W2", type=options.texts, default=[], help="workers that are missing unless they report")
     add("--expect-file", metavar="FILE", help="file with the names of such workers, one in a line")
     for option, default, about in (
         ("--silent", "3m", "time without a report after which a worker is shown as silent"),
@@ -94,10 +94,6 @@ def _execute(arguments: argparse.Namespace, lines: logs.LineHandler) -> int:
         finally:
             service.close()
     return 0
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _lines(path: str | None) -> list[str]:

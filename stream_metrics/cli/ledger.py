@@ -3,8 +3,7 @@
 They are listed in a file beside the state, OUT.files, and not in it: the bytes of a state depend on the records only.
 It is JSON Lines. The first line names the state by its SHA-256, and each other line a file by its path, its size and
 what its storage says of its version (the time of the last change, or an ETag), with the range of records that was
-counted: the first ones, up to a number or, if that is null, to the end of the file. Earlier versions wrote several
-ranges when a run with --jobs was interrupted; such a list is refused.
+counted: the first ones, up to a number or, if that is null, to the end of the file.
 
 The list is written before the state. If the run ends between the two, the list has the digests of both states, and how
 many of its lines each had, so it fits the state that is there.
@@ -15,6 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -40,7 +40,7 @@ class _File(msgspec.Struct, frozen=True):
     path: str
     size: int | None
     version: str | None
-    ranges: tuple[tuple[int, int | None], ...]
+    ranges: tuple[tuple[Literal[0], int | None]]
 
     @property
     def until(self) -> int | None:
@@ -67,17 +67,12 @@ class Ledger:
             return cls()
         except (ValueError, msgspec.DecodeError) as error:
             raise CliError(f"{beside}: is not a list of counted files: {error}") from None
-        state = _digest(Path(path).read_bytes())
+        state = hashlib.sha256(Path(path).read_bytes()).hexdigest()
         n = states.states.get(state)
         if states.format != FORMAT or n is None or n > len(files):
             raise CliError(
                 f"{beside}: lists the files of another state than {path}; without this list, files that were counted "
                 "before are not recognised"
-            )
-        if any(len(file.ranges) != 1 or file.ranges[0][0] for file in files):
-            raise CliError(
-                f"{beside}: an earlier version wrote it when a run with --jobs was interrupted: end that run with the "
-                "earlier version, or count into a new state"
             )
         return cls(files[:n], state)
 
@@ -121,7 +116,7 @@ class Ledger:
         if not self._lines and not beside.exists():
             return
         digest, n = self._before
-        states = {_digest(state): len(self._lines)}
+        states = {hashlib.sha256(state).hexdigest(): len(self._lines)}
         if digest is not None:
             states.setdefault(digest, n)
         lines = [_Head(FORMAT, states), *self._lines]
@@ -149,10 +144,6 @@ def without_lists(paths: list[str]) -> list[str]:
 
 def _beside(path: str) -> Path:
     return Path(path + SUFFIX)
-
-
-def _digest(state: bytes) -> str:
-    return hashlib.sha256(state).hexdigest()
 
 
 def _name(file: InputFile) -> str | None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import glob
 import os
 
 import stream_metrics as sm
 from stream_metrics.cli import files, options
 from stream_metrics.cli.errors import EXPECTED, CliError, explained
 from stream_metrics.cli.ledger import Ledger, without_lists
-from stream_metrics.cli.storage import is_pattern
+from stream_metrics.cli.storage import matching
 from stream_metrics.containers.inner import walk_inner
 from stream_metrics.errors import quantity
 from stream_metrics.states.batches import mergeable
@@ -55,12 +54,11 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _matching(named: str) -> list[str]:
     """Return the files that a pattern stands for, or the one file that is named so."""
-    if not is_pattern(named):
-        return [named]
-    matches = sorted(path for path in glob.glob(named, recursive=True) if os.path.isfile(path))
-    if not matches:
+    paths = matching(named)
+    named_files = [named] if paths is None else [path for path in paths if os.path.isfile(path)]
+    if not named_files:
         raise CliError(f"{named}: no file is named like this")
-    return matches
+    return named_files
 
 
 def _merged(paths: list[str]) -> tuple[Accumulator, Ledger]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from typing import Any
 
 from stream_metrics.cli import options
+from stream_metrics.labels.class_names import number_named
 from stream_metrics.monitor.config import ConfigKey, keys
 from stream_metrics.monitor.config.reading import is_secret_option, written_out
 
 TEXTS = tuple[str, ...]
+READERS: dict[Any, Callable[[str], Any]] = {int: options.whole, float: options.number, TEXTS: options.texts}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -53,16 +54,12 @@ def _written(value: Any) -> str:
 
 def _reader(key: ConfigKey) -> Callable[[str], Any]:
     """Return what reads the text of a flag."""
-    if key.type == TEXTS:
-        return lambda text: [part.strip() for part in text.split(",") if part.strip()]
-    if isinstance(key.default, tuple):
-        return options.labels
-    if key.type is int:
-        return options.whole
-    if key.type is float:
-        return options.number
     if key.secret:
         return _no_secret(key)
+    if key.type in READERS:
+        return READERS[key.type]
+    if isinstance(key.default, tuple):
+        return options.labels
     return str if isinstance(key.default, str) else _value
 
 
@@ -82,11 +79,8 @@ def _no_secret(key: ConfigKey) -> Callable[[str], str]:
 
 def _value(text: str) -> Any:
     """Read true, false or a number as such, and all else as text."""
-    try:
-        parsed = json.loads(text.lower())
-    except (RecursionError, ValueError):
-        return text
-    return parsed if isinstance(parsed, bool | int | float) else text
+    value = number_named(text)
+    return text if value is None else value
 
 
 def _pair(text: str) -> tuple[str, str]:

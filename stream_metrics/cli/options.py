@@ -34,9 +34,14 @@ def add_command(commands: Commands, name: str, execute: Callable[[argparse.Names
     return parser
 
 
+def texts(text: str) -> list[str]:
+    """Read the parts between commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
 def keys(text: str) -> tuple[str, ...]:
     """Read metric keys; an unknown one is refused with the nearest names."""
-    keys = tuple(part.strip() for part in text.split(",") if part.strip())
+    keys = texts(text)
     if not keys:
         raise argparse.ArgumentTypeError("expected at least one metric")
     try:

@@ -62,14 +62,10 @@ def view(state: Accumulator, keys: Sequence[str] | None, lacks: str = "") -> Sna
         needed = f"scores, but {lacks}" if lacks else NEEDED[CATALOG[missing[0]].state]
         raise UsageError(f"--metrics names {missing[0]}, which needs {needed}")
     if not isinstance(taken, GroupSnapshot):
-        return _narrowed(taken, keys)
-    groups = {group: _narrowed(snapshot, keys) for group, snapshot in taken.items()}
-    overall, other = (None if one is None else _narrowed(one, keys) for one in (taken.overall, taken.other))
+        return taken.with_keys(keys)
+    groups = {group: snapshot.with_keys(keys) for group, snapshot in taken.items()}
+    overall, other = (None if one is None else one.with_keys(keys) for one in (taken.overall, taken.other))
     return GroupSnapshot(groups, overall, other, taken.other_name)
-
-
-def _narrowed(snapshot: Snapshot, keys: Sequence[str]) -> Snapshot:
-    return snapshot.with_keys(keys)
 
 
 def states_of(state: Accumulator) -> States:

@@ -166,13 +166,11 @@ def _print_rows(panes: Any, name: str, cut: Any, arguments: argparse.Namespace, 
     if arguments.format == "json":
         print(json.dumps({**facts, "points": rows}, indent=2))
     elif arguments.format == "csv":
-        header = ["from", "to", "n", *(name for key in keys for name in (key, f"{key}_low", f"{key}_high"))]
-        lines = [
-            [row["from"], row["to"], row["n"]]
-            + [row[part].get(key) for key in keys for part in ("values", "low", "high")]
-            for row in rows
-        ]
-        print(csv_text([header, *lines]))
+        lines = [["from", "to", "n", *(f"{key}{end}" for key in keys for end in ("", "_low", "_high"))]]
+        for row in rows:
+            ends = [row[part].get(key) for key in keys for part in ("values", "low", "high")]
+            lines.append([row["from"], row["to"], row["n"], *ends])
+        print(csv_text(lines))
     else:
         columns = [ReportColumn("samples", "n", [number(row["n"]) for row in rows])]
         for at, key in enumerate(keys):

@@ -140,8 +140,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.every:
         from stream_metrics.cli.running import RunningValues
 
-        label = configuration.label_of_running_values(arguments)
-        running = RunningValues(arguments.metrics, arguments.format, bool(arguments.plot), arguments.intervals, label)
+        running = RunningValues(arguments, configuration.label_of_running_values(arguments))
     counter, interrupted = _count(arguments, state, skipped, running)
     state = counter.state
     ledger.add(counter.log)
@@ -160,7 +159,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.plot:
         from stream_metrics.cli import drawing
 
-        if running is None or running.points is None:
+        if running is None:
             drawing.draw(with_intervals(state.snapshot(), arguments), arguments.plot)
         else:
             drawing.draw_running(running.points, arguments.plot, running.bounds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -44,39 +45,36 @@ class RunningValues:
 
     A line begins with the number of samples; in a window, with the number of records counted or the latest time. Where
     there are groups the values are of all groups together. A metric that has a value for each class prints that of
-    ``label``, by default of 1 or True. ``level`` adds intervals that hold for all lines together, in a window for each
-    line alone: two lines below the values. ``bounds`` has those of ``points``.
+    ``label``, by default of 1 or True. --intervals adds those that hold for all lines together, in a window for each
+    line alone: two lines below the values. ``bounds`` has those of ``points``, which are for --plot.
     """
 
-    def __init__(
-        self,
-        keys: Sequence[str] | None,
-        form: str,
-        keep: bool = False,
-        level: float | None = None,
-        label: Label | None = None,
-    ) -> None:
-        self._keys = keys
-        self._format = {"json": self._object, "csv": self._csv}.get(form, self._lines)
-        self._started = False  # whether the header is printed
-        self._widths: list[int] = []  # of the columns, from then on
-        self._level = level
+    def __init__(self, arguments: argparse.Namespace, label: Label | None) -> None:
+        self._keys: tuple[str, ...] | None = arguments.metrics
+        self._format = {"json": self._object, "csv": self._csv}.get(arguments.format, self._lines)
+        self._widths: list[int] = []  # of the columns, once the header is printed
+        self._level: float | None = arguments.intervals
         self._label = label
-        self.points: list[Point] | None = [] if keep else None
-        self.bounds: list[Ends] | None = [] if keep and level is not None else None
+        self._keeps = bool(arguments.plot)
+        self.points: list[Point] = []
+        self.bounds: list[Ends] = []
 
     def print(self, state: Accumulator, records: int) -> None:
         """Print the values of ``state`` now, after `records` records."""
-        snapshot = _together(view(state, self._keys))
-        keys = self._headline(state) if self._keys is None else snapshot.chosen_keys
+        snapshot = view(state, self._keys)
+        if isinstance(snapshot, GroupSnapshot):
+            if snapshot.overall is None:
+                message = "--every prints values of all groups together, but the states of these groups do not merge"
+                raise UsageError(message)
+            snapshot = snapshot.overall
+        keys = _headline(state) if self._keys is None else snapshot.chosen_keys
         labels = {key: self._label_of(state, snapshot, key) for key in keys if CATALOG[key].kind == "per_class"}
         values = {key: _value(snapshot, key, labels) for key in keys}
         head = _head(state, snapshot, records)
         bounds = self._bounds(snapshot, labels, keys, "fixed" if slides(state) else "anytime")
-        if self.points is not None:
+        if self._keeps:
             self.points.append((next(iter(head.values())), values))
-        if self.bounds is not None:
-            self.bounds.append(bounds)
+            self.bounds += [bounds] if bounds else []
         print(self._format(head, values, bounds), flush=True)
 
     def _label_of(self, state: Accumulator, snapshot: Snapshot, key: str) -> Label:
@@ -114,8 +112,8 @@ class RunningValues:
             record[key] = value
             if bounds:
                 record[f"{key}_low"], record[f"{key}_high"] = bounds[key]
-        header: list[list[object]] = [] if self._started else [list(record)]
-        self._started = True
+        header: list[list[object]] = [] if self._widths else [list(record)]
+        self._widths = [LEAST]
         return csv_text([*header, list(record.values())])
 
     def _lines(self, head: Head, values: Values, bounds: Ends) -> str:
@@ -125,9 +123,8 @@ class RunningValues:
             names = [""] * (len(head) - 1)
             for position, name in enumerate(("low", "high")):
                 lines.append([*names, name, *(_end(bounds[key][position]) for key in values)])
-        if not self._started:
+        if not self._widths:
             lines.insert(0, self._header(lines[0], head, values))
-            self._started = True
         return "\n".join(_line(cells, self._widths) for cells in lines)
 
     def _header(self, cells: Sequence[str], head: Head, values: Values) -> list[str]:
@@ -139,13 +136,14 @@ class RunningValues:
                 break
         return header
 
-    def _headline(self, state: Accumulator) -> list[str]:
-        states = states_of(state)
-        keys = RUNNING_WITH_SCORES if "ranks" in states else RUNNING
-        return [key for key in keys if CATALOG[key].state in states]
-
 
 HEADLINE = {*RUNNING, *RUNNING_WITH_SCORES}  # keys with a short title that is a word
+
+
+def _headline(state: Accumulator) -> list[str]:
+    states = states_of(state)
+    keys = RUNNING_WITH_SCORES if "ranks" in states else RUNNING
+    return [key for key in keys if CATALOG[key].state in states]
 
 
 def _value(snapshot: Snapshot, key: str, labels: Mapping[str, Label]) -> object:
@@ -155,15 +153,6 @@ def _value(snapshot: Snapshot, key: str, labels: Mapping[str, Label]) -> object:
     if key not in labels:
         return snapshot[key]
     return snapshot.evaluation.per_class(key).get(labels[key], math.nan)
-
-
-def _together(taken: Snapshot | GroupSnapshot) -> Snapshot:
-    """Return the snapshot of all groups together."""
-    if not isinstance(taken, GroupSnapshot):
-        return taken
-    if taken.overall is None:
-        raise UsageError("--every prints values of all groups together, but the states of these groups do not merge")
-    return taken.overall
 
 
 def _head(state: Accumulator, snapshot: Snapshot, records: int) -> Head:

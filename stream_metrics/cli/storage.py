@@ -95,17 +95,13 @@ def files_in(folder: str) -> list[str] | None:
 def matching(pattern: str) -> list[str] | None:
     """Return the paths that a pattern matches, in order; None if the text is not a pattern."""
     if not is_url(pattern):
-        return sorted(glob.glob(pattern, recursive=True)) if is_pattern(pattern) else None
+        exists = os.path.exists(pattern) or not glob.has_magic(pattern)
+        return None if exists else sorted(glob.glob(pattern, recursive=True))
     if "::" in pattern or not ("*" in pattern or (glob.has_magic(pattern) and not _is_web(pattern))):
         return None
     system, inside = _system(pattern)
     with _os_errors():
         return sorted(system.unstrip_protocol(path) for path in system.glob(inside))
-
-
-def is_pattern(path: str) -> bool:
-    """Tell whether a local path is a pattern, and not the name of a file."""
-    return glob.has_magic(path) and not os.path.exists(path)
 
 
 def resolved(path: str) -> str:

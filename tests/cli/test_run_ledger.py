@@ -112,7 +112,7 @@ def test_lists_that_do_not_fit(cli, tmp_path, parts):
 
     apart = (tmp_path / "t.files").read_text().replace("[[0,null]]", "[[0,9],[40,null]]")
     (tmp_path / "t.files").write_text(apart)
-    assert "t.files: an earlier version wrote it" in refusal("run", parts[2], "--resume", tmp_path / "t")
+    assert "t.files: is not a list of counted files" in refusal("run", parts[2], "--resume", tmp_path / "t")
 
     for content in (b"", b"{}\n", b"[\n", (tmp_path / "t.files").read_bytes()[:-9], b"\xff"):
         (tmp_path / "t.files").write_bytes(content)
