@@ -64,6 +64,7 @@ def _json(source: InputSource, fields: Fields) -> Rows:
     take, decode = _taker(names), msgspec.json.Decoder().decode
 
     def rows() -> Iterator[Sequence[Any]]:
+        done, note = source.done, source.numbers.append
         for text in source.text():
             try:
                 try:
@@ -80,8 +81,8 @@ def _json(source: InputSource, fields: Fields) -> Rows:
                 if source.refuse(str(error)):
                     return
             else:
-                if source.line > source.done:
-                    source.numbers.append(source.line)
+                if source.line > done:
+                    note(source.line)
                     yield row
 
     def columns_of(taken: list[Any]) -> Columns:
@@ -188,30 +189,32 @@ def _csv(source: InputSource, fields: Fields) -> Rows:
     take, width = _taker(places), len(header)
 
     def rows() -> Iterator[Sequence[Any]]:
-        begin = source.line + 1
+        line, done, note = source.line, source.done, source.numbers.append
         while True:
             try:
                 for values in reader:
                     if len(values) == width:
-                        if source.line > source.done:
-                            source.numbers.append(source.line)
+                        line = source.line
+                        if line > done:
+                            note(line)
                             yield take(values)
                     elif values:
-                        reason = f"expected {width} fields as in the header, but got {len(values)}"
-                        if source.refuse(reason):
+                        line = source.line
+                        if source.refuse(f"expected {width} fields as in the header, but got {len(values)}"):
                             return
-                    begin = source.line + 1
                 return
             except csv.Error as error:
-                begun = f" (the record begins in line {begin})" if begin < source.line else ""
+                begun = f" (the record begins in line {line + 1})" if line + 1 < source.line else ""
+                line = source.line
                 if source.refuse(f"not CSV: {error}{begun}"):
                     return
-                begin = source.line + 1
 
     def columns_of(taken: list[Any]) -> Columns:
         by_place = list(map(list, zip(*taken, strict=True)))
         columns: Columns = dict(zip(arguments, by_place, strict=False))
-        columns = {key: [value or None for value in column] for key, column in columns.items()}
+        for key, column in columns.items():
+            if "" in column:
+                columns[key] = [value or None for value in column]
         columns |= {key: list(map(_number, columns[key])) for key in ("w", "t") if key in columns}
         if fields.scores is not None:
             columns["scores"], columns["classes"] = _score_rows(by_place[len(arguments) :], names)
