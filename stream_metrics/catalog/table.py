@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from stream_metrics.catalog.agreement import AGREEMENT, ASSOCIATION, LITERAL, ONE_AGAINST_ONE, SIGNIFICANCE
-from stream_metrics.catalog.averages import ACCURACY, AVERAGES
-from stream_metrics.catalog.per_class import BASELINES, COUNTS, PER_CLASS
+from stream_metrics.catalog.labels import LABELS
 from stream_metrics.catalog.scores import SCORES
 from stream_metrics.catalog.spec import MetricSpec
 from stream_metrics.errors import UnknownKeyError
 
 __all__ = ["ALIASES", "CATALOG", "CLASS_ROWS", "LABEL_VALUED", "MetricSpec", "UnknownMetricError", "find"]
 
-
-LABELS = (
-    *ACCURACY, *AVERAGES, *AGREEMENT, *ASSOCIATION, *ONE_AGAINST_ONE,
-    *PER_CLASS, *COUNTS, *BASELINES, *SIGNIFICANCE, *LITERAL,
-)  # fmt: skip
 CATALOG: dict[str, MetricSpec] = {row.key: row for row in (*LABELS, *SCORES)}
 CLASS_ROWS = {name: row for row in CATALOG.values() for name in (row.class_name, row.alias) if name}
 ALIASES = {

@@ -14,7 +14,7 @@ import numpy as np
 from stream_metrics.labels import sort_key
 from stream_metrics.labels.class_names import number_named
 from stream_metrics.ranking.calibration import has_margins, reliability_curve
-from stream_metrics.ranking.classes import Ranks, classes, columns
+from stream_metrics.ranking.classes import RankState, classes, columns
 from stream_metrics.ranking.protocol import OWN
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _of_labels(evaluation: Evaluation) -> Iterator[str]:
             yield from label_warnings(occurring, scored, evaluation.n, "classes of scores")
 
 
-def _classes_of_scores(view: Ranks) -> tuple[list[Label], list[Label]]:
+def _classes_of_scores(view: RankState) -> tuple[list[Label], list[Label]]:
     """Return the classes that occur as true labels and those that have scores; nothing for single numbers."""
     own = classes(view)
     if len(own) < 2:

@@ -19,10 +19,7 @@ def accuracy(c: Counts | TwoByTwo) -> float:
 
     c / N
     """
-    n = c.total
-    if type(n) is int:  # as `ratio`, without a call: this is read after single samples
-        return float(c.hits / n) if n else NAN
-    return ratio(c.hits, n)
+    return ratio(c.hits, c.total)
 
 
 def zero_one_loss(c: Counts) -> float:

@@ -56,8 +56,6 @@ def cohen_kappa(c: Counts | TwoByTwo) -> float:
     else:
         total, chance = c.total, c.true_dot_predicted
         beyond, most = c.hits * total - chance, total * total - chance
-    if type(beyond) is int and type(most) is int:  # as `ratio`, without a call: this is read after single samples
-        return beyond / most if most else NAN
     return clipped(ratio(beyond, most))
 
 

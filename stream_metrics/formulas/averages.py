@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_metrics.formulas.arithmetic import NAN, harmonic_of_two, if_counted, ratio
+from stream_metrics.formulas.arithmetic import harmonic_of_two, if_counted, ratio
 from stream_metrics.formulas.means import Average, combine, exponent
 from stream_metrics.formulas.protocol import Counts, Floats, Form
 from stream_metrics.formulas.rates import F1, JACCARD, PRECISION, RECALL, SPECIFICITY, fbeta_forms, fowlkes_mallows
 
 
 def _macro(c: Counts, forms: tuple[Form, Form], zero_division: float) -> float:
-    total = c.total
-    if type(total) is int:  # as `if_counted`, without a call: this is read after single samples
-        return c._mean_ratio(forms[0], forms[1], zero_division) if total else NAN
-    return if_counted(total, c._mean_ratio(*forms, zero_division))
+    return if_counted(c.total, c._mean_ratio(*forms, zero_division))
 
 
 def _weighted(c: Counts, forms: tuple[Form, Form], zero_division: float) -> float:

@@ -6,67 +6,18 @@ score the squared distance of the row as it is, and the spherical score is the s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Literal, TypeAlias
 
+from stream_metrics._core.losses.kernels import LossSums
 from stream_metrics.formulas.arithmetic import NAN, ratio
 
+LossState: TypeAlias = LossSums
 MOST_RANKS = 10
 WEIGHT_TO_LOSS = 2**40  # a loss is counted in units of 2^-104, a weight in units of 2^-64
 LOSS_UNITS = 2**104
 
 
-class Losses(Protocol):
-    """Exact sums of weighted losses, and weights by the rank of the true class, all as integers."""
-
-    @property
-    def weight_units(self) -> int:
-        """N, the sum of all weights, in units of 2^-64."""
-
-    @property
-    def classes(self) -> Sequence[object] | None:
-        """The classes that there are, if they are known beforehand."""
-
-    @property
-    def binary_weight_units(self) -> int:
-        """The weight of the samples that can have two classes only, in units of 2^-64."""
-
-    @property
-    def binary_brier_units(self) -> int:
-        """The part of `brier_units` that comes from these samples."""
-
-    @property
-    def rank_units(self) -> tuple[int, ...]:
-        """The weight of the samples whose true class has rank 1, 2, ... 10, and beyond, in units of 2^-64."""
-
-    @property
-    def log_loss_units(self) -> int:
-        """sum w (-ln p_t), in units of 2^-104."""
-
-    @property
-    def brier_units(self) -> int:
-        """sum w sum_k (p_k - y_k)^2, in units of 2^-104."""
-
-    @property
-    def spherical_units(self) -> int:
-        """sum w p_t / |p|, in units of 2^-104."""
-
-
-class LossState(Losses, Protocol):
-    """Losses that know how many samples they come from, and sums of squares."""
-
-    @property
-    def n(self) -> int:
-        """The number of samples."""
-
-    def squares(self) -> Sequence[int] | None:
-        """Return samples of another weight, Brier losses above 2, and the sums of squares; None if they are unknown."""
-
-    def binary_numbers(self) -> Sequence[int]:
-        """Return weight and Brier loss of the binary samples, and if squares are known the squares of these losses."""
-
-
-def log_loss(c: Losses, *, normalize: bool = True) -> float:
+def log_loss(c: LossState, *, normalize: bool = True) -> float:
     """Mean negative logarithm of the probability of the true class: cross-entropy, in nats.
 
     -(1/N) sum w ln max(q_t, 2^-52) with the probability q_t of the true class
@@ -79,7 +30,7 @@ def log_loss(c: Losses, *, normalize: bool = True) -> float:
     return c.log_loss_units / (n * WEIGHT_TO_LOSS if normalize else LOSS_UNITS)
 
 
-def brier_score(c: Losses, *, scale_by_half: bool | Literal["auto"] = "auto") -> float:
+def brier_score(c: LossState, *, scale_by_half: bool | Literal["auto"] = "auto") -> float:
     """Mean squared distance between the probabilities and the truth.
 
     (1/N) sum w sum_k (q_k - y_k)^2
@@ -91,7 +42,7 @@ def brier_score(c: Losses, *, scale_by_half: bool | Literal["auto"] = "auto") ->
     return ratio(doubled, 2 * c.weight_units * WEIGHT_TO_LOSS)
 
 
-def is_halved(c: Losses, scale_by_half: bool | Literal["auto"]) -> bool | None:
+def is_halved(c: LossState, scale_by_half: bool | Literal["auto"]) -> bool | None:
     """Tell whether the Brier losses of all samples are halved, or of none; None if only those of binary samples are."""
     if scale_by_half not in (True, False, "auto"):
         raise ValueError(f"Expected `scale_by_half` to be True, False or 'auto', but got {scale_by_half!r}")
@@ -102,7 +53,7 @@ def is_halved(c: Losses, scale_by_half: bool | Literal["auto"]) -> bool | None:
     return c.binary_weight_units == c.weight_units if c.binary_weight_units in (0, c.weight_units) else None
 
 
-def spherical_score(c: Losses) -> float:
+def spherical_score(c: LossState) -> float:
     """Mean cosine of the angle between the probabilities and the truth.
 
     (1/N) sum w q_t / sqrt(sum_k q_k^2) with the probability q_t of the true class
@@ -112,7 +63,7 @@ def spherical_score(c: Losses) -> float:
     return ratio(c.spherical_units, c.weight_units * WEIGHT_TO_LOSS)
 
 
-def top_k_accuracy(c: Losses, *, k: int = 2) -> float:
+def top_k_accuracy(c: LossState, *, k: int = 2) -> float:
     """Share of the samples whose true class is among the k classes with the largest probabilities.
 
     weight of the samples with rank of the true class <= k, over N

@@ -24,9 +24,8 @@ from stream_metrics.ranking.certificates import (
     round_up,
     widened,
 )
-from stream_metrics.ranking.protocol import NAN, OWN, REST, UNDEFINED, Certified, RankColumn, once
+from stream_metrics.ranking.protocol import NAN, OWN, REST, UNDEFINED, Certified, RankColumn, edge, once
 from stream_metrics.ranking.resolve import estimate_within_cells
-from stream_metrics.ranking.score_codes import edge
 from stream_metrics.ranking.steps import threshold_sweep
 from stream_metrics.ranking.table import Pairs, ScoreTable, pairs_of, root_sum_square, tabulate
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.formulas.protocol import Floats
-from stream_metrics.ranking.certificates import EPSILON, lost, mean_of_ratios, widened
+from stream_metrics.ranking.certificates import EPSILON, lost, mean_of_ratios, shares_of, widened
 from stream_metrics.ranking.protocol import OWN, REST, UNDEFINED, Certified, RankColumn
 from stream_metrics.ranking.resolve import sampled_in
 from stream_metrics.ranking.steps import CurveSteps, ThresholdSweep, Units, threshold_sweep
@@ -133,9 +133,9 @@ def _line_bounds(s: CurveSteps) -> tuple[Floats, Floats]:
     p, n, t, f = s.own, s.rest, s.tp_before, s.fp_before
     end, best_end = s.tp / (s.tp + s.fp), s.tp / (s.tp + np.where(s.mixed, f, s.fp))
     start, best_start = _before(end), _before(best_end)
-    low = p / 2 * (np.where(s.mixed, _safe(t, t + f + n), start) + end)
-    inner = np.where(f > 0, p - f * np.log1p(_safe(p, t + f)), p)
-    most = inner + p / 2 * np.maximum(0.0, best_start - np.where(f > 0, _safe(t, t + f), 1.0))
+    low = p / 2 * (np.where(s.mixed, shares_of(t, t + f + n), start) + end)
+    inner = np.where(f > 0, p - f * np.log1p(shares_of(p, t + f)), p)
+    most = inner + p / 2 * np.maximum(0.0, best_start - np.where(f > 0, shares_of(t, t + f), 1.0))
     return low, np.where(s.mixed, np.minimum(most, p), p / 2 * (best_start + end))
 
 
@@ -143,26 +143,21 @@ def _outwards(value: float, low: float, high: float, se: float, error: float) ->
     return widened(value, low, high, se, error + ROUNDING, 0.0, 1.0)
 
 
-def _safe(a: Floats, b: Floats) -> Floats:
-    """Return a / b, 0 where b is 0."""
-    return np.asarray(a / np.where(b > 0, b, 1.0))
-
-
 def _tied(s: CurveSteps) -> Floats:
     """Return the precision of each row's end times its positives."""
-    return s.own * _safe(s.tp, s.tp + s.fp)
+    return s.own * shares_of(s.tp, s.tp + s.fp)
 
 
 def _negatives_first(s: CurveSteps) -> Floats:
     """Return the least that the positives of each row can add, in steps of any size."""
     behind, before = s.fp, s.tp_before
-    gap = np.log1p(_safe(s.own, behind + before))
+    gap = np.log1p(shares_of(s.own, behind + before))
     return np.where(behind > 0, np.maximum(0.0, s.own - behind * gap), s.own)
 
 
 def _positives_at_once(s: CurveSteps) -> Floats:
     """Return the most that the positives of each row can add."""
-    return s.own * _safe(s.tp, s.tp + s.fp_before)
+    return s.own * shares_of(s.tp, s.tp + s.fp_before)
 
 
 def _random_order(s: CurveSteps, grain: float) -> Floats:

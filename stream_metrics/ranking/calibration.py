@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from stream_metrics._core.ranks import kernels
 from stream_metrics._core.ranks.kernels import UNIFORM
 from stream_metrics.formulas.protocol import Floats, Numbers
-from stream_metrics.ranking.certificates import EPSILON, exact, widened
+from stream_metrics.ranking.certificates import EPSILON, exact, shares_of, widened
 from stream_metrics.ranking.protocol import OWN, REST, UNDEFINED, ZERO, Certified, RankColumn, once
 from stream_metrics.ranking.table import tabulate
 
@@ -202,11 +202,11 @@ def maximum_calibration_error(column: RankColumn, *, bins: int = 15, strategy: s
         largest = max(zip(*_residuals(rows, bins, strategy), strict=True), key=lambda bin: abs(bin[0]) / max(bin[1], 1))
         return exact(abs(largest[0]), max(largest[1], 1))
     filled, rounding = _fill(rows, bins, strategy), _rounding(rows)
-    value = float(_ratio(np.abs(filled.residual), filled.weight).max())
+    value = float(shares_of(np.abs(filled.residual), filled.weight).max())
     least, reach = _reach(filled)
-    low = _ratio(least - 2 * rows.slack, filled.most).max() - rounding
+    low = shares_of(least - 2 * rows.slack, filled.most).max() - rounding
     error = rounding * filled.most + 2 * rows.slack
-    high = np.where(filled.sure > 0, _ratio(reach + error, filled.sure), np.where(filled.most > 0, 1.0, 0.0)).max()
+    high = np.where(filled.sure > 0, shares_of(reach + error, filled.sure), np.where(filled.most > 0, 1.0, 0.0)).max()
     return widened(value, float(low), float(high), UNIFORM * max(0.0, float(high - low)), EPSILON, 0.0, 1.0)
 
 
@@ -243,10 +243,6 @@ def _check(bins: int, strategy: str) -> None:
         raise ValueError(f"Expected `bins` to be a whole number from 1 to {MOST_BINS}, but got {bins!r}")
     if strategy not in ("uniform", "quantile"):
         raise ValueError(f"Expected `strategy` to be 'uniform' or 'quantile', but got {strategy!r}")
-
-
-def _ratio(a: Floats, b: Floats) -> Floats:
-    return np.asarray(a / np.where(b > 0, b, 1.0))
 
 
 @once

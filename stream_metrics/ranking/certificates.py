@@ -83,6 +83,11 @@ def quotients(a: Numbers, b: Numbers) -> Floats:
     return np.asarray(a / np.maximum(b, 1), np.float64)
 
 
+def shares_of(a: Floats, b: Floats) -> Floats:
+    """Return a / b, 0 where both are 0."""
+    return np.asarray(a / np.where(b > 0, b, 1.0))
+
+
 def mean_of_ratios(ratios: Sequence[tuple[int, int]], weights: Sequence[int]) -> Certified:
     """Return sum w a / b / sum w, correctly rounded.
 

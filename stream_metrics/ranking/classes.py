@@ -10,9 +10,9 @@ scores: then the scores were single numbers, the question is a binary one, and i
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol, TypeVar
 
 from stream_metrics.formulas.memoized import memoized
@@ -27,8 +27,12 @@ Measure = Callable[..., Certified]
 T = TypeVar("T")
 
 
-class Ranks(Protocol):
+class RankState(Protocol):
     """Columns of scores, one for each class."""
+
+    @property
+    def n(self) -> int:
+        """The number of samples."""
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -51,16 +55,8 @@ class Ranks(Protocol):
         """Return for each of `rests` what `areas.area_of` takes, or None where the column must be read."""
 
 
-class RankState(Ranks, Protocol):
-    """Columns of scores that know how many samples they come from."""
-
-    @property
-    def n(self) -> int:
-        """The number of samples."""
-
-
 @memoized
-def classes(r: Ranks) -> tuple[Label, ...]:
+def classes(r: RankState) -> tuple[Label, ...]:
     """Return the classes that a measure of one class has a value for, in the order of report."""
     labels = r.labels
     if len(labels) != 2 or r.pos_label not in labels:
@@ -69,32 +65,55 @@ def classes(r: Ranks) -> tuple[Label, ...]:
     return labels if len(r.column(other).cells) else (labels[labels.index(r.pos_label)],)
 
 
-def asked_class(r: Ranks) -> Label | None:
+def asked_class(r: RankState) -> Label | None:
     """Return the class that a question without a label is about; None if none was chosen, and they are not 0 and 1."""
     return r.pos_label if not is_default(r.pos_label) or all(map(is_binary, r.labels)) else None
 
 
 @memoized
-def columns(r: Ranks) -> list[RankColumn]:
+def columns(r: RankState) -> list[RankColumn]:
     """Return the column of each of the classes against the rest."""
     return [r.column(label) for label in classes(r)]
+
+
+@memoized
+def only_column(r: RankState) -> RankColumn:
+    """Return the one column of a state that has a single question, that of its `pos_label`."""
+    return r.column(r.pos_label)
+
+
+@memoized
+def pooled_column(r: RankState) -> RankColumn:
+    """Return all scores of all classes as one column, against one threshold (micro average)."""
+    return pool(columns(r))
 
 
 def each(measure: Measure) -> Callable[..., list[Certified]]:
     """Return the measure of every class against the rest, in the order of report; `.measure` is that of one column."""
 
-    @functools.wraps(measure)
-    def formula(r: Ranks, **options: object) -> list[Certified]:
+    def formula(r: RankState, **options: object) -> list[Certified]:
         return [measure(column, **options) for column in columns(r)]
 
-    formula.measure = measure  # type: ignore[attr-defined]
-    return _with_options(formula, measure)
+    return _like(measure, formula)
 
 
-def over_classes(measure: Measure, doc: str, *, by_support: bool = False) -> Callable[..., Certified]:
+def of_column(column_of: Callable[[RankState], RankColumn], measure: Measure) -> Callable[..., Certified]:
+    """Return the measure of one column of a state: `only_column` or `pooled_column`."""
+
+    def formula(r: RankState, **options: object) -> Certified:
+        return measure(column_of(r), **options)
+
+    return _like(measure, formula)
+
+
+only = partial(of_column, only_column)
+pooled = partial(of_column, pooled_column)
+
+
+def over_classes(measure: Measure, *, by_support: bool = False) -> Callable[..., Certified]:
     """Return the mean of a measure over the classes where it is defined, plain or weighted by their true samples."""
 
-    def formula(r: Ranks, **options: object) -> Certified:
+    def formula(r: RankState, **options: object) -> Certified:
         each_column = columns(r)
         values = [measure(column, **options) for column in each_column]
         if not by_support:
@@ -104,47 +123,20 @@ def over_classes(measure: Measure, doc: str, *, by_support: bool = False) -> Cal
         slack = max((column.slack for column in each_column), default=0.0)
         return ranks.mean(values, supports, slack * units / max(sum(supports), 1))
 
-    formula.__doc__ = doc
-    return _with_options(formula, measure)
+    return _like(measure, formula)
 
 
-def pooled(measure: Measure, doc: str) -> Callable[..., Certified]:
-    """Return a measure of all scores of all classes against one threshold (micro average)."""
-
-    def formula(r: Ranks, **options: object) -> Certified:
-        return measure(pool(columns(r)), **options)
-
-    formula.__doc__ = doc
-    return _with_options(formula, measure)
-
-
-@memoized
-def only_column(r: Ranks) -> RankColumn:
-    """Return the one column of a state that has a single question, that of its `pos_label`."""
-    return r.column(r.pos_label)
-
-
-def only(measure: Measure) -> Callable[..., Certified]:
-    """Return the measure of the one column of a state that has a single question; see `only_column`."""
-
-    @functools.wraps(measure)
-    def formula(r: Ranks, **options: object) -> Certified:
-        return measure(only_column(r), **options)
-
-    return _with_options(formula, measure)
-
-
-def _with_options(formula: Callable[..., T], measure: Measure) -> Callable[..., T]:
-    """Give a formula the keyword-only options of the measure of one column."""
+def _like(measure: Measure, formula: Callable[..., T]) -> Callable[..., T]:
+    """Give a formula the docstring and the keyword-only options of the measure of one column, which is `.measure`."""
     parameters = inspect.signature(measure).parameters.values()
     first = inspect.Parameter("r", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    options = [first, *(p for p in parameters if p.kind is p.KEYWORD_ONLY)]
-    formula.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    formula.__signature__ = inspect.Signature([first, *(p for p in parameters if p.kind is p.KEYWORD_ONLY)])  # type: ignore[attr-defined]
+    formula.__doc__, formula.measure = measure.__doc__, measure  # type: ignore[attr-defined]
     return formula
 
 
 @memoized
-def directed_areas(r: Ranks) -> list[list[Certified]]:
+def directed_areas(r: RankState) -> list[list[Certified]]:
     """A(i|j) for every pair of classes: own i, rest j, the score of class i; the diagonal is undefined.
 
     Undefined: one of the two does not occur, or the state has no pairs. Source: Hand and Till 2001; Doering 2018.
@@ -156,7 +148,7 @@ def directed_areas(r: Ranks) -> list[list[Certified]]:
     return rows
 
 
-def _areas_of(r: Ranks, label: Label, others: Sequence[Label]) -> list[Certified]:
+def _areas_of(r: RankState, label: Label, others: Sequence[Label]) -> list[Certified]:
     """Return A(label|j) for other classes; a column is made only where pairs cannot be counted without."""
     counted = r._pairs_against(label, others)
     return [
@@ -165,7 +157,7 @@ def _areas_of(r: Ranks, label: Label, others: Sequence[Label]) -> list[Certified
     ]
 
 
-def pair_areas(r: Ranks) -> list[list[Certified]]:
+def pair_areas(r: RankState) -> list[list[Certified]]:
     """ROC AUC of every pair of classes, the mean of both directions.
 
     A(i,j) = (A(i|j) + A(j|i)) / 2
@@ -175,7 +167,7 @@ def pair_areas(r: Ranks) -> list[list[Certified]]:
     return ranks.pair_areas(directed_areas(r))
 
 
-def hand_till(r: Ranks) -> Certified:
+def hand_till(r: RankState) -> Certified:
     """Mean ROC AUC over all pairs of classes that occur, Hand and Till's M.
 
     2 / (c (c - 1)) sum_{i<j} A(i,j) over the c classes that occur, with A(i,j) the mean of both directions
@@ -185,7 +177,7 @@ def hand_till(r: Ranks) -> Certified:
     return ranks.hand_till(directed_areas(r)) if r.paired else UNDEFINED
 
 
-def single_score(r: Ranks, *, direction: str = "up") -> Certified:
+def single_score(r: RankState, *, direction: str = "up") -> Certified:
     """Mean ROC AUC over all pairs of classes of one score, that of `pos_label`.
 
     mean over the pairs i < j of the ROC AUC of one score
@@ -197,6 +189,6 @@ def single_score(r: Ranks, *, direction: str = "up") -> Certified:
     return ranks.single_score_auc([r.column(r.pos_label, b, a) for a, b in pairs], direction=direction)
 
 
-def _occurring(r: Ranks) -> Sequence[Label]:
+def _occurring(r: RankState) -> Sequence[Label]:
     """Return the classes that are the truth of a sample."""
     return [label for label in r.labels if r.column(label).totals[OWN]]

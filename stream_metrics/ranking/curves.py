@@ -33,6 +33,7 @@ from stream_metrics.ranking.certificates import (
     rational,
     round_down,
     round_up,
+    shares_of,
     widened,
 )
 from stream_metrics.ranking.protocol import NAN, OWN, REST, UNDEFINED, Certified, RankColumn
@@ -238,7 +239,7 @@ def _area_bounds(s: Units, limit: Fraction) -> tuple[Fraction, Fraction]:
 def _likely_area(s: CurveSteps, limit: float) -> float:
     """Return the likely area over the first `limit` negatives."""
     width = np.clip(limit - s.fp_before, 0.0, s.rest)
-    part = width / np.where(s.rest > 0, s.rest, 1.0)
+    part = shares_of(width, s.rest)
     return math.fsum(width * s.tp_before + s.own * s.rest * _bent_area(part, s.shares))
 
 
@@ -323,7 +324,7 @@ def precision_at_recall(column: RankColumn, *, recall: float = 0.9) -> Certified
     if low == high:
         return Certified(low, low, high, 0.0)
     s = steps.fine
-    likely = np.max(np.where(s.tp / own >= recall, _safe(s.tp, s.tp + s.fp), 0.0), initial=0.0)
+    likely = np.max(np.where(s.tp / own >= recall, shares_of(s.tp, s.tp + s.fp), 0.0), initial=0.0)
     value = max(float(likely), _crossing(s, recall * own))
     return widened(value, low, high, UNIFORM * (high - low), EPSILON, 0.0, 1.0)
 
@@ -347,10 +348,6 @@ def _best_precisions(s: Units, recall: float, slack: float, error: float) -> tup
     high = best + slack / np.maximum(np.maximum(inside, (recall - error) * own), slack)
     sure, possible = recalls >= recall + error, recalls >= recall - error
     return float(np.max(low[sure], initial=0.0)), min(1.0, float(np.max(high[possible], initial=0.0)))
-
-
-def _safe(a: Floats, b: Floats) -> Floats:
-    return np.asarray(a / np.where(b > 0, b, 1.0))
 
 
 def _crossing(s: CurveSteps, goal: float) -> float:

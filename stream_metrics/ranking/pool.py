@@ -60,19 +60,7 @@ def _alike(columns: Sequence[RankColumn]) -> list[RankColumn]:
     """Return the columns in the same units, as Python integers if their sum could exceed int64."""
     units = max(column.units for column in columns)
     sums = sum(sum(column.totals.tolist()) * (units // column.units) for column in columns)
-
-    def scaled(a: Numbers, column: RankColumn) -> Numbers:
-        return np.asarray((a.astype(object) if sums > ROOM else a) * (units // column.units))
-
-    return [
-        column._replace(
-            counts=scaled(column.counts, column),
-            totals=scaled(column.totals, column),
-            sample_weights=(scaled(column.sample_weights[REST], column), scaled(column.sample_weights[OWN], column)),
-            units=units,
-        )
-        for column in columns
-    ]
+    return [column.in_units(units, wide=sums > ROOM) for column in columns]
 
 
 def _soles(column: RankColumn) -> Codes:

@@ -1,6 +1,6 @@
 """The scores of one column as formulas read them, and estimates with their certified intervals.
 
-A column is a histogram over `code >> level`, where the code is a monotone 64-bit image of the score (`score_codes`) and
+A column is a histogram over `code >> level`, where the code is a monotone 64-bit image of the score (see `edge`) and
 the level is the smallest one at which the histogram fits. At level 0 every cell holds one score and all formulas are
 exact. "Own" is the class whose score the column is, "rest" the class or classes it is compared with.
 """
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_metrics._core.ranks import kernels
 from stream_metrics.formulas.protocol import Floats, Numbers
 
 MIXED = 2**64 - 1  # no score has this code
@@ -65,6 +66,18 @@ class _Column(NamedTuple):
 class RankColumn(_Column):
     """The scores of one column by cell and class, as a rank sketch keeps them, and what was computed of them."""
 
+    def in_units(self, units: int, wide: bool = False) -> RankColumn:
+        """Return the column with weights in units that are as small or smaller, as Python integers if `wide`."""
+        factor = units // self.units
+        if factor == 1 and not wide:
+            return self
+
+        def scaled(weights: Numbers) -> Numbers:
+            return np.asarray((weights.astype(object) if wide else weights) * factor)
+
+        counts, totals, (rest, own) = scaled(self.counts), scaled(self.totals), map(scaled, self.sample_weights)
+        return self._replace(counts=counts, totals=totals, sample_weights=(rest, own), units=units)
+
     @cached_property
     def memo(self) -> dict[object, Any]:
         """Results of functions of this column."""
@@ -100,6 +113,13 @@ class Certified(NamedTuple):
 UNDEFINED = Certified(NAN, NAN, NAN, NAN)
 
 
-def certified(value: float, low: float, high: float, se: float) -> Certified:
-    """Return an estimate, its value moved into its interval and its error to no more than the interval allows."""
-    return Certified(min(max(value, low), high), low, high, min(se, high - low))
+def edge(codes: Codes) -> Floats:
+    """Return the smallest double whose code is at least the given one; inf if there is none.
+
+    The code of a score is the bit pattern of |x| around 0, mirrored around 1/2 and once more around 1, so that
+    probabilities near 0 and near 1, and scores near 1, are resolved alike. It rises with the score and saturates
+    beyond 1.5 * 2^921. Plain bit patterns would crowd everything near 1 into a few cells; the sketch of a sigmoid's
+    outputs would be 400 times less exact.
+    """
+    codes = np.asarray(codes, np.uint64)
+    return kernels.edges(codes.ravel()).reshape(codes.shape)

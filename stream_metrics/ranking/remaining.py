@@ -94,7 +94,7 @@ class RemainingRanks:
 def subtract(counted: RankColumn, removed: RankColumn) -> RankColumn:
     """Return a column without the samples of another; ValueError if they are not among its samples."""
     units = max(counted.units, removed.units)
-    all_, out = _in_units(counted, units), _in_units(removed, units)
+    all_, out = (column.in_units(units, wide=column.units != units) for column in (counted, removed))
     if out.level > all_.level:
         raise ValueError("removed scores in cells no larger than those of all scores")
     keys = out.cells >> np.uint64(all_.level - out.level)
@@ -119,16 +119,6 @@ def subtract(counted: RankColumn, removed: RankColumn) -> RankColumn:
         sample_weights=(samples[REST][1], samples[OWN][1]),
         slack=max(all_.slack - out.slack, 0.0),
     )
-
-
-def _in_units(column: RankColumn, units: int) -> RankColumn:
-    """Return a column with weights in units that are as small or smaller; `units` of them are a weight of 1."""
-    factor = units // column.units
-    if factor == 1:
-        return column
-    rest, own = (weights.astype(object) * factor for weights in column.sample_weights)
-    counts, totals = column.counts.astype(object) * factor, column.totals.astype(object) * factor
-    return column._replace(counts=counts, totals=totals, sample_weights=(rest, own), units=units)
 
 
 def _offsets(all_: RankColumn, out: RankColumn, at: Numbers, counts: Numbers) -> Floats:

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.formulas.protocol import Floats, Numbers
-from stream_metrics.ranking.protocol import ENDS, OWN, REST, Codes, RankColumn, once
+from stream_metrics.ranking.protocol import ENDS, OWN, REST, Codes, RankColumn, edge, once
 from stream_metrics.ranking.resolve import DenseCell, Resolution, estimate_within_cells
-from stream_metrics.ranking.score_codes import edge
 from stream_metrics.ranking.table import ScoreTable, shares, tabulate
 
 

@@ -412,7 +412,7 @@ def resampled(
     Of a posterior they get random weights instead (Rubin 1981, the Bayesian bootstrap), and so does half a sample of
     own below all others and half a sample of rest above them: a ranking without an error need not stay so.
     """
-    measure = getattr(row.formula, "measure", None) or row.formula.__wrapped__  # type: ignore[attr-defined]
+    measure = row.formula.measure  # type: ignore[attr-defined]
     zeros = column.totals - column.counts.sum(axis=0)
     counts = np.concatenate([column.counts, zeros[None]]).astype(np.float64)
     n, rng = round(counts.sum()), np.random.default_rng(request.seed)
