@@ -84,6 +84,14 @@ class MultiLabelSnapshot(Rendered, Mapping[str, Any]):
     ----------
     by_label : GroupSnapshot
         The snapshot of each label, with the classes False and True; it ranks labels and has their intervals.
+    labels : tuple of Label
+        The labels, in the order of report.
+    n : int
+        Number of samples counted, abstentions not included.
+    weight : int or float
+        Sum of the sample weights; equals `n` where no weights were given.
+    abstained : int
+        Number of samples without a prediction; they are in no metric.
 
     Notes
     -----
@@ -100,6 +108,8 @@ class MultiLabelSnapshot(Rendered, Mapping[str, Any]):
     >>> dict(s), s["f1", "art"], s.by_label.worst("f1", 1, label=True)
     ({'macro_f1': 0.5, 'samples_jaccard': 0.75}, 0.0, [('art', 0.0)])
     """
+
+    __slots__ = ("__dict__", "abstained", "by_label", "labels", "n", "weight")
 
     def __init__(self, state: Any) -> None:
         """Take over the counts."""
@@ -153,8 +163,7 @@ class MultiLabelSnapshot(Rendered, Mapping[str, Any]):
     def _together(self) -> Snapshot:
         """The snapshot of the decisions on all labels; WeightError if they weigh too much."""
         total = reduce(lambda total, each: total.merge(each), self._by_label.values(), self._state._of_label.copy())
-        view: Snapshot = self._state._view(total)
-        return view
+        return self._state._view(total)  # type: ignore[no-any-return]
 
     @property
     def warnings(self) -> tuple[str, ...]:
