@@ -306,16 +306,12 @@ def _checked(window: object) -> int:
 
 def _check_reverts(inner: Accumulator) -> None:
     for state in walk_inner(inner):
+        why = "" if hasattr(state, "revert") and hasattr(state, "merge") else ", which has no `revert`"
         if getattr(state, "max_groups", None) is not None:
-            raise ValueError(
-                "Expected `inner` to take back what leaves the window, but got a ByGroup with `max_groups`: "
-                "groups that are folded into one cannot be told apart again"
-            )
-        if not hasattr(state, "revert") or not hasattr(state, "merge"):
-            raise ValueError(
-                f"Expected `inner` to take back what leaves the window, but got {with_article(type(state))}, "
-                f"which has no `revert`"
-            )
+            why = " with `max_groups`: groups that are folded into one cannot be told apart again"
+        if why:
+            expected = "Expected `inner` to take back what leaves the window"
+            raise ValueError(f"{expected}, but got {with_article(type(state))}{why}")
 
 
 def _reads(leaf: object) -> Reads:

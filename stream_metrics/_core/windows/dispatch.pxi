@@ -1,8 +1,8 @@
-"""Dispatch of samples to the state of their pane or of their group.
+"""What containers read of a sample (its time, its cost), and how it is delivered to the state of its pane or group.
 
 Finding the state must not cost more than counting, so it is compiled, and a state of labels is updated without a call
-in between. Rare events (a new pane, a new group, panes that expire) are handled in Python by the derived class. A new
-state is stored only after it has counted its sample, so a refused sample has no effect.
+in between. Rare events (a new pane, groups that are folded, panes that expire) are handled in Python by the derived
+class. A new state is stored only after it has counted its sample, so a refused sample has no effect.
 
 A sample of plain labels for the current state is counted in a stretch of `Guarded`; everything else is a section. So no
 two threads create a state for the same pane or group, and none counts in a discarded state.
