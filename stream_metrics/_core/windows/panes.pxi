@@ -145,7 +145,7 @@ cdef class PaneUpdateBase(KeyedUpdateBase):
             return
         try:
             self._expire()
-        except MemoryError:
+        except (MemoryError, SystemError):  # NumPy raises the latter, too, where memory is lacking
             if not counted:
                 raise
 
