@@ -511,10 +511,14 @@ def _named_states(metrics: Iterable[str] | None, pairs: bool) -> set[str]:
 
 def _other_states(mine: MetricSet, theirs: MetricSet) -> MergeError:
     """Return the error of a merge of two sets that do not count the same of scores."""
-    names = [name for name in OF_STATES if getattr(mine, name) != getattr(theirs, name)]
     if not (mine.score_states and theirs.score_states):
-        names = ["scores"]
-    before, after = ({name: getattr(each, name) for name in names or ["metrics"]} for each in (mine, theirs))
+        but = (
+            "got two of which one keeps scores, the other labels only; "
+            "reconfigured(scores=False), together with metrics=... of labels, is what both have"
+        )
+        return MergeError(argument="scores", expected="to be the same in both", got=theirs.scores, but=but)
+    names = [name for name in OF_STATES if getattr(mine, name) != getattr(theirs, name)] or ["metrics"]
+    before, after = ({name: getattr(each, name) for name in names} for each in (mine, theirs))
     note = (
         f", where {list(mine.score_states)} and {list(theirs.score_states)} are counted of scores; "
         f"reconfigured(scores=..., metrics=..., pairs=...) with the options of the one with less drops the rest"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,7 +137,7 @@ class KeyedBatch:
             if self.common or "scores" in given or "y_pred" not in given:
                 return None
             batch = Batch(truth, weights, predicted=given["y_pred"], samples=given.get("n"))
-            return _of_state(counts._prepare_rows(batch, order), empty)
+            return cast(CountRows | None, counts._prepare_rows(batch, order))
         if "n" in given:
             return None
         predicted, scores = given.get("y_pred"), given.get("scores")
@@ -146,7 +146,7 @@ class KeyedBatch:
             return scored._prepare_rows(counts, mixed_batch(truth, predicted, weights, scores, classes), order)
         read = counts._read_batch if isinstance(counts, ProbabilityLosses) else score_batch
         batch = read(truth, chosen_scores(empty, predicted, scores), weights, classes)
-        return _of_state(counts._prepare_rows(batch, order), empty)
+        return cast(CountRows | None, counts._prepare_rows(batch, order))
 
     def split_by_key(
         self,
@@ -192,21 +192,13 @@ class KeyedBatch:
         return states
 
 
-def _of_state(count: CountRows | None, owner: object) -> CountRows | None:
-    """Return what counts rows in the states of metrics, if the owner is one."""
-    if count is None or not hasattr(owner, "state"):
-        return count
-    of_state = count
-
-    def count_in_state(metric: Any, start: int, end: int) -> None:
-        of_state(metric.state, start, end)
-
-    return count_in_state
-
-
 def _run(count: CountRows, start: int, end: int) -> Callable[[Any], None]:
-    """Return what lets a state count a run of rows."""
-    return lambda state: count(state, start, end)
+    """Return what lets a state count a run of rows: a set with scores itself, any other metric in its state."""
+
+    def count_run(state: Any) -> None:
+        count(state if getattr(state, "scored", None) is not None else getattr(state, "state", state), start, end)
+
+    return count_run
 
 
 def _takes_columns(state: Accumulator) -> bool:

@@ -77,18 +77,13 @@ class LabelRule:
         if self.labels is None:
             return scores if type(truth) is str else by_class(scores, truth, OPEN)
         named: Mapping[Label, float] = by_class(scores, truth, self.names)
-        fixed = self.names.fixed
-        if fixed is not None:
-            for label in named:
-                if label not in fixed:
-                    raise LabelError(
-                        argument="scores",
-                        subject="scores",
-                        expected=f"of the fixed labels {list(fixed)}",
-                        got=label,
-                        but=f"got {label!r}",
-                        position_last=True,
-                    )
+        fixed = self.names.fixed or {}
+        outside = [label for label in named if label not in fixed]
+        if outside:
+            expected, but = f"of the fixed labels {list(self.labels)}", f"got {outside[0]!r}"
+            raise LabelError(
+                argument="scores", subject="scores", expected=expected, got=outside[0], but=but, position_last=True
+            )
         return named
 
     def of_sample(self, scores: Scores, truth: Label, seen: Iterable[Label]) -> tuple[Label, float]:

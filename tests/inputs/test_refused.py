@@ -35,7 +35,7 @@ REFUSED: list[tuple[Callable[[], Any], dict[str, Any], type[Exception], Any]] = 
     (lambda: sm.ChangeDetector(0.2, arl=100), {"x": [0, 1], "y_pred": [0, 1]}, ValueError,
      "no `y_pred` for a detector of losses"),
     (lambda: sm.ChangeDetector(0.2, arl=100, of=sm.outcome("accuracy")), {"x": AB, "y_pred": ["a"]}, ValueError,
-     "as many predictions as truths, 2, but got 1"),
+     "as many rows as `y_true`, 2, but got 1"),
     (lambda: sm.ChangeDetector(0.2, arl=100), {"x": [0, 1, 1.5]}, ValueError, "1.5 at position 2"),
     (lambda: sm.Comparison(scores=True), {"y_true": [True, False], "pred_a": [0.5, 0.5], "pred_b": [0.5]},
      sm.ScoreError, ("pred_b", None, 1)),

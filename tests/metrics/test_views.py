@@ -219,7 +219,7 @@ def test_sets_that_need_other_states_say_so() -> None:
     without = large.reconfigured(pairs=False)  # pairs go on request only
     for call, kind, argument, *parts in [
         (partial(large.merge, small), sm.MergeError, "scores", states, "reconfigured(scores=..., metrics="),
-        (partial(labels.merge, small), sm.MergeError, "scores", "[] and ['ranks'] are counted", "metrics="),
+        (partial(labels.merge, small), sm.MergeError, "scores", ", together with metrics=... of labels"),
         (partial(labels.reconfigured, scores=True), sm.OptionError, "scores", "this needs ['ranks', 'pairs', "),
         (partial(small.reconfigured, metrics=["log_loss"]), sm.OptionError, "metrics", "needs ['losses'] of scores"),
         (partial(large.merge, without), sm.MergeError, "pairs", "True in one and False in the other"),
