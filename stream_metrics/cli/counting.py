@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isfinite
-from typing import Protocol
+from typing import Any
 
 import stream_metrics as sm
 from stream_metrics.cli import lines
@@ -24,15 +24,6 @@ SHOWN = 5
 
 class StopCounting(Exception):
     """The rest of a file is not wanted, since the run ends."""
-
-
-class Source(Protocol):
-    """An open file."""
-
-    name: str
-
-    def position(self) -> int:
-        """Return how many bytes were read."""
 
 
 class Skipped:
@@ -119,7 +110,7 @@ class Counter:
         self.format: str | None = None  # of the lines so far
         self._fields, self._every, self._report, self._stopped = fields, every, report, stopped
         self._finished = 0  # bytes of files
-        self._source: Source | None = None  # that is read
+        self._source: Any = None  # the file of lines, or table, that is read
         self._position = 0  # of the last record that was counted or refused, in its file
 
     def position(self) -> int:
@@ -153,7 +144,7 @@ class Counter:
         self._finished += file.size or 0
 
     @contextmanager
-    def _open(self, file: InputFile, form: str | None) -> Iterator[tuple[Source, Iterator[Batch]]]:
+    def _open(self, file: InputFile, form: str | None) -> Iterator[tuple[Any, Iterator[Batch]]]:
         """Open a file, and read it in batches."""
         if form in TABLES:
             from stream_metrics.cli.tables import TableSource
