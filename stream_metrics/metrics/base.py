@@ -330,9 +330,8 @@ class MetricBase(UpdateBase, Portable):
         for whole, *in_folds in zip(self._states(), *(part._states() for part in parts), strict=True):
             most, labels = whole._merge_load(), set(getattr(whole, "labels", ()))
             for state in in_folds:
-                if any(x > y for x, y in zip(state._merge_load(), most, strict=True)):
-                    return False
-                if not labels.issuperset(getattr(state, "labels", ())):
+                fits = all(x <= y for x, y in zip(state._merge_load(), most, strict=True))
+                if not (fits and labels.issuperset(getattr(state, "labels", ()))):
                     return False
         return True
 

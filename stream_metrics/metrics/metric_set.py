@@ -43,7 +43,6 @@ from stream_metrics.states.score_states import (
 from stream_metrics.wire import NEWER
 
 LARGEST = 2**24  # numbers of buckets and of sampled scores
-OF_STATES = ("scores", "pairs")  # options that add states beside those of the metrics
 STATES_OF_SCORES = {True: {"ranks", "confidence", "losses"}, "any": {"ranks"}, False: set[str]()}
 COUNTED = ("pos_label", "threshold", "buckets", "sample")  # options of these states
 counted_options = attrgetter(*COUNTED)
@@ -512,17 +511,13 @@ def _named_states(metrics: Iterable[str] | None, pairs: bool) -> set[str]:
 def _other_states(mine: MetricSet, theirs: MetricSet) -> MergeError:
     """Return the error of a merge of two sets that do not count the same of scores."""
     if not (mine.score_states and theirs.score_states):
-        but = (
-            "got two of which one keeps scores, the other labels only; "
-            "reconfigured(scores=False), together with metrics=... of labels, is what both have"
-        )
+        options = "reconfigured(scores=False), together with metrics=... of labels"
+        but = f"got one that keeps scores, the other labels only; {options}, is what both have"
         return MergeError(argument="scores", expected="to be the same in both", got=theirs.scores, but=but)
-    names = [name for name in OF_STATES if getattr(mine, name) != getattr(theirs, name)] or ["metrics"]
+    names = [name for name in ("scores", "pairs") if getattr(mine, name) != getattr(theirs, name)] or ["metrics"]
     before, after = ({name: getattr(each, name) for name in names} for each in (mine, theirs))
-    note = (
-        f", where {list(mine.score_states)} and {list(theirs.score_states)} are counted of scores; "
-        f"reconfigured(scores=..., metrics=..., pairs=...) with the options of the one with less drops the rest"
-    )
+    counted = f", where {[*mine.score_states]} and {[*theirs.score_states]} are counted of scores"
+    note = f"{counted}; reconfigured(scores=..., metrics=..., pairs=...) as in the one with less drops the rest"
     return options_differ(before, after, note=note)
 
 
