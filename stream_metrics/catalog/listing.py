@@ -43,6 +43,10 @@ class MetricInfo(NamedTuple):
         Where the metric comes from.
     summary : str
         One sentence.
+
+    Notes
+    -----
+    Formula and summary are read from docstrings, so that most are empty under ``python -OO``, which drops these.
     """
 
     key: str

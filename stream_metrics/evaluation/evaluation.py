@@ -6,6 +6,7 @@ once. Nothing is computed before its first use.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -34,7 +35,7 @@ from stream_metrics.ranking.protocol import Certified, RankColumn
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
 
-__all__ = ["Estimate", "Evaluation", "Options", "States"]
+__all__ = ["Estimate", "Evaluation", "Options", "States", "number_of"]
 
 States: TypeAlias = Mapping[str, State]  # by what reads them: "counts", "ranks", "confidence", "losses"
 
@@ -228,6 +229,27 @@ class Evaluation:
         if certified.value != certified.value:
             return Estimate(float(value), float(value), float(value), 0.0, "undefined")
         return Estimate(*certified, "certified")
+
+
+def number_of(evaluation: Evaluation, key: str, label: Label | None = None, **options: object) -> float:
+    """Return a value as a float; nan if it is 0/0, or there is no such class."""
+    row = find(key)
+    if row.kind == "matrix":
+        raise UnknownKeyError(f"Expected a key with one value, but {key!r} is a matrix")
+    if options:
+        evaluation = evaluation.with_options(row.key, options)
+    value, undefined = evaluation.value_and_undefined(key)
+    if row.kind == "whole":
+        if label is not None:
+            raise unexpected_label(key, label)
+        return math.nan if undefined or not isinstance(value, int | float) else float(value)
+    if label is None:
+        label = asked_class(evaluation.view("ranks", key)) if row.state == "ranks" else None
+        if label is None:
+            expected = f"to be the class for the per-class key {key!r}"
+            raise UnknownKeyError(argument="label", expected=expected, but="got none")
+    label, table = canonical(label, "label"), evaluation.per_class(key)
+    return math.nan if label not in table or label in undefined else float(table[label])
 
 
 def read_only(array: Numbers) -> Numbers:

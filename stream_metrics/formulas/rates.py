@@ -7,11 +7,14 @@ over pairs of classes are taken of the same forms, so that a rate is written dow
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from stream_metrics.formulas.arithmetic import clipped, divide, geometric_of_two, has_nan
 from stream_metrics.formulas.association import matthews_corrcoef
+from stream_metrics.formulas.counts import DETECTION_PREVALENCE, PREVALENCE
 from stream_metrics.formulas.means import power_means_of_rates
 from stream_metrics.formulas.protocol import Counts, Floats, Form, HasRatios
 from stream_metrics.formulas.two_classes import TwoByTwo, one_vs_all, wide_table
@@ -225,3 +228,25 @@ def ova_matthews_corrcoef(c: Counts | TwoByTwo) -> Floats:
     (TP TN - FP FN) / sqrt(t_k p_k (N - t_k) (N - p_k))
     """
     return np.asarray(matthews_corrcoef(wide_table(one_vs_all(c), c.total)))
+
+
+POOLED: dict[str, tuple[Form, Form]] = {  # of all samples together, where t_k, p_k and N are all N; for compiled code
+    **dict.fromkeys(
+        ("accuracy", "micro_precision", "micro_recall", "micro_f1", "micro_fbeta", "weighted_recall"), RECALL
+    ),
+    "micro_jaccard": JACCARD,
+    "zero_one_loss": ((-1, 0, 0, 1), (0, 0, 0, 1)),
+}
+ONE_CLASS: dict[str, tuple[Form, Form]] = {
+    **FORMS,
+    "prevalence": PREVALENCE,
+    "detection_prevalence": DETECTION_PREVALENCE,
+}
+
+
+def linear_forms(key: str, options: Mapping[str, Any]) -> tuple[Form, Form] | None:
+    """Return the forms of the row with a key: of `pos_label` if it is per class, of all samples if not; None if none.
+
+    A value of forms that are not whole may exceed 1 by a rounding error.
+    """
+    return fbeta_forms(**options) if key == "fbeta" else POOLED.get(key) or ONE_CLASS.get(key)

@@ -23,8 +23,8 @@ from stream_metrics.catalog.obstacles import ObstacleError, check
 from stream_metrics.catalog.table import MetricSpec, find
 from stream_metrics.errors import MergeError
 from stream_metrics.evaluation.evaluate import checked_options, checked_zero_division, compute, point_value
-from stream_metrics.formulas.linear import linear_forms
 from stream_metrics.formulas.protocol import CountState
+from stream_metrics.formulas.rates import linear_forms
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.options import sequence
 from stream_metrics.labels import Label, canonical, ordering

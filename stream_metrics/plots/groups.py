@@ -10,7 +10,7 @@ import numpy as np
 
 from stream_metrics.catalog.table import CATALOG, find
 from stream_metrics.errors import quantity
-from stream_metrics.evaluation.numbers import number_of
+from stream_metrics.evaluation.evaluation import number_of
 from stream_metrics.plots.base import (
     NAME,
     SERIES,

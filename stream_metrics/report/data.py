@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from stream_metrics.catalog.obstacles import SQUARE_LIMIT
 from stream_metrics.catalog.table import CATALOG, LABEL_VALUED
-from stream_metrics.evaluation.numbers import number_of
+from stream_metrics.evaluation.evaluation import number_of
 from stream_metrics.labels import Label, ordering
 from stream_metrics.labels.json_names import label_names
 from stream_metrics.ranking.protocol import Certified

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.errors import quantity
-from stream_metrics.evaluation.numbers import number_of
+from stream_metrics.evaluation.evaluation import number_of
 from stream_metrics.labels.json_names import label_names
 from stream_metrics.ranking.classes import asked_class
 from stream_metrics.report.document import Element, Medium, Notes, Section, Title, Warnings

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stream_metrics.catalog.table import find
 from stream_metrics.errors import OptionError, UnknownKeyError
-from stream_metrics.evaluation.numbers import number_of
+from stream_metrics.evaluation.evaluation import number_of
 from stream_metrics.inputs.options import real
 from stream_metrics.labels import canonical
 from stream_metrics.labels.json_names import label_names

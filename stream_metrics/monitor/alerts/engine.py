@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, TypeVar
 from msgspec import structs
 
 from stream_metrics.catalog.table import CATALOG
-from stream_metrics.evaluation.numbers import number_of
+from stream_metrics.evaluation.evaluation import number_of
 from stream_metrics.evaluation.warnings import matrix_mismatch
 from stream_metrics.labels import Label
 from stream_metrics.labels.json_names import json_number

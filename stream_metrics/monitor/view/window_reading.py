@@ -44,7 +44,7 @@ import numpy as np
 
 from stream_metrics.catalog.table import CATALOG, MetricSpec
 from stream_metrics.containers.groups import ByGroup
-from stream_metrics.evaluation.numbers import number_of
+from stream_metrics.evaluation.evaluation import number_of
 from stream_metrics.inference import missing_labels
 from stream_metrics.inference.intervals.dispatch import class_bounds
 from stream_metrics.inference.intervals.folds import weight_problem
