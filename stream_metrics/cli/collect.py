@@ -27,6 +27,7 @@ def add(commands: options.Commands, name: str) -> None:
     add("--title", default="workers", help="title of the page (default: %(default)s)")
     add("--metrics", type=options.keys, metavar="K1,K2", help=f"the metrics of the headline; {LISTING}")
     add("--expect", metavar="W1,W2", type=options.texts, default=[], help="workers that are missing unless they report")
+    add("--report-to", metavar="URL", help="collector that the total is reported to, under --title")
     add("--expect-file", metavar="FILE", help="file with the names of such workers, one in a line")
     for option, default, about in (
         ("--silent", "3m", "time without a report after which a worker is shown as silent"),
@@ -46,8 +47,8 @@ def execute(arguments: argparse.Namespace) -> int:
     /api/snapshot (JSON) and /api/state (the merged state) are at the same address.
 
     A worker that has not reported for --silent is shown as silent; its counts stay.
-    After --retire it is retired: its counts become part of one state. If it reports
-    again within --forget, it goes on as if it had not been away.
+    After --retire it is shown no longer. If it reports again within --forget, it goes
+    on as if it had not been away.
 
     Beyond this machine a token is needed, in the file --token-file or in the
     environment: STREAM_METRICS_TOKEN_FILE or STREAM_METRICS_TOKEN. There is no TLS:
@@ -82,6 +83,7 @@ def _execute(arguments: argparse.Namespace, lines: logs.LineHandler) -> int:
             options=Options(arguments.silent, arguments.retire, arguments.forget),
             names=arguments.names,
             health=arguments.health,
+            report_to=arguments.report_to,
             **({} if arguments.metrics is None else {"metrics": arguments.metrics}),
         )
     stop = threading.Event()

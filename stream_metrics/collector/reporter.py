@@ -11,12 +11,13 @@ import secrets
 import socket
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
 from stream_metrics.collector.client import LONGEST_NAME, Answer, Client
 from stream_metrics.containers.workers import PutResult
-from stream_metrics.errors import OptionError, ReportError
+from stream_metrics.errors import MergeError, OptionError, ReportError
 from stream_metrics.inputs.times import Length, parse_duration
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import Portable
@@ -40,8 +41,9 @@ class Reporter:
     ----------
     url : str
         Address of the collector, such as "http://collector:9900".
-    state : state
-        What this worker counts: a state, a metric, a set, groups or a window that merges.
+    state : state or callable
+        What this worker counts: a state, a metric, a set, groups or a window that merges; or a function that returns
+        it for each report, such as `Aggregate.total` of one that has workers of its own.
     every : float or str, default 60.0
         Time between two reports: seconds, or text such as "30s". None starts no thread: call `report` yourself.
     worker : str, optional
@@ -93,7 +95,7 @@ class Reporter:
     def __init__(
         self,
         url: str,
-        state: Accumulator,
+        state: Accumulator | Callable[[], Accumulator],
         every: Length | None = 60.0,
         *,
         worker: str | None = None,
@@ -102,7 +104,8 @@ class Reporter:
         resumes: bool = False,
         timeout: float = 10.0,
     ) -> None:
-        if not (isinstance(state, Portable) and hasattr(state, "snapshot") and hasattr(state, "merge")):
+        counts = isinstance(state, Portable) and hasattr(state, "snapshot") and hasattr(state, "merge")
+        if not counts and (isinstance(state, type) or not callable(state)):
             raise OptionError(argument="state", expected="to be a state, a metric or a set of metrics", got=state)
         if worker is not None and not (isinstance(worker, str) and 0 < len(worker) <= LONGEST_NAME):
             raise OptionError(argument="worker", expected=f"to be a name of 1 to {LONGEST_NAME} characters", got=worker)
@@ -113,7 +116,7 @@ class Reporter:
             raise OptionError(str(error)) from None
         self.worker = worker or f"{socket.gethostname()[:100]}-{os.getpid()}-{secrets.token_hex(4)}"
         self._client = Client(url, token, token_file, limit)
-        self._state: Any = state
+        self._read: Callable[[], Any] = (lambda: state) if counts else state  # type: ignore[assignment]
         self._resumes = bool(resumes)
         self._epoch: int | None = None
         self._sequence = 0
@@ -124,7 +127,7 @@ class Reporter:
         self._problem: ReportError | None = None  # of the thread's last report
         self._fence: ReportError | None = None
         self._thread: threading.Thread | None = None
-        atexit.register(self._at_exit)
+        atexit.register(self._close_quietly, AT_EXIT)
         if self._every is not None:
             self._thread = threading.Thread(target=self._run, args=(self._every,), name="reporter", daemon=True)
             self._thread.start()
@@ -191,7 +194,7 @@ class Reporter:
         if self._closed or self._process != os.getpid():
             return
         self._closed = True
-        atexit.unregister(self._at_exit)
+        atexit.unregister(self._close_quietly)
         self._closing.set()
         end = time.monotonic() + timeout
         if self._thread is not None:
@@ -203,9 +206,6 @@ class Reporter:
             self.close(timeout)
         except ReportError as error:
             LOG.error("the last report of %s failed: %s", self.worker, error)
-
-    def _at_exit(self) -> None:
-        self._close_quietly(AT_EXIT)
 
     def _run(self, every: float) -> None:
         """Report until the reporter is closed or fenced."""
@@ -251,13 +251,17 @@ class Reporter:
         with self._lock:
             if self._fence is not None:
                 raise self._fence
+            try:
+                body = self._read().to_bytes()
+            except MergeError as error:  # of an aggregate without workers
+                raise ReportError(f"Expected a state to report, but: {error}") from None
             if self._epoch is None:
                 answer = self._client.post("/api/register", {"worker": self.worker})
                 self._epoch = int(self._field(answer, "epoch"))
             self._sequence += 1
             query = {"worker": self.worker, "epoch": self._epoch, "sequence": self._sequence}
             query |= {"fold": int(not self._resumes), "last": int(last)}
-            answer = self._client.post("/api/report", query, self._state.to_bytes())
+            answer = self._client.post("/api/report", query, body)
             if answer.status == FENCED:
                 self._fence = ReportError(
                     f"Expected to be the one worker {self.worker!r}, but another process reports under this name, "

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from stream_metrics.monitor.store.rows import StoreError
 from stream_metrics.monitor.store.sqlite import Lock, Locked, is_empty, make_private
@@ -97,22 +97,18 @@ class CollectorStore:
                     self._connection.execute("rollback")
                 raise
 
+    def _read(self, statement: str, *values: object) -> list[Any]:
+        with self._named_errors():
+            return self._connection.execute(statement, values).fetchall()
+
     def lives(self) -> dict[str, Life]:
         """Return what there is of each worker, without the states."""
-        with self._named_errors():
-            rows = self._connection.execute(
-                "select name, epoch, sequence, standing, fold, seen from workers"
-            ).fetchall()
-        return {
-            name: Life(epoch, sequence, standing, bool(fold), seen)
-            for name, epoch, sequence, standing, fold, seen in rows
-        }
+        rows = self._read("select name, epoch, sequence, standing, fold, seen from workers")
+        return {row[0]: Life._make((*row[1:4], bool(row[4]), row[5])) for row in rows}
 
     def state(self, name: str) -> bytes:
         """Return the state of a worker."""
-        with self._named_errors():
-            (state,) = self._connection.execute("select state from workers where name = ?", (name,)).fetchone()
-        return bytes(state)
+        return bytes(self._read("select state from workers where name = ?", name)[0][0])
 
     def write(self, name: str, life: Life, state: bytes) -> None:
         """Write a worker over what there was of it."""
@@ -122,8 +118,7 @@ class CollectorStore:
 
     def registered(self) -> dict[str, int]:
         """Return the epochs of workers that have not reported under them."""
-        with self._named_errors():
-            return dict(self._connection.execute("select name, epoch from registered order by at"))
+        return dict(self._read("select name, epoch from registered order by at"))
 
     def register(self, name: str, epoch: int, at: float) -> None:
         """Write the epoch of a worker that starts."""
@@ -147,8 +142,7 @@ class CollectorStore:
 
     def base(self) -> Base:
         """Return the base."""
-        with self._named_errors():
-            return Base(*self._connection.execute("select state, lives, floor from base").fetchone())
+        return Base(*self._read("select state, lives, floor from base")[0])
 
     def write_base(self, base: Base) -> None:
         """Write the base."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stream_metrics.containers.inner import emptied
-from stream_metrics.errors import LabelError, ScoreError
+from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError
 from stream_metrics.inputs.columns import Categorical
 from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label
@@ -46,62 +46,52 @@ def count_outputs(
     metrics of labels the class of the largest, or class 1 from 0.5 on.
     """
     outputs, targets = (x[:, 0] if x.ndim == 2 and x.shape[1] == 1 else x for x in (outputs, targets))
-    soft = outputs.dtype.kind == "f"
+    soft, by_label = outputs.dtype.kind == "f", counts._reads == "labels"
     if soft:
-        _check_columns(outputs, classes, names[0])
+        _check_columns(outputs, classes, by_label, names[0])
     truth = _labels(targets, classes, names[1])
-    if soft and counts._reads != "labels":
-        columns = None
-        if outputs.ndim == 2:
-            columns = tuple(range(outputs.shape[1])) if classes is None else classes
+    if soft and not by_label:
+        columns = None if outputs.ndim == 1 else range(outputs.shape[1]) if classes is None else classes
         counts.update_many(truth, scores=outputs, w=w, classes=columns)
         return
-    if soft and outputs.ndim == 1:
-        _check_two(targets, classes, names)
-        outputs = _decided(outputs, names[0])
-    elif soft:
-        outputs = _largest(outputs, names[0])
+    if soft:
+        outputs = _decided(outputs, targets if classes is None else None, names)
     counts.update_many(truth, _labels(outputs, classes, names[0]), w)
 
 
-def _check_columns(outputs: Array, classes: tuple[Label, ...] | None, argument: str) -> None:
-    """Raise ScoreError unless outputs have a column for each class, or are a single one."""
+def _refuse(bad: Array, values: Array, error: type[StreamMetricsError], argument: str, expected: str) -> None:
+    """Raise an error for the first of the values that are bad."""
+    if bad.any():
+        at = int(bad.argmax())
+        raise error(argument=argument, position=at, expected=expected, got=values[at].tolist())
+
+
+def _check_columns(outputs: Array, classes: tuple[Label, ...] | None, by_label: bool, argument: str) -> None:
+    """Raise ScoreError unless outputs have a column for each class, or are a single one that decides between two."""
     if outputs.ndim > 2:
         expected = "to have one or two dimensions"
         raise ScoreError(argument=argument, expected=expected, but=f"got the shape {outputs.shape}")
-    if outputs.ndim == 2 and classes is not None and outputs.shape[1] != len(classes):
-        expected = f"to have a column for each of the {len(classes)} `classes`"
-        raise ScoreError(argument=argument, expected=expected, got=outputs.shape[1])
-    if outputs.ndim == 2 and not outputs.shape[1]:
-        raise ScoreError(argument=argument, expected="to have a column for each class", but="got none")
+    columns = outputs.shape[1] if outputs.ndim == 2 else 1
+    single = outputs.ndim == 1 and (not by_label or len(classes or "01") == 2)
+    if not single and columns != (columns or 1 if classes is None else len(classes)):
+        expected = "to have a column for each " + ("class" if classes is None else f"of the {len(classes)} `classes`")
+        raise ScoreError(argument=argument, expected=expected, got=columns)
 
 
-def _check_two(targets: Array, classes: tuple[Label, ...] | None, names: tuple[str, str]) -> None:
-    """Raise an error unless there are two classes, where the probability of class 1 decides."""
-    if classes is not None and len(classes) != 2:
-        expected = f"to have a column for each of the {len(classes)} `classes`"
-        raise ScoreError(argument=names[0], expected=expected, got=1)
-    others = np.flatnonzero((targets != 0) & (targets != 1))
-    if classes is None and targets.ndim == 1 and len(others):
-        position, expected = int(others[0]), f"to be 0 or 1 beside `{names[0]}` of one column"
-        raise LabelError(argument=names[1], position=position, expected=expected, got=targets[position].item())
+def _decided(outputs: Array, targets: Array | None, names: tuple[str, str]) -> Array:
+    """Return the index of the largest score of each row, the first of several; or 1 for probabilities from 0.5 on.
 
-
-def _largest(outputs: Array, argument: str) -> Array:
-    """Return the column of the largest score of each row, the first of several; an infinity is a score, nan is none."""
-    bad = np.flatnonzero(np.isnan(outputs).any(axis=1))
-    if len(bad):
-        position, expected = int(bad[0]), "to have a number in each column"
-        raise ScoreError(argument=argument, position=position, expected=expected, but="got nan")
-    return np.asarray(outputs.argmax(axis=1))
-
-
-def _decided(outputs: Array, argument: str) -> Array:
-    """Return 1 for probabilities from 0.5 on, else 0."""
-    bad = np.flatnonzero(~((outputs >= 0) & (outputs <= 1)))
-    if len(bad):
-        position, expected = int(bad[0]), "to be labels as integers, or probabilities in [0, 1]"
-        raise ScoreError(argument=argument, position=position, expected=expected, got=outputs[position].item())
+    An infinity is a score, nan is none. Beside one column the targets are 0 and 1, where they are given.
+    """
+    if outputs.ndim == 2:
+        nans = np.asarray(np.isnan(outputs).any(axis=1))
+        _refuse(nans, outputs, ScoreError, names[0], "to have a number in each column")
+        return np.asarray(outputs.argmax(axis=1))
+    if targets is not None and targets.ndim == 1:
+        others = np.asarray((targets != 0) & (targets != 1))
+        _refuse(others, targets, LabelError, names[1], f"to be 0 or 1 beside `{names[0]}` of one column")
+    outside = ~((outputs >= 0) & (outputs <= 1))
+    _refuse(outside, outputs, ScoreError, names[0], "to be labels as integers, or probabilities in [0, 1]")
     return (outputs >= 0.5).astype(np.int64)
 
 
@@ -111,9 +101,7 @@ def _labels(values: Array, classes: tuple[Label, ...] | None, argument: str) -> 
         return values
     if values.dtype.kind not in "iub":
         raise LabelError(argument=argument, expected="to be indices of `classes`", but=f"got {values.dtype}")
-    bad = np.flatnonzero((values < 0) | (values >= len(classes)))
-    if len(bad):
-        expected = f"to be indices of `classes`, from 0 to {len(classes) - 1}"
-        at = int(bad[0])
-        raise LabelError(argument=argument, position=at, expected=expected, got=values.reshape(-1)[at].item())
+    expected = f"to be indices of `classes`, from 0 to {len(classes) - 1}"
+    flat = values.reshape(-1)
+    _refuse((flat < 0) | (flat >= len(classes)), flat, LabelError, argument, expected)
     return Categorical(values.astype(np.int64), classes)

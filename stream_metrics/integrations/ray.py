@@ -54,6 +54,7 @@ from stream_metrics.integrations.tables import (
     check_columns,
     merge_in_tree,
     merge_records,
+    parts_of,
 )
 from stream_metrics.states import protocols
 from stream_metrics.tables.bad_rows import Counted, OnBad
@@ -349,8 +350,7 @@ def _parts(payload: Any) -> list[Part]:
     """Return the parts in the result of a task: a part, or a table of parts, which may have no columns."""
     if not hasattr(payload, "column_names"):
         return [payload]
-    columns = (payload["state"].to_pylist(), payload["bad"].to_pylist()) if payload.num_rows else ([], [])
-    return list(zip(*columns, strict=True))
+    return parts_of(payload) if payload.num_rows else []
 
 
 def _merge(*payloads: Any) -> bytes:

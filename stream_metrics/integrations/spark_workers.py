@@ -21,7 +21,7 @@ from stream_metrics.catalog.table import find
 from stream_metrics.containers.inner import merge_unordered
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.integrations.spark_keys import key_codes
-from stream_metrics.integrations.tables import Job, Part, count_table, part_of
+from stream_metrics.integrations.tables import Job, count_table, part_of, parts_of
 from stream_metrics.labels import Label
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.batches import label_counts
@@ -188,11 +188,6 @@ def _in_blocks(batches: Batches, size: int) -> Iterator[pa.Table]:
             waiting, waiting_bytes = [], 0
     if waiting:
         yield pa.Table.from_batches(waiting)
-
-
-def parts_of(table: pa.Table | pa.RecordBatch) -> list[Part]:
-    """Return the states and records that are rows of a table."""
-    return list(zip(table["state"].to_pylist(), table["bad"].to_pylist(), strict=True))
 
 
 def merge_all(states: Iterable[bytes | None]) -> bytes | None:

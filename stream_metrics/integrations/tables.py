@@ -25,6 +25,7 @@ __all__ = [
     "merge_in_tree",
     "merge_records",
     "part_of",
+    "parts_of",
 ]
 
 T = TypeVar("T")
@@ -80,6 +81,11 @@ class Job:
 def part_of(state: Accumulator, bad: BadRows | None) -> Part:
     """Return a state, and a record of bad rows if there is one, as bytes."""
     return bytes(state.to_bytes()), None if bad is None else bad.to_bytes()
+
+
+def parts_of(table: Any) -> list[Part]:
+    """Return the states and records that are rows of an Arrow table."""
+    return list(zip(table["state"].to_pylist(), table["bad"].to_pylist(), strict=True))
 
 
 def merge_records(records: Iterable[bytes | BadRows]) -> BadRows:

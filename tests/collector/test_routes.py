@@ -143,6 +143,18 @@ def test_the_token(serve: Callable[..., Service], tmp_path: Path) -> None:
         assert ask(service, "GET", read, Cookie=cookie)[0] in (200, 404)
 
 
+def test_a_tree_of_collectors(serve: Callable[..., Service]) -> None:
+    """The total of one is a worker of another, which its next life replaces; without workers nothing is reported."""
+    top = serve("top.sqlite")
+    for n in (3, 4):
+        leaf = serve("leaf.sqlite", title="leaf", report_to=top.url, report_every=0.05)
+        send(leaf, "w", counted(n))
+        until(lambda total=3 if n == 3 else 7: view_of(top)["by_window"]["total"]["n"] == total)
+        leaf.close()
+    assert [row["worker"] for row in view_of(top)["workers"]["rows"]] == ["leaf"]
+    assert top.total() == counted(7)
+
+
 def test_pages_cannot_report(serve: Callable[..., Service]) -> None:
     """A page of any site may post to this machine: what a browser sends is refused, and so is the name of another."""
     service = serve()
