@@ -40,12 +40,6 @@ cdef Form parse(tuple coefficients) except *:
     return form
 
 
-cdef inline object vector(Py_ssize_t n, int kind):
-    """Return a new array; numpy.empty and a memory view would take ten times as long."""
-    cdef cnp.npy_intp size = n
-    return cnp.PyArray_SimpleNew(1, &size, kind)
-
-
 cdef inline uint64_t whole_form(Form *form, Totals *c, int64_t mass) noexcept nogil:
     """A form with whole coefficients of whole counters, modulo 2^64."""
     return (<uint64_t> form.n[0] * <uint64_t> c.diagonal + <uint64_t> form.n[1] * <uint64_t> c.actual
@@ -55,6 +49,11 @@ cdef inline uint64_t whole_form(Form *form, Totals *c, int64_t mass) noexcept no
 cdef inline object fixed_units(int64_t whole, uint64_t part):
     """A number in units of 2^-64."""
     return (<object> whole << 64) + part
+
+
+cdef Form[4] OUTCOMES  # the cells of a class against the rest, row by row
+OUTCOMES[0], OUTCOMES[1] = parse((1, 0, 0, 0)), parse((-1, 1, 0, 0))
+OUTCOMES[2], OUTCOMES[3] = parse((-1, 0, 1, 0)), parse((1, -1, -1, 1))
 
 
 cdef inline object exact(int64_t whole, uint64_t part):
@@ -253,43 +252,26 @@ cdef class ConfusionAggregates(Cells):
 cdef ConfusionAggregates against_rest(ConfusionAggregates self, Py_ssize_t i):
     """The table of class i, 0, against the rest, 1; i < 0 stands for a class without samples."""
     cdef ConfusionAggregates table = ConfusionAggregates.__new__(ConfusionAggregates)
-    cdef Totals *c
-    cdef Fractions *f
-    cdef Fixed tp, fn, fp, tn
-    tp.whole, tp.part = 0, 0
-    fn, fp, tn = tp, tp, tp
-    add_multiple(&tn, 1, self.mass, self.mass_part)
-    if i >= 0:
-        c, f = self.totals + i, self.fractions + i
-        add_multiple(&tp, 1, c.diagonal, 0 if self.fractions == NULL else f.diagonal)
-        add_multiple(&fn, 1, c.actual, 0 if self.fractions == NULL else f.actual)
-        add_multiple(&fp, 1, c.predicted, 0 if self.fractions == NULL else f.predicted)
-        add_multiple(&fn, -1, tp.whole, tp.part)
-        add_multiple(&fp, -1, tp.whole, tp.part)
-        add_multiple(&tn, -1, tp.whole, tp.part)
-        add_multiple(&tn, -1, fn.whole, fn.part)
-        add_multiple(&tn, -1, fp.whole, fp.part)
+    cdef int64_t[2] order = [0, 1]
+    cdef Fixed value
+    cdef int cell
     reserve_classes(table, 2)
     table.used = 2
     if self.fractions != NULL:
         make_fractional(table)
-    add_cell(table, 0, 0, tp.whole, tp.part)
-    add_cell(table, 0, 1, fn.whole, fn.part)
-    add_cell(table, 1, 0, fp.whole, fp.part)
-    add_cell(table, 1, 1, tn.whole, tn.part)
-    table.order = <int64_t *> PyMem_RawCalloc(2, sizeof(int64_t))
-    if table.order == NULL:
-        raise MemoryError("no memory for a table of two classes")
-    table.order[1] = 1
-    table.classes = 2
+    value.whole, value.part = self.mass, self.mass_part
+    if i < 0:
+        add_cell(table, 1, 1, value.whole, value.part)
+    for cell in range(4 if i >= 0 else 0):
+        value = form_value(self, &OUTCOMES[cell], i)
+        add_cell(table, cell >> 1, cell & 1, value.whole, value.part)
+    set_order(table, order, 2)
     return table
 
 
 cdef int set_order(ConfusionAggregates self, const int64_t *indices, Py_ssize_t n) except -1:
     cdef Py_ssize_t a
-    cdef int64_t *order = <int64_t *> PyMem_RawCalloc(max(n, 1), sizeof(int64_t))
-    if order == NULL:
-        raise MemoryError(f"no memory for the order of {n} classes")
+    cdef int64_t *order = <int64_t *> allocate(max(n, 1), sizeof(int64_t))
     for a in range(n):
         order[a] = indices[a]
     PyMem_RawFree(self.order)
@@ -316,24 +298,28 @@ cdef object dot_product(ConfusionAggregates self, bint left_actual, bint right_a
     return Fraction(sum, UNIT * UNIT)
 
 
+cdef inline Fixed total_of(ConfusionAggregates self, int which, Py_ssize_t i) noexcept:
+    """The true, the predicted or the diagonal weight of class i."""
+    cdef Totals *c = self.totals + i
+    cdef Fractions *f = self.fractions + i
+    cdef Fixed value
+    value.whole, value.part = c.actual if which == 0 else c.predicted if which == 1 else c.diagonal, 0
+    if self.fractions != NULL:
+        value.part = f.actual if which == 0 else f.predicted if which == 1 else f.diagonal
+    return value
+
+
 cdef object totals_column(ConfusionAggregates self, int which):
     cdef Py_ssize_t a
-    cdef Totals *c
-    cdef Fractions *f
     self.refresh()
     cdef object array = vector(self.classes, cnp.NPY_INT64 if self.fractional_cells == 0 else cnp.NPY_DOUBLE)
     cdef int64_t *whole = <int64_t *> cnp.PyArray_DATA(array)
     cdef double *real = <double *> whole
-    cdef Fixed value
     for a in range(self.classes):
-        c = self.totals + self.order[a]
-        value.whole = c.actual if which == 0 else c.predicted if which == 1 else c.diagonal
         if self.fractional_cells == 0:
-            whole[a] = value.whole
-            continue
-        f = self.fractions + self.order[a]
-        value.part = f.actual if which == 0 else f.predicted if which == 1 else f.diagonal
-        real[a] = as_double(value)
+            whole[a] = total_of(self, which, self.order[a]).whole
+        else:
+            real[a] = as_double(total_of(self, which, self.order[a]))
     cnp.PyArray_CLEARFLAGS(array, cnp.NPY_ARRAY_WRITEABLE)
     return array
 
@@ -401,18 +387,17 @@ cdef double ratio_of(ConfusionAggregates self, Form *top, Form *bottom, Py_ssize
 
 cdef tuple exact_totals(ConfusionAggregates self):
     cdef Py_ssize_t a
-    cdef Totals *c
-    cdef Fractions *f
+    cdef int which
+    cdef Fixed value
     self.refresh()
     if self.fractional_cells == 0:
         return totals_column(self, 0).tolist(), totals_column(self, 1).tolist(), totals_column(self, 2).tolist()
-    cdef list true = [], predicted = [], diagonal = []
-    for a in range(self.classes):
-        c, f = self.totals + self.order[a], self.fractions + self.order[a]
-        true.append(fixed_units(c.actual, f.actual))
-        predicted.append(fixed_units(c.predicted, f.predicted))
-        diagonal.append(fixed_units(c.diagonal, f.diagonal))
-    return true, predicted, diagonal
+    totals = [], [], []
+    for which in range(3):
+        for a in range(self.classes):
+            value = total_of(self, which, self.order[a])
+            totals[which].append(fixed_units(value.whole, value.part))
+    return totals
 
 
 cdef object square_matrix(ConfusionAggregates self):
@@ -436,74 +421,14 @@ cdef object square_matrix(ConfusionAggregates self):
 cdef tuple in_order(ConfusionAggregates self):
     cdef Py_ssize_t a
     self.refresh()
+    rows, columns, wholes, parts = export_cells(self, self.order, self.classes)
+    if parts is not None and not parts.any():
+        parts = None
     if self.table.key == NULL:
-        return ordered_square(self)
-    rows, columns, wholes, parts = export_cells(self)
+        return rows, columns, wholes, parts
     rank = np.zeros(self.used, np.int64)
-    cdef int64_t *place = <int64_t *> cnp.PyArray_DATA(rank)
     for a in range(self.classes):
-        place[self.order[a]] = a
-    return in_order_of(self, place, rows, columns, wholes, parts if parts is not None and parts.any() else None)
-
-
-cdef tuple in_order_of(ConfusionAggregates self, const int64_t *place, rows, columns, wholes, parts):
-    """Sort cells by the places of their classes: by column, then by row, each by counting."""
-    cdef Py_ssize_t r, at, n = len(rows), k = self.classes
-    by_column, starts = vector(n, cnp.NPY_INT64), np.zeros((2, k + 1), np.int64)
-    sorted_rows, sorted_columns, sorted_wholes = (vector(n, cnp.NPY_INT64) for _ in range(3))
-    sorted_parts = None if parts is None else vector(n, cnp.NPY_UINT64)
-    cdef int64_t *row = <int64_t *> cnp.PyArray_DATA(rows)
-    cdef int64_t *column = <int64_t *> cnp.PyArray_DATA(columns)
-    cdef const int64_t *whole = <const int64_t *> cnp.PyArray_DATA(wholes)
-    cdef const uint64_t *part = NULL if parts is None else <const uint64_t *> cnp.PyArray_DATA(parts)
-    cdef int64_t *first = <int64_t *> cnp.PyArray_DATA(by_column)
-    cdef int64_t *row_out = <int64_t *> cnp.PyArray_DATA(sorted_rows)
-    cdef int64_t *column_out = <int64_t *> cnp.PyArray_DATA(sorted_columns)
-    cdef int64_t *whole_out = <int64_t *> cnp.PyArray_DATA(sorted_wholes)
-    cdef uint64_t *part_out = NULL if parts is None else <uint64_t *> cnp.PyArray_DATA(sorted_parts)
-    cdef int64_t *row_start = <int64_t *> cnp.PyArray_DATA(starts)
-    cdef int64_t *column_start = row_start + k + 1
-    for r in range(n):
-        row[r], column[r] = place[row[r]], place[column[r]]
-        row_start[row[r] + 1] += 1
-        column_start[column[r] + 1] += 1
-    for r in range(k):
-        row_start[r + 1] += row_start[r]
-        column_start[r + 1] += column_start[r]
-    for r in range(n):
-        first[column_start[column[r]]] = r
-        column_start[column[r]] += 1
-    for r in range(n):
-        at = row_start[row[first[r]]]
-        row_start[row[first[r]]] += 1
-        row_out[at], column_out[at], whole_out[at] = row[first[r]], column[first[r]], whole[first[r]]
-        if part != NULL:
-            part_out[at] = part[first[r]]
-    return sorted_rows, sorted_columns, sorted_wholes, sorted_parts
-
-
-cdef tuple ordered_square(ConfusionAggregates self):
-    cdef Py_ssize_t a, b, n = 0, cell
-    cdef uint64_t any_part = 0
-    for a in range(self.classes):
-        for b in range(self.classes):
-            cell = self.order[a] * self.width + self.order[b]
-            n += not map_is_zero(&self.table, cell)
-    rows, columns, wholes = vector(n, cnp.NPY_INT64), vector(n, cnp.NPY_INT64), vector(n, cnp.NPY_INT64)
-    parts = vector(0 if self.table.fraction == NULL else n, cnp.NPY_UINT64)
-    cdef int64_t *row = <int64_t *> cnp.PyArray_DATA(rows)
-    cdef int64_t *column = <int64_t *> cnp.PyArray_DATA(columns)
-    cdef int64_t *whole = <int64_t *> cnp.PyArray_DATA(wholes)
-    cdef uint64_t *part = <uint64_t *> cnp.PyArray_DATA(parts)
-    n = 0
-    for a in range(self.classes):
-        for b in range(self.classes):
-            cell = self.order[a] * self.width + self.order[b]
-            if map_is_zero(&self.table, cell):
-                continue
-            row[n], column[n], whole[n] = a, b, self.table.value[cell]
-            if self.table.fraction != NULL:
-                part[n] = self.table.fraction[cell]
-                any_part |= self.table.fraction[cell]
-            n += 1
-    return rows, columns, wholes, parts if any_part else None
+        (<int64_t *> cnp.PyArray_DATA(rank))[self.order[a]] = a
+    rows, columns = rank[rows], rank[columns]
+    by = np.argsort(rows * self.classes + columns)
+    return rows[by], columns[by], wholes[by], None if parts is None else parts[by]

@@ -72,26 +72,14 @@ cdef uint64_t count_pairs(const whole_number *t, const whole_number *p, Py_ssize
     """Count n pairs; return the bits that lay outside the table."""
     cdef uint64_t a, b, outside = 0, mask = (<uint64_t> 1 << bits) - 1
     cdef uint64_t base = <uint64_t> <int64_t> low
-    cdef Py_ssize_t i = 0, size = <Py_ssize_t> 1 << (2 * bits), step = size if bits <= FEW_BITS else 0
-    while i + 4 <= n:
-        a, b = <uint64_t> <int64_t> t[i] - base, <uint64_t> <int64_t> p[i] - base
-        outside |= a | b
-        table[((a & mask) << bits) | (b & mask)] += 1
-        a, b = <uint64_t> <int64_t> t[i + 1] - base, <uint64_t> <int64_t> p[i + 1] - base
-        outside |= a | b
-        table[step + (((a & mask) << bits) | (b & mask))] += 1
-        a, b = <uint64_t> <int64_t> t[i + 2] - base, <uint64_t> <int64_t> p[i + 2] - base
-        outside |= a | b
-        table[2 * step + (((a & mask) << bits) | (b & mask))] += 1
-        a, b = <uint64_t> <int64_t> t[i + 3] - base, <uint64_t> <int64_t> p[i + 3] - base
-        outside |= a | b
-        table[3 * step + (((a & mask) << bits) | (b & mask))] += 1
-        i += 4
+    cdef Py_ssize_t i = 0, k, some, size = <Py_ssize_t> 1 << (2 * bits), step = size if bits <= FEW_BITS else 0
     while i < n:
-        a, b = <uint64_t> <int64_t> t[i] - base, <uint64_t> <int64_t> p[i] - base
-        outside |= a | b
-        table[((a & mask) << bits) | (b & mask)] += 1
-        i += 1
+        some = min(4, n - i)
+        for k in range(some):
+            a, b = <uint64_t> <int64_t> t[i + k] - base, <uint64_t> <int64_t> p[i + k] - base
+            outside |= a | b
+            table[k * step + (((a & mask) << bits) | (b & mask))] += 1
+        i += 4
     return outside & ~mask
 
 

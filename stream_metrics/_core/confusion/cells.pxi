@@ -21,14 +21,6 @@ cdef enum:
     PATIENCE = 1024  # how often a cell is found in a hash between looks at how often that was; a power of two
 
 
-cdef void *allocate(Py_ssize_t count, Py_ssize_t size) except NULL nogil:
-    cdef void *block = PyMem_RawCalloc(count, size)
-    if block == NULL:
-        with gil:
-            raise MemoryError(f"no memory for {count} counters of {size} bytes")
-    return block
-
-
 cdef void *extended(void *block, Py_ssize_t old, Py_ssize_t count, Py_ssize_t size) except NULL:
     """Return a block of counters with more of them, which are 0; MemoryError leaves it as it was."""
     cdef void *longer = PyMem_RawRealloc(block, count * size)
@@ -351,27 +343,37 @@ cdef void clear_cells(Cells self) noexcept:
     self.fractional_cells, self.mass, self.mass_part, self.hit, self.hit_part = 0, 0, 0, 0, 0
 
 
-cdef tuple export_cells(Cells self, bint in_slots=False):
-    """Return the non-zero cells in any order, or by slot: rows, columns, whole parts, fractions or None."""
+cdef tuple export_cells(Cells self, const int64_t *order=NULL, Py_ssize_t classes=0, bint in_slots=False):
+    """Return the cells with a weight: rows, columns, whole parts, fractions or None.
+
+    Those of a square come row by row, the classes in an order (by index if that is NULL). Those of a hash come by slot
+    or in no order, and their classes are indices.
+    """
     cdef bint hashed = self.table.key != NULL
-    cdef Py_ssize_t s, at, n = 0, size = self.table.slots if hashed else min(self.used, self.width) * self.width
+    cdef Py_ssize_t s, at, size, a = 0, b = 0, n = 0
+    rows, columns = vector(self.live, cnp.NPY_INT64), vector(self.live, cnp.NPY_INT64)
+    wholes = vector(self.live, cnp.NPY_INT64)
+    parts = None if self.table.fraction == NULL else vector(self.live, cnp.NPY_UINT64)
+    cdef int64_t *row = <int64_t *> cnp.PyArray_DATA(rows)
+    cdef int64_t *column = <int64_t *> cnp.PyArray_DATA(columns)
+    cdef int64_t *whole = <int64_t *> cnp.PyArray_DATA(wholes)
+    cdef uint64_t *part = NULL if parts is None else <uint64_t *> cnp.PyArray_DATA(parts)
+    if order == NULL:
+        classes = min(self.used, self.width)
+    size = self.table.slots if hashed else classes * classes
     for s in range(size):
-        n += not map_is_zero(&self.table, 2 * s + 1 if hashed else s)
-    rows, columns, wholes = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-    parts = None if self.table.fraction == NULL else np.empty(n, np.uint64)
-    cdef int64_t[::1] row = rows, column = columns, whole = wholes
-    cdef uint64_t[::1] part = parts
-    n = 0
-    for s in range(size):
-        at = s if not hashed else 2 * s + 1 if in_slots else scattered(s, size)
-        if map_is_zero(&self.table, at):
-            continue
         if hashed:
-            row[n], column[n] = row_of(self.table.key[at - 1]), column_of(self.table.key[at - 1])
+            at = 2 * s + 1 if in_slots else scattered(s, size)
         else:
-            row[n], column[n] = at // self.width, at % self.width
-        whole[n] = self.table.value[at]
-        if self.table.fraction != NULL:
-            part[n] = self.table.fraction[at]
-        n += 1
+            at = a * self.width + b if order == NULL else order[a] * self.width + order[b]
+        if not map_is_zero(&self.table, at):
+            row[n], column[n], whole[n] = a, b, self.table.value[at]
+            if hashed:
+                row[n], column[n] = row_of(self.table.key[at - 1]), column_of(self.table.key[at - 1])
+            if part != NULL:
+                part[n] = self.table.fraction[at]
+            n += 1
+        b += 1
+        if b == classes:
+            a, b = a + 1, 0
     return rows, columns, wholes, parts

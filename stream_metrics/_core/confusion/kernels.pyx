@@ -23,9 +23,10 @@ import numpy as np
 from stream_metrics._core.numeric.fixed cimport Fixed, add_fixed, add_multiple, add_product, as_double, fixed_quotient
 from stream_metrics._core.numeric.hashing cimport home_slot
 from stream_metrics._core.numeric.kernels cimport (
-    HASH_SEED, MOST_SAMPLES, Guarded, IdentityCacheEntry, LabelIndex, Step, cache_entry, check_samples, chosen_labels,
-    chosen_scores, commit_steps, known_index, most_type_count, no_prediction, not_contained, not_counted, numeric_kind,
-    numeric_kinds, plain, plain_weight, refuse_samples, remove_type, samples_left, split, split_number, sum_overflow,
+    HASH_SEED, MOST_SAMPLES, Guarded, IdentityCacheEntry, LabelIndex, Step, allocate, cache_entry, check_samples,
+    chosen_labels, chosen_scores, commit_steps, known_index, most_type_count, no_prediction, not_contained,
+    not_counted, numeric_kind, numeric_kinds, plain, plain_weight, refuse_samples, remove_type, samples_left, split,
+    split_number, sum_overflow, vector,
 )
 
 cdef object MISSING

@@ -14,49 +14,36 @@ cdef struct RunCell:
     int64_t samples
 
 
-cdef int compare_cells(const void *a, const void *b) noexcept nogil:
-    cdef uint64_t x = (<const RunCell *> a).cell, y = (<const RunCell *> b).cell
+cdef int by_first(const void *a, const void *b) noexcept nogil:
+    """Compare the numbers that two objects start with: of a cell, or the rank of a label."""
+    cdef uint64_t x = (<const uint64_t *> a)[0], y = (<const uint64_t *> b)[0]
     return (x > y) - (x < y)
 
 
-cdef int compare_ranks(const void *a, const void *b) noexcept nogil:
-    cdef int64_t x = (<const int64_t *> a)[0], y = (<const int64_t *> b)[0]
-    return (x > y) - (x < y)
-
-
-cdef inline Py_ssize_t write_big_endian(uint8_t *out, uint8_t head, uint64_t x, int size) noexcept nogil:
-    cdef int at
-    out[0] = head
+cdef inline Py_ssize_t write_sized(uint8_t *out, uint8_t first, int power, uint64_t x) noexcept nogil:
+    """Write a number of MessagePack in 1, 2, 4 or 8 bytes, at least 2**power; `first` is the mark of one byte."""
+    cdef int at, size
+    while power < 3 and x >> (8 << power):
+        power += 1
+    size = 1 << power
+    out[0] = <uint8_t> (first + power)
     for at in range(size):
         out[1 + at] = <uint8_t> (x >> (8 * (size - 1 - at)))
     return 1 + size
 
 
 cdef inline Py_ssize_t write_number(uint8_t *out, uint64_t x) noexcept nogil:
-    """Write a whole number, at most 9 bytes."""
-    if x < 128:
-        out[0] = <uint8_t> x
-        return 1
-    if x < 1 << 8:
-        return write_big_endian(out, 0xCC, x, 1)
-    if x < 1 << 16:
-        return write_big_endian(out, 0xCD, x, 2)
-    if x < <uint64_t> 1 << 32:
-        return write_big_endian(out, 0xCE, x, 4)
-    return write_big_endian(out, 0xCF, x, 8)
+    if x >= 128:
+        return write_sized(out, 0xCC, 0, x)
+    out[0] = <uint8_t> x
+    return 1
 
 
 cdef inline Py_ssize_t write_array_head(uint8_t *out, uint64_t length) noexcept nogil:
-    if length < 16:
-        out[0] = 0x90 | <uint8_t> length
-        return 1
-    return write_big_endian(out, 0xDC, length, 2) if length < 1 << 16 else write_big_endian(out, 0xDD, length, 4)
-
-
-cdef inline Py_ssize_t write_bytes_head(uint8_t *out, uint64_t length) noexcept nogil:
-    if length < 1 << 8:
-        return write_big_endian(out, 0xC4, length, 1)
-    return write_big_endian(out, 0xC5, length, 2) if length < 1 << 16 else write_big_endian(out, 0xC6, length, 4)
+    if length >= 16:
+        return write_sized(out, 0xDB, 1, length)
+    out[0] = 0x90 | <uint8_t> length
+    return 1
 
 
 cdef inline int ensure(bytearray buffer, Py_ssize_t size) except -1:
@@ -64,29 +51,6 @@ cdef inline int ensure(bytearray buffer, Py_ssize_t size) except -1:
     if PyByteArray_GET_SIZE(buffer) < size:
         PyByteArray_Resize(buffer, 2 * size)
     return 0
-
-
-cdef Py_ssize_t write_run_cells(uint8_t *out, RunCell *cells, Py_ssize_t n, uint64_t classes) noexcept nogil:
-    """Write cells, which are sorted, as `pack_cells` does: at most 1 + 22 * n bytes."""
-    cdef uint64_t next_cell = 0, all_cells = classes * classes
-    cdef bint every = <uint64_t> n * 2 > all_cells
-    cdef Py_ssize_t at, size = 1
-    out[0] = every
-    for at in range(n):
-        if every:
-            while next_cell < cells[at].cell:
-                out[size] = 0
-                size += 1
-                next_cell += 1
-        else:
-            size += write_varint(out + size, cells[at].cell - next_cell)
-        size += write_varint(out + size, <uint64_t> cells[at].samples)
-        next_cell = cells[at].cell + 1
-    while every and next_cell < all_cells:
-        out[size] = 0
-        size += 1
-        next_cell += 1
-    return size
 
 
 def pack_runs(const int64_t[::1] truth, const int64_t[::1] predicted, const int64_t[::1] samples,
@@ -128,7 +92,7 @@ def pack_runs(const int64_t[::1] truth, const int64_t[::1] predicted, const int6
                     if place[rank] < 0:
                         place[rank], ranks[new] = fixed, rank
                         new += 1
-        qsort(&ranks[0], new, sizeof(int64_t), compare_ranks)
+        qsort(&ranks[0], new, sizeof(int64_t), by_first)
         for at in range(new):
             place[ranks[at]] = fixed + at
             size += 27
@@ -140,13 +104,13 @@ def pack_runs(const int64_t[::1] truth, const int64_t[::1] predicted, const int6
                                  + <uint64_t> place[predicted[row] // FORMS])
                 cells[n].samples = samples[row]
                 n += 1
-        n = write_run_cells(stream, cells, merged_cells(cells, n), fixed + new)
+        n = write_cells(stream, &cells.cell, &cells.samples, NULL, merged_cells(cells, n), 2, fixed + new)
         ensure(buffer, size + n)
         out = <uint8_t *> PyByteArray_AS_STRING(buffer)
         size = write_number(out, total)
         size += write_number(out + size, abstained)
         size += write_labels(out + size, forms, &ranks[0], new, &seen[0, 0], numeric)
-        size += write_bytes_head(out + size, n)
+        size += write_sized(out + size, 0xC4, 0, n)
         memcpy(out + size, stream, n)
         contents.append(PyBytes_FromStringAndSize(<char *> out, size + n))
         for at in range(new):
@@ -159,7 +123,7 @@ def pack_runs(const int64_t[::1] truth, const int64_t[::1] predicted, const int6
 cdef Py_ssize_t merged_cells(RunCell *cells, Py_ssize_t n) noexcept nogil:
     """Sort cells, add up those that are equal, and return how many are left."""
     cdef Py_ssize_t at, last = 0
-    qsort(cells, n, sizeof(RunCell), compare_cells)
+    qsort(cells, n, sizeof(RunCell), by_first)
     for at in range(1, n):
         if cells[at].cell == cells[last].cell:
             cells[last].samples += cells[at].samples

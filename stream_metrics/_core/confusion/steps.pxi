@@ -137,6 +137,7 @@ cdef class MergeStep(Step):
     cdef int prepare(self) except -1:
         cdef ConfusionCounters counts = self.target, o = self.source
         o = self.other = duplicate(o) if o is counts else o
+        cdef Py_ssize_t a
         if o.mass != 0 or o.mass_part != 0:
             check_weight(counts, o.mass)
         check_more(counts, o.n, o.abstained, largest_type_count(o))
@@ -147,10 +148,12 @@ cdef class MergeStep(Step):
         self.by_rows = not (counts.table.key != NULL or o.table.key != NULL or counts.fractions != NULL
                             or self.renamed)
         if not self.by_rows:
-            self.row, self.column, self.whole, self.part = cells = export_cells(o, True)
+            self.row, self.column, self.whole, self.part = cells = export_cells(o, NULL, 0, True)
             self.place = place_cells(counts, self.to, self.to, cells[0], cells[1])
             return 0
-        self.same_order = np.array_equal(self.to, np.arange(self.to.shape[0]))
+        self.same_order = True
+        for a in range(self.to.shape[0]):
+            self.same_order = self.same_order and self.to[a] == a
         return 0
 
     cdef void apply(self) noexcept:

@@ -188,7 +188,7 @@ cdef inline void plus_loss(Wide *sum, Term loss, int64_t whole, uint64_t part) n
 
 
 cdef inline void count(Sums *sums, Sample *s, int64_t whole, uint64_t part) noexcept nogil:
-    """Add a sample with its weight."""
+    """Add a sample whose weight was checked."""
     cdef int loss
     sums.n += 1
     for loss in range(<int> BINARY_BRIER):
@@ -266,7 +266,7 @@ cdef inline void combine_losses(Wide *sum, const Wide *more, bint taken) noexcep
 
 
 cdef inline void combine(Sums *a, const Sums *b, bint taken) noexcept nogil:
-    """Add the sums b to a, or take them back."""
+    """Add the sums b to a, or take them back; unknown squares stay unknown until no sample remains."""
     cdef int at, sign = -1 if taken else 1
     a.n += sign * b.n
     a.abstained += sign * b.abstained

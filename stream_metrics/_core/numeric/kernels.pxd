@@ -9,6 +9,8 @@ from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint16_t, uint64_t, uintpt
 
 from stream_metrics._core.numeric.texts cimport hash_text, is_hashed, is_short_text, same_text
 
+cdef void *allocate(Py_ssize_t count, Py_ssize_t size) except NULL nogil
+cdef object vector(Py_ssize_t n, int kind)
 cdef uint64_t HASH_SEED  # random, so that no input can be made to collide
 
 

@@ -20,6 +20,7 @@ from libc.math cimport floor, isfinite, ldexp, rint
 from libc.stdint cimport int16_t, int32_t, int64_t, uint64_t, uint8_t, uintptr_t
 from libc.string cimport memcpy, memmove, memset
 
+cimport numpy as cnp
 import numpy as np
 
 from stream_metrics._core.numeric.texts cimport SHORT, hash_bytes, same_bytes
@@ -31,6 +32,22 @@ from stream_metrics.labels.label import (
 from stream_metrics.labels.pos_label import check_binary, check_whole
 
 cdef uint64_t HASH_SEED = int.from_bytes(os.urandom(8), "little")
+
+
+cnp.import_array()
+
+
+cdef void *allocate(Py_ssize_t count, Py_ssize_t size) except NULL nogil:
+    cdef void *block = PyMem_RawCalloc(count, size)
+    if block == NULL:
+        with gil:
+            raise MemoryError(f"no memory for {count} times {size} bytes")
+    return block
+
+cdef object vector(Py_ssize_t n, int kind):
+    cdef cnp.npy_intp size = n
+    return cnp.PyArray_SimpleNew(1, &size, kind)
+
 
 include "guard.pxi"
 include "steps.pxi"

@@ -335,9 +335,7 @@ cdef int cache_resize(LabelIndex self, int bits) except -1:
     cdef IdentityCacheEntry *old = self.cache
     cdef IdentityCacheEntry *place
     cdef int old_bits = self.cache_bits
-    cdef IdentityCacheEntry *cache = <IdentityCacheEntry *> PyMem_RawCalloc(<size_t> 1 << bits, ENTRY_SIZE)
-    if cache == NULL:
-        raise MemoryError("no memory for the cache of labels")
+    cdef IdentityCacheEntry *cache = <IdentityCacheEntry *> allocate(<size_t> 1 << bits, ENTRY_SIZE)
     self.cache, self.texts, self.cache_bits = cache, <short_index_t *> (cache + (<size_t> 1 << bits)), bits
     if old == NO_CACHE:
         return 0
@@ -367,9 +365,7 @@ cdef void cache_text(LabelIndex self, object name, Py_ssize_t index) noexcept:
 
 
 cdef int set_ranking(LabelIndex self, const int64_t *ranking, Py_ssize_t ranked) except -1:
-    cdef int64_t *copy = <int64_t *> PyMem_RawCalloc(max(ranked, 1), sizeof(int64_t))
-    if copy == NULL:
-        raise MemoryError(f"no memory for the order of {ranked} classes")
+    cdef int64_t *copy = <int64_t *> allocate(max(ranked, 1), sizeof(int64_t))
     if ranked:
         memcpy(copy, ranking, ranked * sizeof(int64_t))
     PyMem_RawFree(self.ranking)

@@ -79,9 +79,7 @@ cdef int commit_steps(list steps) except -1:
     """Lock what the steps write and read, prepare all of them, and apply all of them."""
     cdef Py_ssize_t n = 0, locked = 0, prepared = 0, at
     cdef Step step
-    cdef Held *order = <Held *> PyMem_RawCalloc(2 * len(steps) + 1, sizeof(Held))
-    if order == NULL:
-        raise MemoryError("no memory for an operation")
+    cdef Held *order = <Held *> allocate(2 * len(steps) + 1, sizeof(Held))
     try:
         for step in steps:
             if not step.inside:

@@ -22,7 +22,7 @@ cdef int sort_cells(ScoreHistogram *c) except -1:
     if ascending:
         c.sorted = True
         return 0
-    by = sort_buffer(c.used)
+    by = <Keyed *> allocate(c.used, sizeof(Keyed))
     for cell in range(c.used):
         by[cell].key, by[cell].place = record_of(c, cell)[0], cell
     qsort(by, c.used, sizeof(Keyed), by_key)
@@ -41,18 +41,6 @@ cdef struct Keyed:
 cdef int by_key(const void *a, const void *b) noexcept nogil:
     cdef uint64_t x = (<const Keyed *> a).key, y = (<const Keyed *> b).key
     return (x > y) - (x < y)
-
-
-cdef Keyed *sort_buffer(Py_ssize_t n) except NULL:
-    cdef Keyed *by = <Keyed *> PyMem_RawCalloc(n, sizeof(Keyed))
-    if by == NULL:
-        raise MemoryError("no memory to sort a column")
-    return by
-
-
-cdef object vector(Py_ssize_t n, int kind):
-    cdef cnp.npy_intp size = n
-    return cnp.PyArray_SimpleNew(1, &size, kind)
 
 
 cdef object numbers(list values):
@@ -85,15 +73,10 @@ cdef int places_of(uint64_t bits) noexcept:
 
 
 cdef struct SampledCode:
+    uint64_t hash  # first, for `by_key`
     uint64_t code
-    uint64_t hash
     int64_t whole
     uint64_t part
-
-
-cdef int by_hash(const void *a, const void *b) noexcept nogil:
-    cdef uint64_t x = (<const SampledCode *> a).hash, y = (<const SampledCode *> b).hash
-    return (x > y) - (x < y)
 
 
 cdef int by_code(const void *a, const void *b) noexcept nogil:
@@ -104,7 +87,7 @@ cdef int by_code(const void *a, const void *b) noexcept nogil:
 cdef Py_ssize_t merge_samples(SampledCode *sampled, Py_ssize_t n, Py_ssize_t size) noexcept nogil:
     """Merge the samples of several classes, sorted by code: the smallest hashes, each once."""
     cdef Py_ssize_t at, merged = 0
-    qsort(sampled, n, sizeof(SampledCode), by_hash)
+    qsort(sampled, n, sizeof(SampledCode), by_key)
     for at in range(n):
         if merged and sampled[merged - 1].hash == sampled[at].hash:
             add_fixed(<uint64_t *> &sampled[merged - 1].whole, &sampled[merged - 1].part, <uint64_t> sampled[at].whole,
@@ -135,23 +118,28 @@ cdef Py_ssize_t copy_samples(ScoreHistogram *c, const int64_t *groups, Py_ssize_
     return n
 
 
+cdef Keyed *sorted_sample(const BottomKSample *s, bint by_code) except NULL:
+    """Return the slots of a sample, by code or by hash; the caller frees them."""
+    cdef Py_ssize_t at, n = 0
+    cdef Keyed *by = <Keyed *> allocate(max(s.used, 1), sizeof(Keyed))
+    for at in range(s.slots):
+        if s.at[at].hash != 0:
+            by[n].key, by[n].place = inverse_splitmix64(s.at[at].hash) if by_code else s.at[at].hash, at
+            n += 1
+    qsort(by, n, sizeof(Keyed), by_key)
+    return by
+
+
 cdef int sort_sample(BottomKSample *s) except -1:
     """Update the order of a sample."""
-    cdef Py_ssize_t at, n = 0
+    cdef Py_ssize_t at
     cdef Keyed *by
     if s.sorted:
         return 0
     if s.order == NULL:
-        s.order = <slot_t *> PyMem_RawCalloc(s.size, sizeof(slot_t))
-        if s.order == NULL:
-            raise MemoryError("no memory for the order of a sample")
-    by = sort_buffer(max(s.used, 1))
-    for at in range(s.slots):
-        if s.at[at].hash != 0:
-            by[n].key, by[n].place = inverse_splitmix64(s.at[at].hash), at
-            n += 1
-    qsort(by, n, sizeof(Keyed), by_key)
-    for at in range(n):
+        s.order = <slot_t *> allocate(s.size, sizeof(slot_t))
+    by = sorted_sample(s, True)
+    for at in range(s.used):
         s.order[at] = <slot_t> by[at].place
     PyMem_RawFree(by)
     s.sorted = True
@@ -171,9 +159,7 @@ cdef tuple read_sample(ScoreHistogram *c, const int64_t *groups, Py_ssize_t coun
             bottom_prune(c.sample + groups[k], c.scratch)
             sort_sample(c.sample + groups[k])
             n += c.sample[groups[k]].used
-    sampled = <SampledCode *> PyMem_RawCalloc(max(n, 1), sizeof(SampledCode))
-    if sampled == NULL:
-        raise MemoryError("no memory for a sample")
+    sampled = <SampledCode *> allocate(max(n, 1), sizeof(SampledCode))
     try:
         n = copy_samples(c, groups, count, sampled)
         if count > 1:
@@ -311,19 +297,15 @@ cdef tuple read_column(RankCounters self, object label, object own, object rest)
 
 cdef tuple group_totals(RankCounters self, Py_ssize_t j, object rest_groups, object own_groups):
     """Return the weights of rest and own, zeros included: whole parts, fractions in units of 2^-64."""
-    cdef Py_ssize_t side, k
+    cdef Py_ssize_t side
+    cdef uint64_t more, more_part
     cdef uint64_t whole[2]
     cdef uint64_t part[2]
-    cdef Class *c
-    whole[0], whole[1], part[0], part[1] = 0, 0, 0, 0
-    if self.paired:
+    whole[0], whole[1], part[0], part[1] = <uint64_t> self.mass, 0, self.mass_part, 0
+    if self.paired or j >= 0:
         for side, groups in enumerate((rest_groups, own_groups)):
-            for k in range(len(groups)):
-                c = self.classes + (<int64_t *> cnp.PyArray_DATA(groups))[k]
-                add_fixed(whole + side, part + side, <uint64_t> c.whole, c.part)
-    else:
-        if j >= 0:
-            whole[1], part[1] = <uint64_t> self.classes[j].whole, self.classes[j].part
-        whole[0], part[0] = <uint64_t> self.mass, self.mass_part
-        take_fixed(whole, part, whole[1], part[1])
+            whole[side], part[side] = 0, 0
+            for g in groups.tolist():
+                weigh_group(self, j, g, &more, &more_part)
+                add_fixed(whole + side, part + side, more, more_part)
     return [whole[0], whole[1]], [part[0], part[1]]

@@ -27,9 +27,7 @@ cdef Py_ssize_t intern_class(RankCounters self, object label) except -1:
         drop_pairs(self)
     i = self.label_index.next_index()
     if i == self.capacity:
-        classes = <Class *> PyMem_RawCalloc(max(8, 2 * i), sizeof(Class))
-        if classes == NULL:
-            raise MemoryError("no memory for another class")
+        classes = <Class *> allocate(max(8, 2 * i), sizeof(Class))
         if i:
             memcpy(classes, self.classes, i * sizeof(Class))
         PyMem_RawFree(self.classes)

@@ -100,9 +100,7 @@ cdef bytes pack_histogram(ScoreHistogram *c, const int64_t[::1] groups, int plac
         return b""
     sort_cells(c)
     most = 64 + c.used * (35 + 40 * c.groups) + (0 if c.level == 0 else c.groups * (10 + 30 * c.size))
-    out = <uint8_t *> PyMem_RawCalloc(most, 1)
-    if out == NULL:
-        raise MemoryError("no memory for the bytes of a column")
+    out = <uint8_t *> allocate(most, 1)
     try:
         size = pack_cells(c, groups, places if bits else 0, out)
         return (<char *> out)[:size]
@@ -159,27 +157,22 @@ cdef Py_ssize_t pack_group(ScoreHistogram *c, Py_ssize_t cell, Py_ssize_t g, int
 
 
 cdef Py_ssize_t pack_sample(ScoreHistogram *c, Py_ssize_t g, int places, uint8_t *out) except -1:
-    cdef Py_ssize_t at, i, size, n = 0
+    cdef Py_ssize_t at, i, size
     cdef uint64_t previous = 0
+    cdef Keyed *by
     cdef BottomKSample *s = c.sample + g
     if g >= c.groups:
         return write_varint(out, 0)
-    slots, hashes = np.empty(s.used, np.int64), np.empty(s.used, np.uint64)
-    cdef int64_t[::1] place = slots
-    cdef uint64_t[::1] hash = hashes
-    for at in range(s.slots):
-        if s.at[at].hash != 0:
-            place[n], hash[n] = at, s.at[at].hash
-            n += 1
-    place = slots[np.argsort(hashes)]
-    size = write_varint(out, n)
-    for i in range(n):
-        at = place[i]
+    by = sorted_sample(s, False)
+    size = write_varint(out, s.used)
+    for i in range(s.used):
+        at = by[i].place
         size += write_varint(out + size, s.at[at].hash - previous)
         previous = s.at[at].hash
         size += write_varint(out + size, <uint64_t> s.at[at].whole)
         if places:
             size += put_fraction(out + size, 0 if s.part == NULL else s.part[at], places)
+    PyMem_RawFree(by)
     return size
 
 
@@ -377,14 +370,9 @@ cdef int restore_counters(RankCounters self, list labels, appearances, bytes wei
 cdef int check_column(RankCounters self, Py_ssize_t j) except -1:
     """Check that no class has more weight in a column than in total."""
     cdef Py_ssize_t g
-    cdef Class *own
     cdef uint64_t whole, part
     for g in range(group_count(self)):
-        own = self.classes + (g if self.paired else j)
-        whole, part = <uint64_t> own.whole, own.part
-        if not self.paired and g == 0:
-            whole, part = <uint64_t> self.mass, self.mass_part
-            take_fixed(&whole, &part, <uint64_t> own.whole, own.part)
+        weigh_group(self, j, g, &whole, &part)
         if not histogram_within(self.classes[j].histogram, g, whole, part):
             raise ValueError("no more weight in a column than its classes have")
     return 0

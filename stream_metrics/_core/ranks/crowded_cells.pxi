@@ -159,10 +159,8 @@ cdef class CellScratch:
 
     def __cinit__(self, Py_ssize_t most):
         cdef Py_ssize_t each = most + 2, k
-        self.at = <double *> PyMem_RawCalloc(12 * each, sizeof(double))
-        self.flags = <int8_t *> PyMem_RawCalloc(2 * each, sizeof(int8_t))
-        if self.at == NULL or self.flags == NULL:
-            raise MemoryError("no memory to compare the classes of a cell")
+        self.at = <double *> allocate(12 * each, sizeof(double))
+        self.flags = <int8_t *> allocate(2 * each, sizeof(int8_t))
         for k in range(2):
             self.side[k].place, self.side[k].mass = self.at + 4 * k * each, self.at + (4 * k + 1) * each
             self.side[k].place_of, self.side[k].mass_of = self.at + (4 * k + 2) * each, self.at + (4 * k + 3) * each

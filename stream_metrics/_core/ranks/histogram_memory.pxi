@@ -24,41 +24,53 @@ cdef void histogram_free(ScoreHistogram *c) noexcept nogil:
         return
     histogram_drop_samples(c)
     PyMem_RawFree(c.slot)
+    drop_cells(c)
+    PyMem_RawFree(c)
+
+
+cdef int copy_cells(const ScoreHistogram *c, ScoreHistogram *into, Py_ssize_t capacity, Py_ssize_t groups,
+                    bint fractional) noexcept nogil:
+    """Copy the cells into new arrays of another histogram; -1 if there is no memory, and it has not changed."""
+    cdef ScoreHistogram fresh = into[0]
+    cdef Py_ssize_t cell, size = 8 * c.groups
+    fresh.capacity, fresh.groups, fresh.fractions = capacity, groups, NULL
+    fresh.record = <uint64_t *> PyMem_RawCalloc(capacity * (2 + 2 * groups), sizeof(uint64_t))
+    fresh.order = <cell_t *> PyMem_RawCalloc(capacity, sizeof(cell_t))
+    fresh.sum = <uint64_t *> PyMem_RawCalloc(2 * groups, sizeof(uint64_t))
+    if fractional:
+        fresh.fractions = <fraction_t *> PyMem_RawCalloc(capacity * 2 * groups, sizeof(fraction_t))
+    if fresh.record == NULL or fresh.order == NULL or fresh.sum == NULL or (fractional and fresh.fractions == NULL):
+        drop_cells(&fresh)
+        return -1
+    for cell in range(c.used):
+        memcpy(record_of(&fresh, cell), record_of(c, cell), 16 + 2 * size)
+        if c.fractions != NULL:
+            memcpy(fresh.fractions + 2 * groups * cell, c.fractions + 2 * c.groups * cell, 2 * size)
+    if c.used:
+        memcpy(fresh.order, c.order, c.used * sizeof(cell_t))
+    if c.groups:
+        memcpy(fresh.sum, c.sum, 2 * size)
+    into[0] = fresh
+    return 0
+
+
+cdef void drop_cells(ScoreHistogram *c) noexcept nogil:
     PyMem_RawFree(c.record)
     PyMem_RawFree(c.fractions)
     PyMem_RawFree(c.order)
     PyMem_RawFree(c.sum)
-    PyMem_RawFree(c)
-
-
-cdef void *copy_array(const void *source, Py_ssize_t count, Py_ssize_t each, bint *failed) noexcept nogil:
-    """Copy an array that may be NULL."""
-    cdef void *copy
-    if source == NULL:
-        return NULL
-    copy = PyMem_RawCalloc(count, each)
-    if copy == NULL:
-        failed[0] = True
-    else:
-        memcpy(copy, source, count * each)
-    return copy
 
 
 cdef ScoreHistogram *histogram_copy(const ScoreHistogram *source) noexcept nogil:
     """Return an independent copy, or NULL if there is no memory."""
-    cdef ScoreHistogram *c = <ScoreHistogram *> PyMem_RawCalloc(1, sizeof(ScoreHistogram))
-    cdef bint failed = False
-    cdef Py_ssize_t g, width = 2 + 2 * source.groups
+    cdef ScoreHistogram *c = histogram_new(source.buckets, source.size)
+    cdef bint failed
+    cdef Py_ssize_t g
     if c == NULL:
         return NULL
-    c[0] = source[0]
-    c.sample, c.scratch = NULL, NULL
-    c.slot = <cell_t *> copy_array(source.slot, <Py_ssize_t> 1 << source.bits, sizeof(cell_t), &failed)
-    c.record = <uint64_t *> copy_array(source.record, source.capacity * width, sizeof(uint64_t), &failed)
-    c.fractions = <fraction_t *> copy_array(source.fractions, source.capacity * 2 * source.groups, sizeof(fraction_t),
-                                            &failed)
-    c.order = <cell_t *> copy_array(source.order, source.capacity, sizeof(cell_t), &failed)
-    c.sum = <uint64_t *> copy_array(source.sum, 2 * source.groups, sizeof(uint64_t), &failed)
+    c.used, c.level, c.sorted, c.above = source.used, source.level, source.sorted, source.above
+    failed = copy_cells(source, c, source.capacity, source.groups, source.fractions != NULL) < 0
+    failed = failed or (source.slot != NULL and reindex(c, source.bits) < 0)
     if not failed and source.sample != NULL:
         failed = histogram_sampling(c) < 0
         for g in range(source.groups):
@@ -117,42 +129,22 @@ cdef int histogram_reserve(ScoreHistogram *c, Py_ssize_t groups, Py_ssize_t extr
 
 cdef int resize(ScoreHistogram *c, Py_ssize_t capacity, Py_ssize_t groups, bint fractional) noexcept nogil:
     """Move everything into arrays for `capacity` cells and `groups` groups."""
-    cdef ScoreHistogram fresh = c[0]
-    cdef Py_ssize_t cell, size = 8 * c.groups
-    fresh.capacity, fresh.groups, fresh.fractions, fresh.sample = capacity, groups, NULL, NULL
-    fresh.record = <uint64_t *> PyMem_RawCalloc(capacity * (2 + 2 * groups), sizeof(uint64_t))
-    fresh.order = <cell_t *> PyMem_RawCalloc(capacity, sizeof(cell_t))
-    fresh.sum = <uint64_t *> PyMem_RawCalloc(2 * groups, sizeof(uint64_t))
-    if fractional:
-        fresh.fractions = <fraction_t *> PyMem_RawCalloc(capacity * 2 * groups, sizeof(fraction_t))
+    cdef ScoreHistogram old = c[0]
+    cdef BottomKSample *sample = NULL
+    cdef Py_ssize_t g
     if c.sample != NULL:
-        fresh.sample = <BottomKSample *> PyMem_RawCalloc(groups, sizeof(BottomKSample))
-    if (fresh.record == NULL or fresh.order == NULL or fresh.sum == NULL or (fractional and fresh.fractions == NULL)
-            or (c.sample != NULL and fresh.sample == NULL)):
-        PyMem_RawFree(fresh.record)
-        PyMem_RawFree(fresh.order)
-        PyMem_RawFree(fresh.sum)
-        PyMem_RawFree(fresh.fractions)
-        PyMem_RawFree(fresh.sample)
+        sample = <BottomKSample *> PyMem_RawCalloc(groups, sizeof(BottomKSample))
+        if sample == NULL:
+            return -1
+        memcpy(sample, c.sample, c.groups * sizeof(BottomKSample))
+        for g in range(c.groups, groups):
+            sample[g].size, sample[g].threshold = c.size, MIXED
+    if copy_cells(&old, c, capacity, groups, fractional) < 0:
+        PyMem_RawFree(sample)
         return -1
-    for cell in range(c.used):
-        memcpy(record_of(&fresh, cell), record_of(c, cell), 16 + 2 * size)
-        if c.fractions != NULL:
-            memcpy(fresh.fractions + 2 * groups * cell, c.fractions + 2 * c.groups * cell, 2 * size)
-    if c.used:
-        memcpy(fresh.order, c.order, c.used * sizeof(cell_t))
-    if c.groups:
-        memcpy(fresh.sum, c.sum, 2 * size)
-    if c.sample != NULL:
-        memcpy(fresh.sample, c.sample, c.groups * sizeof(BottomKSample))
-        for cell in range(c.groups, groups):
-            fresh.sample[cell].size, fresh.sample[cell].threshold = c.size, MIXED
-    PyMem_RawFree(c.record)
-    PyMem_RawFree(c.order)
-    PyMem_RawFree(c.sum)
-    PyMem_RawFree(c.fractions)
-    PyMem_RawFree(c.sample)
-    c[0] = fresh
+    c.sample = sample
+    drop_cells(&old)
+    PyMem_RawFree(old.sample)
     return 0
 
 

@@ -22,9 +22,9 @@ from stream_metrics._core.losses.kernels cimport LossSample, LossSums
 from stream_metrics._core.numeric.fixed cimport add_fixed, add_product, take_fixed, unsigned_double
 from stream_metrics._core.numeric.hashing cimport inverse_splitmix64, splitmix64
 from stream_metrics._core.numeric.kernels cimport (
-    MOST_SAMPLES, Guarded, LabelIndex, Step, by_class, check_samples, chosen_scores, classes_beside, commit_steps,
-    exchange, known_index, may_be_named, most_type_count, not_counted, numeric_kind, plain, plain_weight,
-    refuse_samples, remove_type, row_values, samples_left, split_some, sum_overflow, to_double,
+    MOST_SAMPLES, Guarded, LabelIndex, Step, allocate, by_class, check_samples, chosen_scores, classes_beside,
+    commit_steps, exchange, known_index, may_be_named, most_type_count, not_counted, numeric_kind, plain, plain_weight,
+    refuse_samples, remove_type, row_values, samples_left, split_some, sum_overflow, to_double, vector,
 )
 
 cdef object MISSING

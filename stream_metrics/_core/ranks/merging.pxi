@@ -223,9 +223,7 @@ cdef void groups_of_column(RankCounters self, RankCounters o, Py_ssize_t i, int6
 cdef RankCounters duplicate(RankCounters self):
     cdef RankCounters twin = type(self)(self.buckets, self.sample, self.pos_label, self.pairs)
     cdef Py_ssize_t i
-    twin.classes = <Class *> PyMem_RawCalloc(max(self.used, 1), sizeof(Class))
-    if twin.classes == NULL:
-        raise MemoryError("no memory for the classes of a copy")
+    twin.classes = <Class *> allocate(max(self.used, 1), sizeof(Class))
     twin.capacity = max(self.used, 1)
     for i in range(self.used):
         twin.classes[i] = self.classes[i]

@@ -164,10 +164,7 @@ cdef int place_sample(RankCounters self, object truth, list labels, list values,
 cdef int make_entries(RankSample *s, Py_ssize_t n) except -1:
     """Have memory for so many scores."""
     if n > FEW:
-        s.entry = <Entry *> PyMem_RawCalloc(n, sizeof(Entry))
-        if s.entry == NULL:
-            s.entry = s.near
-            raise MemoryError("no memory for the scores of a sample")
+        s.entry = <Entry *> allocate(n, sizeof(Entry))
     s.n = n
     return 0
 
@@ -268,6 +265,15 @@ cdef void weigh_class(RankCounters self, Py_ssize_t i, int64_t whole, fraction_t
     add_fixed(<uint64_t *> &self.mass, &self.mass_part, <uint64_t> whole, part)
 
 
+cdef void weigh_group(RankCounters self, Py_ssize_t j, Py_ssize_t group, uint64_t *whole, uint64_t *part) noexcept:
+    """Find the weight of all samples of a group of column j, scores of 0 included."""
+    cdef const Class *c = self.classes + (group if self.paired else j)
+    whole[0], part[0] = <uint64_t> c.whole, c.part
+    if not self.paired and group == 0:
+        whole[0], part[0] = <uint64_t> self.mass, self.mass_part
+        take_fixed(whole, part, <uint64_t> c.whole, c.part)
+
+
 cdef ScoreHistogram *own_histogram(RankCounters self, Py_ssize_t j) except NULL:
     if self.classes[j].histogram == NULL:
         self.classes[j].histogram = histogram_new(self.buckets, self.sample)
@@ -345,12 +351,16 @@ cdef inline Py_ssize_t cells_left(const Class *c, const Entry *entry) noexcept:
 
 cdef bint holds_sample(RankCounters self, RankSample *s) except -1:
     """Whether a sample may be there; False if a part of it is missing or a column is not exact. Reserves memory."""
-    cdef Py_ssize_t at, marked = 0
+    cdef Py_ssize_t at, j, marked = 0
+    cdef ScoreHistogram *c
     try:
         while marked < s.n:
-            if not holds_score(self, s.i, s.entry + marked, s.whole, s.part):
+            j = s.entry[marked].class_index
+            c = NULL if j < 0 else self.classes[j].histogram
+            if (c == NULL or c.level > 0
+                    or not histogram_holds(c, s.entry + marked, group_in(self, s.i, j), s.whole, s.part)):
                 return False
-            self.classes[s.entry[marked].class_index].entry = marked + 1
+            self.classes[j].entry = marked + 1
             marked += 1
         if self.n <= least_without(self, s.i, s.entry, s.whole, s.part):
             return False
@@ -381,7 +391,7 @@ cdef void remove_sample(RankCounters self, const RankSample *s) noexcept:
         entry = s.entry + at
         histogram_remove(self.classes[entry.class_index].histogram, entry, group_in(self, s.i, entry.class_index),
                          s.whole, s.part)
-    unweigh_class(self, s.i, s.whole, s.part)
+    weigh_class(self, s.i, -s.whole - (s.part != 0), 0 - s.part)
     for at in range(s.n):
         entry = s.entry + at
         if entry.kind < 3 or self.classes[entry.class_index].whole == 0:
@@ -406,17 +416,6 @@ cdef int check_stays_unpaired(RankCounters self, Py_ssize_t i, const Entry *entr
     return 0
 
 
-cdef inline bint holds_score(RankCounters self, Py_ssize_t i, Entry *entry, int64_t whole,
-                             fraction_t part) noexcept:
-    """Whether a column, which is exact, has the weight at a score of class i; sets what `histogram_holds` does."""
-    cdef ScoreHistogram *histogram
-    if entry.class_index < 0:
-        return False
-    histogram = self.classes[entry.class_index].histogram
-    return (histogram != NULL and histogram.level == 0
-            and histogram_holds(histogram, entry, i if self.paired else i == entry.class_index, whole, part))
-
-
 cdef Py_ssize_t least_without(RankCounters self, Py_ssize_t i, const Entry *entry, int64_t whole,
                               fraction_t part) noexcept:
     """Return `least_samples` without this one of class i, whose scores are there; MOST if the class lacks the weight or
@@ -431,28 +430,19 @@ cdef Py_ssize_t least_without(RankCounters self, Py_ssize_t i, const Entry *entr
         classes += (c.whole | <int64_t> c.part) != 0
         if c.entry == 0 and c.histogram != NULL:
             group = i if self.paired else i == j
-            if c.histogram.level > 0 or (group < c.histogram.groups and not holds_zero(self, i, j, group, whole, part)):
+            if c.histogram.level > 0 or (group < c.histogram.groups and not holds_zero(self, j, group, whole, part)):
                 return MOST
         most = max(most, cells_left(c, entry))
     return max(most, classes)
 
 
-cdef bint holds_zero(RankCounters self, Py_ssize_t i, Py_ssize_t j, Py_ssize_t group, int64_t whole,
-                     fraction_t part) noexcept:
-    """Whether scores of 0 in column j have the weight, in the group of class i."""
+cdef bint holds_zero(RankCounters self, Py_ssize_t j, Py_ssize_t group, int64_t whole, fraction_t part) noexcept:
+    """Whether scores of 0 in column j have the weight, in a group."""
     cdef const uint64_t *sum = self.classes[j].histogram.sum + 2 * group
-    cdef uint64_t zeros = <uint64_t> self.classes[i].whole, zeros_part = self.classes[i].part
-    if not self.paired and i != j:
-        zeros, zeros_part = <uint64_t> self.mass, self.mass_part
-        take_fixed(&zeros, &zeros_part, <uint64_t> self.classes[j].whole, self.classes[j].part)
+    cdef uint64_t zeros, zeros_part
+    weigh_group(self, j, group, &zeros, &zeros_part)
     take_fixed(&zeros, &zeros_part, sum[0], sum[1])
     return at_least(zeros, zeros_part, <uint64_t> whole, part)
-
-
-cdef void unweigh_class(RankCounters self, Py_ssize_t i, int64_t whole, fraction_t part) noexcept:
-    cdef Class *c = self.classes + i
-    take_fixed(<uint64_t *> &c.whole, &c.part, <uint64_t> whole, part)
-    take_fixed(<uint64_t *> &self.mass, &self.mass_part, <uint64_t> whole, part)
 
 
 cdef void remove_type_of(RankCounters self, Py_ssize_t i, int kind) noexcept:

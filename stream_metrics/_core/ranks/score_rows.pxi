@@ -61,25 +61,13 @@ cdef tuple read_scores(object scores, object pos_label, object classes, object p
     return names, [number(x, label, position) for x, label in zip(values, names)]
 
 
-def first_bad(const double[:, :] x):
+def first_bad(x):
     """The place (row, column) of the first score that is not finite, or None."""
-    cdef Py_ssize_t r, k, n = x.shape[0] * x.shape[1]
-    cdef const double *flat = NULL
-    cdef uint64_t bad = 0
-    if n and x.strides[1] == sizeof(double) and x.strides[0] == x.shape[1] * <Py_ssize_t> sizeof(double):
-        flat = &x[0, 0]
-    with nogil:
-        for r in range(0 if flat == NULL else n):
-            bad |= bits(flat[r] - flat[r])  # NaN if the score is not finite, else 0
-        for r in range(x.shape[0] if flat == NULL else 0):
-            for k in range(x.shape[1]):
-                bad |= bits(x[r, k] - x[r, k])
-    if bad:
-        for r in range(x.shape[0]):
-            for k in range(x.shape[1]):
-                if not isfinite(x[r, k]):
-                    return r, k
-    return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        if isfinite(x.sum()):  # then every score is
+            return None
+    bad = np.argwhere(~np.isfinite(x))
+    return tuple(bad[0].tolist()) if len(bad) else None
 
 
 def codes(const double[::1] scores):

@@ -69,9 +69,7 @@ cdef class ScoreTable:
         self.truth, self.truths, self.labels, self.x = truth, truths, labels, x
         self.repeated = samples is not None
         self.wholes, self.parts, self.rounded = (samples, None, None) if self.repeated else (wholes, parts, rounded)
-        self.sums = <TruthSum *> PyMem_RawCalloc(max(len(truths), 1), sizeof(TruthSum))
-        if self.sums == NULL:
-            raise MemoryError("no memory for a batch of scores")
+        self.sums = <TruthSum *> allocate(max(len(truths), 1), sizeof(TruthSum))
         for code in range(len(truths)):
             self.sums[code] = NO_ROWS
 
@@ -114,10 +112,8 @@ cdef class ScoreTable:
         cdef int64_t samples
         if n <= 0:
             return 0
-        columns = <ScoreColumn *> PyMem_RawCalloc(1, size * (sizeof(ScoreColumn) + block * sizeof(uint64_t))
-                                                  + n * sizeof(code_t))
-        if columns == NULL:
-            raise MemoryError("no memory for a batch of scores")
+        columns = <ScoreColumn *> allocate(1, size * (sizeof(ScoreColumn) + block * sizeof(uint64_t))
+                                           + n * sizeof(code_t))
         try:
             code = <uint64_t *> (columns + size)
             rows.group, rows.own, rows.whole, rows.part = <code_t *> (code + size * block), -1, NULL, NULL

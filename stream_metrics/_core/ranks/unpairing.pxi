@@ -24,9 +24,7 @@ cdef int drop_pairs(RankCounters self) except -1:
     cdef Py_ssize_t i
     cdef ScoreHistogram *c
     cdef ScoreHistogram *o
-    cdef int64_t *groups = <int64_t *> PyMem_RawCalloc(max(self.used, 1), sizeof(int64_t))
-    if groups == NULL:
-        raise MemoryError("no memory for the classes of a column")
+    cdef int64_t *groups = <int64_t *> allocate(max(self.used, 1), sizeof(int64_t))
     try:
         for i in range(self.used):
             c = self.classes[i].histogram
