@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Collection, Mapping
-from typing import NoReturn, Self
+from typing import Any, NoReturn, Self
 
 SHORT = reprlib.Repr()
 SHORT.maxother = SHORT.maxstring = SHORT.maxlong = 60  # characters
@@ -88,19 +88,20 @@ class StreamMetricsError(Exception):
         self.position = None if position is None else int(position)
         self.got = got if type(got) in PLAIN else f"{got!r:.60}"
         self._subject = f"`{argument}`" if subject is None else subject
-        self._but = f"got {got!r:.60}" if but is None else but
-        self._position_last = position_last
+        but = f"got {got!r:.60}" if but is None else but
+        self._fields: dict[str, Any] = {"message": message, "argument": argument, "position": position, "place": place}
+        self._fields |= {"expected": expected, "got": self.got, "subject": self._subject, "but": but}
+        self._fields["position_last"] = position_last
         at = "" if position is None else f" at position {position}"
         if place is not None:
             at += f" in {place}" if position is None else f" of {place}"
-        self._message = message
         self.rule = (message or "") if expected is None else f"Expected {self._subject} {expected}"
         if expected is None:
             text = (message or "") + at
         elif position_last:
-            text = f"Expected {self._subject} {expected}, but {self._but}{at}"
+            text = f"Expected {self._subject} {expected}, but {but}{at}"
         else:
-            text = f"Expected {self._subject}{at} {expected}, but {self._but}"
+            text = f"Expected {self._subject}{at} {expected}, but {but}"
         super().__init__(text)
 
     def with_position(self, position: int | None, place: str | None = None) -> Self:
@@ -118,7 +119,7 @@ class StreamMetricsError(Exception):
         Self
             A new error with the other fields of this one.
         """
-        return self._like(position, self._subject, place)
+        return self._with(position=position, place=place)
 
     def with_subject(self, subject: str) -> Self:
         """Return the same error with another name for the argument.
@@ -133,7 +134,7 @@ class StreamMetricsError(Exception):
         Self
             A new error with the fields of this one.
         """
-        return self._like(self.position, subject, self.place)
+        return self._with(subject=subject)
 
     def with_argument(self, argument: str) -> Self:
         """Return the same error about an argument of another name.
@@ -149,22 +150,10 @@ class StreamMetricsError(Exception):
             A new error with the other fields of this one.
         """
         subject = self._subject.replace(f"`{self.argument}`", f"`{argument}`")
-        renamed = self._like(self.position, subject, self.place)
-        renamed.argument = argument
-        return renamed
+        return self._with(argument=argument, subject=subject)
 
-    def _like(self, position: int | None, subject: str, place: str | None) -> Self:
-        return type(self)(
-            self._message,
-            argument=self.argument,
-            position=position,
-            expected=self.expected,
-            got=self.got,
-            subject=subject,
-            but=self._but,
-            position_last=self._position_last,
-            place=place,
-        )
+    def _with(self, **changed: object) -> Self:
+        return type(self)(**{**self._fields, **changed})
 
 
 class LabelError(StreamMetricsError, ValueError):

@@ -402,9 +402,7 @@ def write_file(path: str | Path, data: bytes, private: bool = False) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        if private:
-            os.chmod(temporary, 0o600)
-        else:
+        if not private:  # only the owner may read a temporary file
             _set_mode(temporary, target)
         os.replace(temporary, target)
     except BaseException:

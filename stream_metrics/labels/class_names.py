@@ -73,14 +73,9 @@ class ClassNames:
         named = [self.of(key, numeric) for key in keys]
         classes = tuple(key if label is None else label for key, label in zip(keys, named, strict=True))
         if len(set(classes)) < len(set(keys)):
-            but = f"got the keys {list(keys)!r:.200}"
+            subject, expected, but = "one score", "for every class", f"got the keys {list(keys)!r:.200}"
             raise ScoreError(
-                argument="scores",
-                position=position,
-                subject="one score",
-                expected="for every class",
-                but=but,
-                position_last=True,
+                argument="scores", position=position, subject=subject, expected=expected, but=but, position_last=True
             )
         return keys if all(label is key for label, key in zip(classes, keys, strict=True)) else classes
 

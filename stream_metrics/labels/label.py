@@ -105,12 +105,8 @@ def _limited(value: Any, argument: str, position: int | None) -> Label:
     """Return an int, text or bytes; LabelError if it is too long."""
     if isinstance(value, int):
         if value.bit_length() > LARGEST_INT:
-            raise LabelError(
-                argument=argument,
-                position=position,
-                expected=f"to be an int of at most {LARGEST_INT} bits",
-                but=f"got one of {value.bit_length()}",
-            )
+            expected, but = f"to be an int of at most {LARGEST_INT} bits", f"got one of {value.bit_length()}"
+            raise LabelError(argument=argument, position=position, expected=expected, but=but)
     elif len(value) > LONGEST:
         raise _too_long(argument, position)
     return value  # type: ignore[no-any-return]
@@ -155,9 +151,8 @@ def _error(value: object, argument: str, position: int | None) -> LabelError:
     hint = "; did you mean `scores=`?" if argument == "y_pred" and isinstance(value, list | dict) else ""
     if argument == "y_true" and isinstance(value, list | set | frozenset):
         hint = "; did you mean MultiLabel?"
-    return LabelError(
-        argument=argument, position=position, expected=f"to be {ALLOWED}", got=got, but=f"got {_brief(value)}{hint}"
-    )
+    but = f"got {_brief(value)}{hint}"
+    return LabelError(argument=argument, position=position, expected=f"to be {ALLOWED}", got=got, but=but)
 
 
 def _brief(value: object) -> str:
@@ -229,13 +224,10 @@ def most_likely(scores: Mapping[Any, Any], argument: str = "y_pred", position: i
         except (TypeError, ValueError, OverflowError):
             value = math.nan
         if not math.isfinite(value):
+            subject, but = f"every score in `{argument}`", f"got {score!r} for {label!r}"
+            expected = "to be a finite number"
             raise ScoreError(
-                argument=argument,
-                position=position,
-                subject=f"every score in `{argument}`",
-                expected="to be a finite number",
-                got=score,
-                but=f"got {score!r} for {label!r}",
+                argument=argument, position=position, subject=subject, expected=expected, got=score, but=but
             )
         if best is None or value > best_score or (value == best_score and sort_key(label) < sort_key(best)):
             best, best_score = label, value
