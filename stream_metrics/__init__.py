@@ -42,7 +42,7 @@ _NAMES = {
     "states.losses": "ProbabilityLosses",
     "states.ranks": "RankSketch",
     "tables.bad_rows": "BadRows",
-    "tables.count": "count",
+    "tables.fields": "count",
     "wire": "from_bytes",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -5,26 +5,22 @@ That tells every producer (pyarrow, polars, nanoarrow, DuckDB) by one test of at
 when such an object has come: for its own objects that is no import at all. What is foreign is handed to pyarrow, which
 copies nothing. Without pyarrow it is read as any other column.
 
-Codes of a dictionary are used where they lie, each chunk by itself, if none is null; otherwise they are copied into
-narrow ones. Chunks with different dictionaries are brought to one by numbering the values of all dictionaries, not the
-rows. Short texts are numbered where they lie, which is sooner than Arrow does it; others by Arrow. Codes that are
-copied are not checked.
+Codes of a dictionary are used where they lie, each chunk by itself, if none is null; a null becomes -1 in a copy. Short
+texts are numbered where they lie, which is sooner than Arrow does it; others by Arrow.
 """
 
 from __future__ import annotations
 
 import sys
-from functools import cache
+from contextlib import suppress
+from functools import cache, reduce
 from importlib import import_module
-from itertools import pairwise
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from stream_metrics._core.numeric.kernels import encode_texts
-from stream_metrics.inputs import chunked
-from stream_metrics.inputs.chunked import Change, Part, concat_codes, min_int_dtype, stack_columns
 from stream_metrics.inputs.tensors import COLUMNS, LABELS, Array, Values
 from stream_metrics.labels import Label, canonical
 from stream_metrics.labels.label import LONGEST
@@ -38,16 +34,12 @@ Read: TypeAlias = Values | tuple[Array | list[Array], list[Label] | None]
 ArrowColumn: TypeAlias = "ArrowArray | ChunkedArray"
 ArrowData: TypeAlias = "ArrowColumn | RecordBatch | Table"
 
-UNREADABLE = ValueError, KeyError, OverflowError  # invalid UTF-8, a key twice, a time that Python does not have
+# invalid UTF-8, a key twice, a time that Python does not have, a type of which Arrow cannot do something
+UNREADABLE = ValueError, KeyError, OverflowError, NotImplementedError
 NARROW = 2**15  # integers with nulls that lie no further apart are codes as they are, less the smallest
-WIDTHS = {  # bytes of an offset or a view
-    "string": 4,
-    "binary": 4,
-    "large_string": 8,
-    "large_binary": 8,
-    "string_view": 16,
-    "binary_view": 16,
-}
+ROW_BY_ROW = "run_end", "dense_union", "sparse_union", "extension", "dictionary<values=dictionary"  # names of types
+# bytes of an offset or a view
+WIDTHS = {"string": 4, "binary": 4, "large_string": 8, "large_binary": 8, "string_view": 16, "binary_view": 16}
 
 
 def as_pyarrow(values: object) -> ArrowData | None:
@@ -88,31 +80,15 @@ def is_pyarrow(values: object) -> bool:
 
 
 def _plain(values: ArrowColumn) -> ArrowColumn:
-    """Return a column with run ends decoded, extensions as their lists, and values that cannot be numbered as such."""
+    """Return a column with run ends and codes of lists or mappings decoded, and extensions as their lists."""
     kind, is_ = values.type, types()
     if hasattr(kind, "storage_type") and is_list(kind.storage_type):  # of others the extension says what they are
         return pyarrow().chunked_array([chunk.storage for chunk in chunks_of(values)], kind.storage_type)
-    try:
+    with suppress(*UNREADABLE):
         if is_.is_run_end_encoded(kind):
             return _plain(compute().run_end_decode(values))
-        return _plain(_decoded(values)) if is_.is_dictionary(kind) and not _is_simple(kind.value_type) else values
-    except (pyarrow().ArrowInvalid, pyarrow().ArrowNotImplementedError):
-        return values
-
-
-def is_readable(values: ArrowData) -> bool:
-    """Tell whether the functions below read a column or a table; others are read row by row."""
-    if hasattr(values, "column_names"):
-        return True
-    kind, is_ = values.type, types()
-    nested = is_list(kind) or is_.is_map(kind) or is_.is_struct(kind) or is_.is_timestamp(kind)
-    return bool(nested or _is_simple(kind.value_type if is_.is_dictionary(kind) else kind))
-
-
-def _is_simple(kind: DataType) -> bool:
-    is_ = types()
-    decimal = is_.is_decimal128(kind) or is_.is_decimal256(kind)
-    return bool(is_number(kind) or is_text(kind) or is_.is_date(kind) or is_.is_null(kind) or decimal)
+        return _decoded(values) if is_.is_dictionary(kind) and is_.is_nested(kind.value_type) else values
+    return values
 
 
 def rows(values: ArrowColumn, argument: str) -> list[Any]:
@@ -143,15 +119,16 @@ def labels(values: ArrowColumn, argument: str) -> Read:
     if is_.is_null(kind):
         return np.full(len(values), -1, np.int8), []
     if is_.is_boolean(kind):
-        return concat_codes([_part(chunk) for chunk in chunks_of(values)], np.dtype(np.int8)), [False, True]
+        return [_codes(chunk, 2) for chunk in chunks_of(values.cast("int8"))], [False, True]
     if is_.is_integer(kind) and not values.null_count:
-        return [_raw(chunk) for chunk in chunks_of(values)], None
+        return [as_array(chunk) for chunk in chunks_of(values)], None
     if is_.is_floating(kind) and not values.null_count:
         return as_array(values)
     if is_.is_dictionary(kind):
-        names = sum(map(len, _distinct(chunks_of(values))[0]))
-        if len(values) < names or is_.is_null(kind.value_type):  # most of these names are not needed
+        whole = _with_one_dictionary(values)
+        if whole is None:
             return labels(_decoded(values), argument)
+        values = whole
     coded: Codes | None = None
     try:
         if is_.is_integer(kind):
@@ -170,30 +147,21 @@ def labels(values: ArrowColumn, argument: str) -> Read:
 
 
 def numbers(values: ArrowColumn, argument: str) -> Values:
-    """Return a column of numbers as an array, or as a list if one is null or they are no numbers."""
-    is_ = types()
-    if is_.is_dictionary(values.type) and is_number(values.type.value_type):
+    """Return a column of numbers, or if `argument` is "t" of times, as an array.
+
+    It is a list if a number is null, or they are no numbers. Decimals are int64 where all are whole and fit, as the
+    sums of SQL engines.
+    """
+    is_, kind = types(), values.type
+    if is_.is_dictionary(kind) and (is_number(kind.value_type) or is_.is_date(kind.value_type)):
         values = _decoded(values)
-    values = _whole_decimals(values) if is_.is_decimal(values.type) else values
-    return as_array(values) if is_number(values.type) and not values.null_count else rows(values, argument)
-
-
-def _whole_decimals(values: ArrowColumn) -> ArrowColumn:
-    """Return decimals as int64 where all are whole and fit, as the sums of SQL engines; others as they are."""
-    try:
-        return values.cast("int64")
-    except pyarrow().ArrowInvalid:
-        return values
-
-
-def times(values: ArrowColumn) -> Values:
-    """Return a column of times as an array of datetime64 or of numbers, or as a list."""
-    is_ = types()
-    if is_.is_dictionary(values.type) and is_.is_date(values.type.value_type):
-        values = _decoded(values)
-    if is_.is_date(values.type):
+    with suppress(*UNREADABLE):
+        values = values.cast("int64") if is_.is_decimal(values.type) else values
+    if argument == "t" and is_.is_date(values.type):
         values = values.cast("date32", safe=False).cast(pyarrow().timestamp("ms"))  # a date64 may have milliseconds
-    return as_array(values) if is_.is_timestamp(values.type) else numbers(values, "t")
+    if argument == "t" and is_.is_timestamp(values.type):
+        return as_array(values)
+    return as_array(values) if is_number(values.type) and not values.null_count else rows(values, argument)
 
 
 @cache
@@ -263,12 +231,12 @@ def _nullable(values: ArrowColumn) -> Codes | None:
     low, high = ends["min"].as_py(), ends["max"].as_py()
     if low is None:
         return np.full(len(values), -1, np.int8), []
-    low = 0 if 0 < low < 256 else low
     if high - low >= min(NARROW, 512 + len(values)):
         return _from_dictionary(values.dictionary_encode())
-    names: list[Any] = list(range(low, high + 1))
-    parts = [_part(chunk, chunked.subtract_codes(low)) for chunk in chunks_of(values)]
-    return concat_codes(parts, min_int_dtype(len(names))), names
+    narrow = "int8" if high - low < 2**7 else "int16"  # of which differences are right, whatever is cut off
+    first = pyarrow().scalar(np.array(low).astype(narrow).item(), narrow)
+    codes = compute().subtract(values.cast(narrow, safe=False), first)
+    return [_codes(chunk, high - low + 1) for chunk in chunks_of(codes)], list(range(low, high + 1))
 
 
 def _short_texts(values: ArrowColumn, chunks: list[ArrowArray]) -> Codes | None:
@@ -280,19 +248,11 @@ def _short_texts(values: ArrowColumn, chunks: list[ArrowArray]) -> Codes | None:
     buffers = [chunk.buffers() for chunk in chunks]
     if width is None or not all(buffer is None or buffer.is_cpu for parts in buffers for buffer in parts):
         return None
-    encoded = encode_texts(
-        [
-            (
-                len(chunk),
-                chunk.offset,
-                valid.address if chunk.null_count else 0,
-                places.address,
-                [0 if part is None else part.address for part in data],
-            )
-            for chunk, (valid, places, *data) in zip(chunks, buffers, strict=True)
-        ],
-        width,
-    )
+    pieces = []
+    for chunk, (valid, places, *data) in zip(chunks, buffers, strict=True):
+        texts = [0 if part is None else part.address for part in data]
+        pieces.append((len(chunk), chunk.offset, valid.address if chunk.null_count else 0, places.address, texts))
+    encoded = encode_texts(pieces, width)
     if encoded is None:
         return None
     codes, firsts = encoded
@@ -304,60 +264,36 @@ def _from_dictionary(values: ArrowColumn) -> Codes | None:
     kind, chunks = values.type.value_type, chunks_of(values)
     if not chunks:
         return np.empty(0, np.int8), []
-    dictionaries, place = _distinct(chunks)
-    indices = [chunk.indices for chunk in chunks]
-    one = len(dictionaries) == 1 and not dictionaries[0].null_count
-    codes, names = _shared(indices, dictionaries[0]) if one else _unified(indices, dictionaries, place)
+    names = chunks[0].dictionary.to_pylist()
+    codes = [_codes(chunk.indices, len(names)) for chunk in chunks]
     if is_text(kind):
         return None if max(map(len, names), default=0) > LONGEST else (codes, names)
     return codes, names if types().is_integer(kind) else [canonical(name) for name in names]
 
 
-def _distinct(chunks: list[ArrowArray]) -> tuple[list[ArrowArray], list[int]]:
-    """Return the dictionaries of chunks without those that equal the one before, and where each is among these."""
-    dictionaries = [chunk.dictionary for chunk in chunks]
-    distinct, place = dictionaries[:1], [0]
-    for dictionary in dictionaries[1:]:
-        if not dictionary.equals(distinct[-1]):
-            distinct.append(dictionary)
-        place.append(len(distinct) - 1)
-    return distinct, place
+def _with_one_dictionary(values: ArrowColumn) -> ArrowColumn | None:
+    """Return a dictionary-encoded column with one dictionary for all chunks.
 
-
-def _shared(indices: list[ArrowArray], dictionary: ArrowArray) -> Codes:
-    """Return the codes and the names of arrays with one dictionary."""
-    names = dictionary.to_pylist()
-    if any(array.null_count for array in indices):
-        return concat_codes([_part(array) for array in indices], min_int_dtype(len(names))), names
-    codes = [_raw(array) for array in indices]
-    signed = np.dtype(f"i{codes[0].itemsize}")
-    fit = len(names) <= np.iinfo(signed).max
-    return [array.view(signed) if fit else array.astype(np.int64) for array in codes], names
-
-
-def _unified(indices: list[ArrowArray], dictionaries: list[ArrowArray], place: list[int]) -> Codes:
-    """Number the values of all dictionaries together; a null among them is a missing label."""
+    None if most of its values are not needed, one is null, or Arrow cannot number them.
+    """
     pa = pyarrow()
-    together = _widened(pa.concat_arrays(dictionaries)).dictionary_encode()
-    names, dtype = together.dictionary.to_pylist(), min_int_dtype(len(together.dictionary))
-    numbered = concat_codes([_part(together.indices)] if len(together) else [], dtype)
-    ends = np.cumsum([0, *map(len, dictionaries)]).tolist()
-    tables = [np.append(numbered[at:end], dtype.type(-1)) for at, end in pairwise(ends)]
-    changes = [chunked.lookup_codes(table) for table in tables]
-    return concat_codes([_part(array, changes[at]) for array, at in zip(indices, place, strict=True)], dtype), names
+    if types().is_float16(values.type.value_type):
+        return None
+    try:
+        values = values.unify_dictionaries() if isinstance(values, pa.ChunkedArray) else values
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # too many for the type of the codes; a null among them
+        return None
+    dictionaries = [chunk.dictionary for chunk in chunks_of(values)[:1]]
+    return None if any(each.null_count or len(values) < len(each) for each in dictionaries) else values
 
 
-def _part(array: ArrowArray, change: Change = chunked.copy_codes) -> Part:
-    return Part(_raw(array), change, (array.buffers()[0], array.offset) if array.null_count else None)
-
-
-def _raw(array: ArrowArray) -> Array:
-    """Return the integers of an array as they lie in memory, whatever stands where it is null."""
-    _, data = array.buffers()
-    if types().is_boolean(array.type):
-        return chunked.bits(data, array.offset, len(array))
-    dtype = np.dtype(str(array.type))
-    return np.frombuffer(data, dtype, len(array), array.offset * dtype.itemsize)
+def _codes(positions: ArrowArray, names: int) -> Array:
+    """Return the positions of so many names as signed integers, -1 where one is null."""
+    nulls, kind = positions.null_count, positions.type
+    if names > 2 ** (kind.bit_width - 1) or (nulls and not types().is_signed_integer(kind)):
+        positions = positions.cast(str(np.min_scalar_type(-names)), safe=False)
+    codes = as_array(positions.fill_null(-1) if nulls else positions)
+    return codes.view(f"i{codes.itemsize}")
 
 
 def column_names(values: ArrowData) -> list[str] | None:
@@ -380,10 +316,7 @@ def rows_with_scores(values: ArrowData) -> ArrowColumn | None:
     columns = [values] if column_names(values) is None else values.columns if table else values.flatten()
     if not any(column.null_count for column in columns) or "view" in str(getattr(values, "type", "")):
         return None  # Arrow cannot filter lists that are views
-    some = columns[0].is_valid()
-    for column in columns[1:]:
-        some = compute().or_(some, column.is_valid())
-    return some
+    return reduce(compute().or_, [column.is_valid() for column in columns])
 
 
 def scores(values: ArrowData) -> Values:
@@ -396,10 +329,9 @@ def scores(values: ArrowData) -> Values:
         return _list_scores(values) if is_list(values.type) else numbers(values, "scores")
     table = hasattr(values, "column_names")
     columns = values.columns if table else values.flatten()
-    if all(is_number(column.type) and not column.null_count for column in columns):
+    if columns and all(is_number(column.type) and not column.null_count for column in columns):
         single = all(types().is_float32(column.type) for column in columns)
-        arrays = [as_array(column) for column in columns]
-        return stack_columns(arrays, len(values), np.float32 if single else np.float64)
+        return np.stack([as_array(each) for each in columns], axis=1, dtype=np.float32 if single else np.float64)
     by_row = zip(*(list(numbers(column, "scores")) for column in columns), strict=True)
     return [None if all(score is None for score in row) else row for row in by_row]
 
@@ -418,34 +350,26 @@ def maps_as_table(values: Any) -> tuple[RecordBatch, list[str]] | None:
     column = column.cast(pa.list_(pa.struct([pa.field("key", kind, False), pa.field("value", item)])))
     entries = [chunk.flatten() for chunk in chunks_of(column)]
     lengths = as_array(compute().list_value_length(column).fill_null(0))
-    some = lengths > 0
-    n, k = np.count_nonzero(some), int(lengths.max())
+    some, k = lengths > 0, int(lengths.max())
     if not k or not (lengths[some] == k).all() or any(part.field(1).null_count for part in entries):
         return None
     keys = pa.concat_arrays([part.field(0) for part in entries]).dictionary_encode()
     if len(keys.dictionary) != k:
         return None
-    cells = as_array(keys.indices) + np.repeat(np.arange(n) * k, k)
-    table, seen = np.empty(n * k), np.zeros(n * k, bool)
+    table, seen = np.empty((len(some), k)), np.zeros((len(some), k), bool)
+    cells = np.repeat(np.flatnonzero(some), k), as_array(keys.indices)
     table[cells], seen[cells] = np.concatenate([as_array(part.field(1)) for part in entries]), True
-    if not seen.all():  # a map has a key twice
+    if not seen[some].all():  # a map has a key twice
         return None
-    columns = [pa.array(scores) for scores in table.reshape(n, k).T]
-    if n < len(lengths):
-        taken = pa.array(np.cumsum(some) - 1, mask=~some)
-        columns = [scores.take(taken) for scores in columns]
     names = keys.dictionary.to_pylist()
-    return pa.record_batch(columns, names), names
+    return pa.record_batch([pa.array(scores, mask=~some) for scores in table.T], names), names
 
 
 def _list_scores(values: ArrowColumn) -> Values:
     """Return a column of lists of scores as a table, or as a list of rows unless all are numbers of one length."""
-    chunks = chunks_of(values)
-    if chunks and not values.null_count and is_number(values.type.value_type):
-        parts = [chunk.flatten() for chunk in chunks]
-        ends = compute().min_max(compute().list_value_length(values))
-        low, high = ends["min"].as_py(), ends["max"].as_py()
-        if low == high and not any(part.null_count for part in parts):
-            tables = [as_array(part).reshape(len(chunk), low) for part, chunk in zip(parts, chunks, strict=True)]
-            return tables[0] if len(tables) == 1 else np.concatenate(tables)
+    lengths = compute().min_max(compute().list_value_length(values))
+    if len(values) and not values.null_count and is_number(values.type.value_type) and lengths["min"] == lengths["max"]:
+        flat = compute().list_flatten(values)
+        if not flat.null_count:
+            return as_array(flat).reshape(len(values), -1)
     return rows(values, "scores")

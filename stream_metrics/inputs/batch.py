@@ -32,7 +32,7 @@ from stream_metrics.inputs.score_tables import (
     soft_rows,
     stand_in,
 )
-from stream_metrics.inputs.tensors import Array, Rows, Values
+from stream_metrics.inputs.tensors import Array, Values
 from stream_metrics.labels import Label, unique
 from stream_metrics.labels.class_names import OPEN, ClassNames
 
@@ -164,20 +164,21 @@ def score_batch(y_true: object, scores: object, w: object, classes: Iterable[Lab
 
 def mixed_batch(
     y_true: object, y_pred: Any, w: object, scores: Any, classes: Iterable[Label] | None
-) -> tuple[Batch, Batch | None, Rows | Column | None]:
+) -> tuple[Batch, Batch | None, Any]:
     """Return all rows, those with scores (None if no row can have any), and the predictions beside the scores.
 
     Predictions that are scores count as scores where there are no others.
     """
     if y_pred is not None:
         y_pred, scores = materialize(y_pred, "y_pred"), materialize(scores, "scores")
-    soft: Positions | None = None  # the rows of `y_pred` that are scores, if only some are
+    error: tuple[type[LabelError | ScoreError], str] = ScoreError, "scores"  # of a wrong length
     if scores is None:
-        scores, y_pred, soft = soft_rows(y_pred, classes)
+        scores, y_pred = soft_rows(y_pred, classes)
+        error = error if y_pred is None else (LabelError, "y_pred")
         if scores is None:
             return label_batch(y_true, y_pred, w), None, None
     scores, classes = keyed_as_table(scores, classes)
-    if y_pred is not None and soft is None:
+    if y_pred is not None:
         classes = own_names(scores) if classes is None else classes
         y_pred, scores = stand_in(y_pred, scores)
     names = own_names(scores) if classes is None else unique(classes, "classes")
@@ -185,14 +186,12 @@ def mixed_batch(
     some = arrow.rows_with_scores(table) if arrow.is_pyarrow(table) else None
     table = score_table(table if some is None else table.filter(some))
     truth = as_column(y_true, "y_true", False)
-    n = truth.n
-    if soft is not None and len(y_pred) != n:
-        raise _wrong_length(LabelError, "y_pred", n, len(y_pred))
-    if soft is None and len(table if some is None else some) != n:
-        raise _wrong_length(ScoreError, "scores", n, len(table if some is None else some))
+    n, length = truth.n, len(table if some is None else some)
+    if length != n:
+        raise _wrong_length(*error, n, length)
     whole = Batch(truth, _weights(w, n))
     whole.check_truth()
-    rows = soft if some is None else np.flatnonzero(some.to_numpy(zero_copy_only=False))
+    rows = None if some is None else np.flatnonzero(some.to_numpy(zero_copy_only=False))
     if not n:
         table, names = [], None
     if isinstance(table, list) and any(map(is_abstention, table)):
@@ -231,14 +230,12 @@ def score_count_batch(scores: object, y_true: object, n: object, classes: Iterab
 def read_counts(n: object, rows: int) -> NDArray[np.int64]:
     """Return the numbers of samples of `rows` rows; WeightError names the position of a value that is not one."""
     numbers = read_weights(n, rows, "n")
-    if isinstance(numbers, list):
-        counts = np.array([_whole(number, at) for at, number in enumerate(numbers)], np.int64)
-    else:
-        end = EXACT if numbers.dtype.kind == "f" else MOST + 1
-        bad = np.flatnonzero(~((numbers >= 0) & (numbers < end) & (np.floor(numbers) == numbers)))
-        if len(bad):
-            raise _refusal(numbers[bad[0]].item(), int(bad[0]))
+    end = EXACT if isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f" else MOST + 1
+    if isinstance(numbers, np.ndarray) and ((numbers >= 0) & (numbers < end) & (np.floor(numbers) == numbers)).all():
         counts = numbers.astype(np.int64)
+    else:
+        listed = numbers if isinstance(numbers, list) else numbers.tolist()
+        counts = np.array([_whole(number, at) for at, number in enumerate(listed)], np.int64)
     if int(counts.max(initial=0)) * rows > MOST and sum(counts.tolist()) > MOST:
         total = sum(counts.tolist())
         raise WeightError(argument="n", subject="the sum of `n`", expected="to stay below 2**62", got=total)
@@ -251,17 +248,12 @@ def _whole(number: Any, position: int) -> int:
         whole = int(number)
         exact = not isinstance(number, str | bytes) and bool(whole == number)
     except (TypeError, ValueError, ArithmeticError):
-        raise _refusal(number, position) from None
-    if not exact or not 0 <= whole <= MOST or (isinstance(number, float) and number >= EXACT):
-        raise _refusal(number, position)
-    return whole
-
-
-def _refusal(number: object, position: int) -> WeightError:
+        whole, exact = 0, False
     rounded = isinstance(number, float) and EXACT <= number <= MOST
-    most = "2**53 - 1, if it is a float" if rounded else "2**62 - 1"
-    expected = f"to be a whole number of samples from 0 to {most}"
-    return WeightError(argument="n", position=position, expected=expected, got=number)
+    if exact and 0 <= whole <= MOST and not rounded:
+        return whole
+    expected = f"to be a whole number of samples from 0 to {'2**53 - 1, if it is a float' if rounded else '2**62 - 1'}"
+    raise WeightError(argument="n", position=position, expected=expected, got=number)
 
 
 def _check_weights(weights: Weights, samples: NDArray[np.int64]) -> None:

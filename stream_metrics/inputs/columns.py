@@ -9,8 +9,9 @@ imported to recognise pandas, Arrow or torch.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import compress
+from itertools import accumulate, compress, pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -26,7 +27,6 @@ from stream_metrics._core.confusion.kernels import (
 )
 from stream_metrics.errors import LabelError, WeightError
 from stream_metrics.inputs import arrow
-from stream_metrics.inputs.chunked import common_edges, concat, split_at
 from stream_metrics.inputs.containers import as_container, is_coded, is_table, row_objects
 from stream_metrics.inputs.tensors import COLUMNS, Array, Values, native
 from stream_metrics.labels import Label, canonical
@@ -35,6 +35,7 @@ from stream_metrics.labels.label import LONGEST
 Namer: TypeAlias = Callable[[Mapping[Any, Any], int], Mapping[Any, Any]]  # the scores of a row by class
 
 SHORTEST = 2**14  # rows of a piece that is worth being counted by itself, on average
+LENGTH = 2**18  # rows of a piece of two types, of which one is converted while it is in the cache
 LARGEST = 2**14  # cells of the counts of pieces
 CLOSE = 2**16  # integers stand for themselves if they lie so close together and all of them occur
 
@@ -80,7 +81,7 @@ class Column:
     def values(self) -> Array:
         """The integers as one array; they are joined when this is first read."""
         if len(self.parts) != 1:
-            self.parts = [concat(self.parts, None if self.names is None else len(self.names))]
+            self.parts = [np.concatenate(self.parts) if self.parts else np.empty(0, np.int8)]
         return self.parts[0]
 
     def take(self, rows: Array) -> Column:
@@ -93,10 +94,9 @@ class Column:
         names = self.names
         return Column(codes.astype(np.int32) - missing, [names[code] for code in used[missing:].tolist()])
 
-    def objects(self) -> list[Any]:
-        """Return the label of each row; None for a missing one."""
-        values: list[int] = self.values.tolist()
-        return values if self.names is None else self.labels(values)
+    def objects(self, rows: slice = slice(None)) -> list[Any]:
+        """Return the labels of rows; None for a missing one."""
+        return self.labels(self.values[rows].tolist())
 
     def labels(self, values: list[int]) -> list[Any]:
         """Return what stands behind integers of this column, read as signed; None for a missing label."""
@@ -312,15 +312,9 @@ def _from_table(t: Column, p: Column, n: int, low: int, table: Array) -> PairCou
     b = np.flatnonzero(table.any(axis=0))
     table = table[np.ix_(a, b)]
     rows, columns = np.nonzero(table)
-    return PairCounts(
-        t.labels((a + low).tolist()),
-        p.labels((b + low).tolist()),
-        (rows, columns, table[rows, columns], None),
-        (table.sum(axis=1), table.sum(axis=0)),
-        n - abstained,
-        abstained,
-        0,
-    )
+    cells, seen = (rows, columns, table[rows, columns], None), (table.sum(axis=1), table.sum(axis=0))
+    true, predicted = t.labels((a + low).tolist()), p.labels((b + low).tolist())
+    return PairCounts(true, predicted, cells, seen, n - abstained, abstained, 0)
 
 
 def _in_pieces(t: list[Array], p: list[Array]) -> tuple[int, Array] | None:
@@ -328,11 +322,15 @@ def _in_pieces(t: list[Array], p: list[Array]) -> tuple[int, Array] | None:
 
     None if they are in one piece and of one type, in too many pieces, or their integers too far apart.
     """
-    edges = common_edges(t, p)
+    sides = [(arrays, [0, *accumulate(map(len, arrays))]) for arrays in (t, p)]
+    short = range(0, sides[0][1][-1], LENGTH) if t[0].dtype != p[0].dtype else ()
+    edges = sorted({*sides[0][1], *sides[1][1], *short})
     if len(edges) == 2 or edges[-1] < SHORTEST * len(edges):
         return None
     counted: list[tuple[int, Array]] = []
-    for a, b in zip(split_at(t, edges), split_at(p, edges), strict=True):
+    for low, high in pairwise(edges):
+        places = [(arrays, starts, bisect_right(starts, low) - 1) for arrays, starts in sides]
+        a, b = (arrays[at][low - starts[at] : high - starts[at]] for arrays, starts, at in places)
         piece = count_integers(*_alike(a, b))
         if piece is None or piece[1].size > LARGEST:
             return None
@@ -412,6 +410,6 @@ def read_numbers(values: object, argument: str) -> Values:
         error, what = COLUMNS[argument]
         raise error(argument=argument, expected=f"to be {what}", but="got a table")
     if arrow.is_pyarrow(rows):
-        rows = arrow.times(rows) if argument == "t" else arrow.numbers(rows, argument)
+        rows = arrow.numbers(rows, argument)
     typed = isinstance(rows, np.ndarray) and rows.dtype.kind in ("iufbM" if argument == "t" else "iufb")
     return rows if typed else row_objects(rows)

@@ -29,9 +29,7 @@ def as_container(values: Any, argument: str) -> Any:
         return native(values)
     data = arrow.as_pyarrow(values)
     if data is not None:
-        return data if arrow.is_readable(data) else arrow.rows(data, argument)
-    if is_coded(values):
-        return values
+        return arrow.rows(data, argument) if str(getattr(data, "type", "")).startswith(arrow.ROW_BY_ROW) else data
     values = _plain_pandas(tensor_to_numpy(values, argument))
     unordered = isinstance(values, str | bytes | bytearray | Set | Mapping)
     has_rows = isinstance(values, Iterable) or hasattr(values, "__array__")

@@ -2,19 +2,19 @@
 
 What a caller brings becomes a label, a number, or a dict of the window's own. Labels are canonical, scores are floats,
 a row of scores with its classes is a mapping, so a sample is the same whether it came alone or in a batch, in whatever
-form. A label or a score that cannot be made plain is passed on as it is: the state inside refuses it, and its message
-is the better one.
+form. A sample of which a label or a score cannot be made plain is passed on as it is: the state inside refuses it, and
+its message is the better one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from stream_metrics._core.numeric.kernels import by_class, checked_weight
 from stream_metrics._core.windows.kernels import ExtendedPrediction
 from stream_metrics.inputs.batch import Batch, label_batch, mixed_batch, score_batch
-from stream_metrics.inputs.columns import Column, as_column, read_weights
+from stream_metrics.inputs.columns import as_column, read_weights
 from stream_metrics.inputs.score_tables import (
     finite_scores,
     is_abstention,
@@ -25,7 +25,7 @@ from stream_metrics.inputs.score_tables import (
     row_of_scores,
 )
 from stream_metrics.inputs.tensors import is_single
-from stream_metrics.labels import Label, canonical, is_missing, most_likely, ordering, unique
+from stream_metrics.labels import canonical, is_missing, most_likely, ordering, unique
 from stream_metrics.labels.class_names import OPEN, ClassNames
 from stream_metrics.labels.pos_label import as_counted_before
 
@@ -52,22 +52,29 @@ def plain_sample(
     """
     if len(given) == 1 and "scores" not in more:
         raise TypeError("update() needs a prediction: `y_pred`, or `scores` for a state of scores")
-    more = dict(more)
-    y_pred, scores = (given[1] if len(given) > 1 else None), more.pop("scores", None)
-    names = more.pop("classes", None)
+    truth, y_pred, weight = given[0], (given[1] if len(given) > 1 else None), _weight(w)
+    try:
+        return _label(truth), _prediction(reads, truth, y_pred, dict(more), classes, keys), weight
+    except Exception:  # what it is raised for, the state inside refuses
+        return truth, ExtendedPrediction(y_pred, more) if more else y_pred, weight
+
+
+def _prediction(
+    reads: Reads, truth: object, y_pred: object, more: dict[str, Any], classes: Classes, keys: ClassNames
+) -> object:
+    """Return the prediction of a sample, and what comes beside it, as one value."""
+    scores, names, soft = more.pop("scores", None), more.pop("classes", None), None
     if reads == "labels":
         more |= {name: value for name, value in (("scores", scores), ("classes", names)) if value is not None}
-        return _label(given[0]), _with(_predicted(_named(y_pred, given[0], keys)), None, more), _weight(w)
-    instead, truth = classes if names is None else names, given[0]
-    if reads == "scores" and not (is_abstention(scores) or is_abstention(y_pred)):
-        return _label(truth), ExtendedPrediction(y_pred, {**more, "scores": scores}), _weight(w)  # refused inside
+    elif reads == "scores" and not (is_abstention(scores) or is_abstention(y_pred)):
+        return ExtendedPrediction(y_pred, {**more, "scores": scores})  # refused inside
+    else:
+        if is_abstention(scores) and (reads == "scores" or names is not None or is_soft(y_pred)):
+            scores, y_pred = y_pred, None
+        soft = _named(_soft(scores, classes if names is None else names), truth, keys)
     if reads == "scores":
-        soft = _named(_soft(y_pred if is_abstention(scores) else scores, instead), truth, keys)
-        return _label(truth), _with(soft, None, more), _weight(w)
-    if is_abstention(scores) and (names is not None or is_soft(y_pred)):
-        scores, y_pred = y_pred, None
-    predicted = _predicted(_named(y_pred, truth, keys))
-    return _label(truth), _with(predicted, _named(_soft(scores, instead), truth, keys), more), _weight(w)
+        return _with(soft, None, more)
+    return _with(_predicted(_named(y_pred, truth, keys)), soft, more)
 
 
 def plain_rows(
@@ -94,15 +101,15 @@ def plain_rows(
             whole.predicted = as_column(y_pred, "y_pred", True, predictions_by_class(whole.truth, keys))
     n = whole.n
     rows = slice(max(0, n - last), n)
-    truths = _labels(whole.truth, rows)
-    predicted: list[Any] = [None] * len(truths) if whole.predicted is None else _labels(whole.predicted, rows)
+    truths = whole.truth.objects(rows)
+    predicted: list[Any] = [None] * len(truths) if whole.predicted is None else whole.predicted.objects(rows)
     if scored is not None:
         soft = _soft_column(scored, rows, classes)
         soft = [_named(s, truth, keys) for s, truth in zip(soft, truths, strict=True)]
         pairs = zip(predicted, soft, strict=True)
         predicted = soft if whole.predicted is None else [_with(p, s, {}) for p, s in pairs]
     for name, values in more.items():
-        beside = _labels(as_column([values] * n if is_single(values) else values, name, True), rows)
+        beside = as_column([values] * n if is_single(values) else values, name, True).objects(rows)
         predicted = [_with(p, None, {name: label}) for p, label in zip(predicted, beside, strict=True)]
     weight: list[Any] = [1] * len(truths)
     if w is not None:
@@ -181,24 +188,10 @@ def _with(predicted: object, scores: object, more: dict[str, object]) -> object:
     return ExtendedPrediction(predicted, more) if more else predicted
 
 
-def _passed_on(function: Callable[..., object]) -> Callable[..., object]:
-    """Let a function return its first argument if it fails."""
-
-    def tried(value: object, *arguments: object) -> object:
-        try:
-            return function(value, *arguments)
-        except Exception:
-            return value
-
-    return tried
-
-
-@_passed_on
 def _label(value: object) -> object:
     return value if type(value) in PLAIN else canonical(value)
 
 
-@_passed_on
 def _named(scores: object, truth: object, keys: ClassNames) -> object:
     """Return scores by the classes that their keys name beside a true label, anything else as it is."""
     if type(scores) is ExtendedPrediction and "scores" in scores.more:
@@ -207,7 +200,6 @@ def _named(scores: object, truth: object, keys: ClassNames) -> object:
     return by_class(scores, truth, keys) if is_mapping(scores) else scores
 
 
-@_passed_on
 def _predicted(value: object) -> object:
     """Return the label of a prediction; None for an abstention."""
     if isinstance(value, Mapping):
@@ -215,7 +207,6 @@ def _predicted(value: object) -> object:
     return None if is_missing(value) else _label(value)
 
 
-@_passed_on
 def _soft(scores: object, classes: Any) -> object:
     """Return scores as a float, a dict, or None."""
     if type(scores) is float or is_abstention(scores):
@@ -244,11 +235,6 @@ def _written(w: float, reads: Reads) -> int | float:
         return float(w) if w != whole else whole
     units = round((w - whole) * 2.0**64)
     return whole + units / 2**64 if units else whole
-
-
-def _labels(column: Column, rows: slice) -> list[Label | None]:
-    """Return the labels of some rows of a column; None for missing ones."""
-    return column.labels(column.values[rows].tolist())
 
 
 def _soft_column(batch: Batch, rows: slice, classes: Classes) -> list[object]:

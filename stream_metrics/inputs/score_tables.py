@@ -18,7 +18,7 @@ from stream_metrics.errors import ScoreError
 from stream_metrics.inputs import arrow
 from stream_metrics.inputs.columns import Column, Namer
 from stream_metrics.inputs.containers import as_container, is_coded, row_objects
-from stream_metrics.inputs.tensors import Array, Values, native
+from stream_metrics.inputs.tensors import Values, native
 from stream_metrics.labels import Label, is_missing, unique
 from stream_metrics.labels.class_names import OPEN, ClassNames
 
@@ -121,28 +121,25 @@ def plain_number(value: object) -> object:
     return value.item() if getattr(value, "shape", None) == () and hasattr(value, "item") else value
 
 
-def soft_rows(y_pred: object, classes: object) -> tuple[Any, Any, Array | None]:
-    """Return scores, other predictions and the rows that have scores, from a column of predictions of either sort."""
+def soft_rows(y_pred: object, classes: object) -> tuple[Any, Any]:
+    """Return the scores in a column of predictions and the other predictions; None where there are none of these."""
     if y_pred is None:
-        return None, None, None
+        return None, None
     y_pred = as_container(y_pred, "y_pred")
-    if classes is not None or getattr(y_pred, "ndim", 1) == 2 or own_names(y_pred) is not None:
-        return y_pred, None, None
-    if arrow.is_pyarrow(y_pred):
-        return (y_pred, None, None) if arrow.is_soft(y_pred) else (None, y_pred, None)
     kind: str = getattr(getattr(y_pred, "dtype", None), "kind", "O")
-    if kind != "O":
-        return (y_pred, None, None) if kind == "f" else (None, y_pred, None)
-    given, y_pred = y_pred, row_objects(y_pred)
-    if LABELS.issuperset(map(type, y_pred)):
-        return None, given, None
-    soft = np.array([is_soft(p) for p in y_pred], bool)
-    if not soft.any():
-        return None, given, None
-    if soft.all():
-        return y_pred, None, None
-    rows = np.flatnonzero(soft)
-    return [y_pred[i] for i in rows.tolist()], [None if is_soft(p) else p for p in y_pred], rows
+    if classes is not None or getattr(y_pred, "ndim", 1) == 2 or own_names(y_pred) is not None:
+        soft = [True]
+    elif arrow.is_pyarrow(y_pred):
+        soft = [arrow.is_soft(y_pred)]
+    elif kind != "O":
+        soft = [kind == "f"]
+    else:
+        rows = row_objects(y_pred)
+        soft = [] if LABELS.issuperset(map(type, rows)) else [is_soft(p) for p in rows]
+        if any(soft) and not all(soft):
+            pairs = list(zip(rows, soft, strict=True))
+            return [p if scored else None for p, scored in pairs], [None if scored else p for p, scored in pairs]
+    return (y_pred, None) if any(soft) else (None, y_pred)
 
 
 def stand_in(y_pred: object, scores: object) -> tuple[Any, Any]:

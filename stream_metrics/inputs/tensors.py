@@ -5,8 +5,7 @@ Tensors are read where they are if that is this machine's own memory, without im
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,16 +21,6 @@ COLUMNS: dict[str, tuple[type[StreamMetricsError], str]] = {
 LABELS = LabelError, "a column of labels"
 Array: TypeAlias = np.ndarray[Any, Any]  # of any shape and type
 Values: TypeAlias = Array | list[Any]  # numbers in an array, or anything in a list
-
-
-class Rows(Protocol):
-    """A column or a table of any library, which can be read more than once."""
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-
-    def __iter__(self) -> Iterator[object]:
-        """Iterate over the rows."""
 
 
 def is_single(value: object) -> bool:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from stream_metrics.errors import TimeError
 from stream_metrics.inputs.columns import read_numbers
-from stream_metrics.inputs.tensors import Array, is_single
+from stream_metrics.inputs.tensors import is_single
 
 Time: TypeAlias = "int | float | str | date | np.datetime64"  # a datetime is a date
 Length: TypeAlias = "int | float | str | timedelta | np.timedelta64"
@@ -106,7 +106,8 @@ def _instant(t: object) -> int | None:
     if isinstance(t, date):
         return (t.toordinal() - EPOCH.toordinal()) * 86_400 * SECOND
     if isinstance(t, np.datetime64):
-        return _from_numpy(t)
+        small = not np.isnat(t) and abs(int(t.astype("datetime64[s]").astype(np.int64))) < LIMIT // SECOND
+        return int(t.astype("datetime64[ns]").astype(np.int64)) if small else None
     if getattr(t, "shape", None) == () and hasattr(t, "item"):
         kind = getattr(getattr(t, "dtype", None), "kind", "")
         return _instant(np.asarray(t)[()]) if kind == "M" else None if kind == "m" else _instant(t.item())
@@ -123,12 +124,6 @@ def _from_text(text: str) -> int | None:
     return None if nanoseconds is None else nanoseconds + (int(finer[1].ljust(3, "0")) if finer else 0)
 
 
-def _from_numpy(t: np.datetime64) -> int | None:
-    if np.isnat(t) or abs(int(t.astype("datetime64[s]").astype(np.int64))) >= LIMIT // SECOND:
-        return None
-    return int(t.astype("datetime64[ns]").astype(np.int64))
-
-
 def is_one_time(t: object) -> bool:
     """Tell whether `t` is one time for all rows of a batch, and no column."""
     return is_single(t) or isinstance(t, date | np.datetime64 | Decimal)
@@ -143,24 +138,16 @@ def column_to_epoch_ns(column: object, n: int) -> NDArray[np.int64]:
     if shape != (n,):
         but = f"got the shape {shape}" if len(shape) > 1 else f"got {shape[0]}"
         raise TimeError(argument="t", expected=f"to have as many rows as `y_true`, {n}", got=shape[0], but=but)
-    if isinstance(values, np.ndarray) and values.dtype.kind in "fiuM":
-        quick = _quick(values)
-        if quick is not None:
-            return quick
+    if isinstance(values, np.ndarray) and (kind := values.dtype.kind) in "fiuM":
+        values = values.astype(np.float64, copy=False) if kind == "f" else values
+        seconds = values.astype("datetime64[s]").astype(np.int64) if kind == "M" else values
+        with np.errstate(invalid="ignore"):
+            in_range = bool(((seconds > -(LIMIT // SECOND)) & (seconds < LIMIT // SECOND)).all())
+        if in_range and kind == "M":
+            return values.astype("datetime64[ns]").astype(np.int64)
+        if in_range:
+            return seconds_to_ns(values) if kind == "f" else values.astype(np.int64) * SECOND
     return np.fromiter((to_epoch_ns(t, position) for position, t in enumerate(values)), np.int64, n)
-
-
-def _quick(values: Array) -> NDArray[np.int64] | None:
-    """Return an array of numbers or of datetime64 in nanoseconds; None if one of them is out of range."""
-    kind = values.dtype.kind
-    values = values.astype(np.float64, copy=False) if kind == "f" else values
-    seconds = values.astype("datetime64[s]").astype(np.int64) if kind == "M" else values
-    with np.errstate(invalid="ignore"):
-        if not bool(((seconds > -(LIMIT // SECOND)) & (seconds < LIMIT // SECOND)).all()):
-            return None
-    if kind == "M":
-        return values.astype("datetime64[ns]").astype(np.int64)
-    return seconds_to_ns(values) if kind == "f" else values.astype(np.int64) * SECOND
 
 
 def seconds_to_ns(seconds: Any) -> Any:

@@ -1,4 +1,8 @@
-"""A batch is counted whole, or without the rows that the state refuses; a column of too many labels is refused."""
+"""A batch is counted whole, or without the rows that the state refuses; a column of too many labels is refused.
+
+Refused rows are found a column at a time, by values that are missing and numbers that no state takes, and those with
+the same defects are refused together. What is left is halved until each bad row stands alone.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +11,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import LabelError, StreamMetricsError
 from stream_metrics.inputs import arrow
 from stream_metrics.inputs.columns import Column, row_count, take_rows
-from stream_metrics.inputs.containers import as_container
+from stream_metrics.inputs.containers import as_container, is_coded, is_table
+from stream_metrics.inputs.score_tables import score_table
 from stream_metrics.inputs.tensors import Array
+from stream_metrics.labels import is_missing
 from stream_metrics.states.batches import is_common
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.tables.defects import defects
 
 FEW = 8  # rows that are counted one by one if one of them is bad
 INTERVAL = 1 << 16  # rows between two checks of the number of labels
 MOST_LABELS = 100_000
 MOST_EXAMPLES = 10  # rows whose own errors are kept
+PRESENT = {str, bytes, int, bool}  # types of which no value is missing
 
 
 class Place(NamedTuple):
@@ -61,8 +68,8 @@ def count_columns(
     With a `limit` a long batch is counted in blocks, and those before an error stay counted.
     """
     limit = LabelLimit() if limit is None else limit
-    columns = {name: column for name, column in columns.items() if column is not None or name == "y_true"}
-    columns = {name: x if hasattr(x, "__len__") else _sliceable(x, name) for name, x in columns.items()}  # iterators
+    given = [(name, column) for name, column in columns.items() if column is not None or name == "y_true"]
+    columns = {name: x if hasattr(x, "__len__") else _sliceable(x, name) for name, x in given}  # some are iterators
     n = row_count(columns["y_true"])
     if n > limit.left:
         columns = {name: _sliceable(column, name) for name, column in columns.items()}
@@ -139,7 +146,7 @@ def _without_defects(trial: Accumulator, columns: Columns, place: Place, refuse:
     Rows with the same defects are refused together if a copy of the state refuses the first of them for a defect.
     """
     by_row = {name: column for name, column in columns.items() if not _is_common(column, name)}
-    defective = [(argument, rows) for argument, rows in defects(by_row) if rows.any()]
+    defective = [(argument, rows) for argument, rows in _defects(by_row) if rows.any()]
     good = np.ones(row_count(columns["y_true"]), bool)
     if not defective:
         return good
@@ -156,6 +163,51 @@ def _without_defects(trial: Accumulator, columns: Columns, place: Place, refuse:
             if len(alike) > len(errors):
                 refuse(errors[-1], place, alike[len(errors) :].tolist())
     return good
+
+
+def _defects(columns: Mapping[str, Any]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """Yield arguments, each with the rows that have one defect; most states refuse these rows."""
+    for argument, column in columns.items():
+        kind = str(getattr(column, "type", None) or getattr(column, "dtype", "")).lower()
+        has_numbers = argument in ("w", "scores") or "float" in kind or "double" in kind
+        numbers = _numbers(column) if has_numbers and argument in ("w", "y_pred", "scores") else None
+        if argument in ("y_pred", "scores"):
+            if numbers is not None and numbers.dtype.kind == "f":
+                table = numbers.reshape(len(numbers), -1)
+                yield argument, np.any(~np.isfinite(table), axis=1)
+                yield argument, np.any((table < 0) | (table > 1), axis=1)
+        elif numbers is not None:
+            yield argument, ~((numbers >= 0) & (numbers < 2.0**63))
+        elif (missing := _missing(column)) is not None:
+            yield argument, missing
+
+
+def _numbers(column: Any) -> Array | None:
+    """Return a column or a table as numbers, nan where one is missing; None if it has anything else."""
+    try:
+        if arrow.is_pyarrow(column) and hasattr(column, "type") and arrow.is_number(column.type):
+            return arrow.as_array(column)
+        return np.asarray(score_table(column), np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _missing(column: Any) -> NDArray[np.bool_] | None:
+    """Return the rows of a column in which there is no value; None for a table."""
+    if isinstance(column, Column):
+        return None if column.names is None else column.values < 0
+    if is_coded(column):
+        return np.asarray(column.codes) < 0
+    if is_table(column) or getattr(column, "ndim", 1) != 1:
+        return None
+    if arrow.is_pyarrow(column):
+        return np.asarray(column.is_null(nan_is_null=arrow.is_number(column.type)))
+    if hasattr(column, "isna"):
+        return np.asarray(column.isna())
+    if isinstance(column, np.ndarray) and column.dtype.kind != "O":
+        return ~np.isfinite(column) if column.dtype.kind in "fmM" else None
+    kinds = set(map(type, column)) - PRESENT
+    return np.array([type(value) in kinds and is_missing(value) for value in column], np.bool_)
 
 
 def _errors(trial: Accumulator, columns: Columns, rows: Array, arguments: set[str]) -> list[Exception]:
@@ -259,19 +311,14 @@ class LabelLimit:
             return
         self._labels.update(*_labels(state))
         if len(self._labels) > self._most:
-            raise _too_many(state, self._most, self._columns)
-
-
-def _too_many(state: Accumulator, most: int, columns: tuple[str, str | None]) -> LabelError:
-    """Return the error, which names the column in which a state has more labels."""
-    y_true, y_pred = columns
-    predicted = y_pred is not None and _more_predicted(state)
-    return LabelError(
-        argument="y_pred" if predicted else "y_true",
-        subject=f"the labels of column {(y_pred if predicted else y_true)!r}",
-        expected=f"to be at most {most:,}",
-        but="there are more; pass `max_labels` if these are classes, and not identifiers",
-    )
+            y_true, y_pred = self._columns
+            predicted = y_pred is not None and _more_predicted(state)
+            raise LabelError(
+                argument="y_pred" if predicted else "y_true",
+                subject=f"the labels of column {(y_pred if predicted else y_true)!r}",
+                expected=f"to be at most {self._most:,}",
+                but="there are more; pass `max_labels` if these are classes, and not identifiers",
+            )
 
 
 def _labels(state: Any) -> Iterator[tuple[object, ...]]:
