@@ -107,12 +107,6 @@ def rows(values: ArrowColumn, argument: str) -> list[Any]:
         raise error_type(argument=argument, position=position, expected=f"to be in {what}", but=but) from None
 
 
-def dictionary_encode(values: Any) -> Any:
-    """Dictionary-encode a column of text, so that repeated reads do not number it again; return others as they are."""
-    text = is_pyarrow(values) and hasattr(values, "type") and is_text(values.type)
-    return values.dictionary_encode() if text else values
-
-
 def labels(values: ArrowColumn, argument: str) -> Read:
     """Return a column of labels: an array of numbers, a list of objects, or what makes a `Column`."""
     kind, is_ = values.type, types()
@@ -291,7 +285,7 @@ def _codes(positions: ArrowArray, names: int) -> Array:
     """Return the positions of so many names as signed integers, -1 where one is null."""
     nulls, kind = positions.null_count, positions.type
     if names > 2 ** (kind.bit_width - 1) or (nulls and not types().is_signed_integer(kind)):
-        positions = positions.cast(str(np.min_scalar_type(-names)), safe=False)
+        positions = positions.cast(str(np.min_scalar_type(-1 - names)), safe=False)
     codes = as_array(positions.fill_null(-1) if nulls else positions)
     return codes.view(f"i{codes.itemsize}")
 

@@ -194,9 +194,6 @@ def _label(value: object) -> object:
 
 def _named(scores: object, truth: object, keys: ClassNames) -> object:
     """Return scores by the classes that their keys name beside a true label, anything else as it is."""
-    if type(scores) is ExtendedPrediction and "scores" in scores.more:
-        more = {**scores.more, "scores": _named(scores.more["scores"], truth, keys)}
-        return ExtendedPrediction(scores.predicted, more)
     return by_class(scores, truth, keys) if is_mapping(scores) else scores
 
 

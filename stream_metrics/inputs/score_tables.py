@@ -90,7 +90,9 @@ def materialize(values: object, argument: str) -> Any:
     """Return what can be read more than once, text of Arrow numbered once; an error for what is no column."""
     if values is None and argument != "y_true":
         return None
-    return arrow.dictionary_encode(as_container(values, argument))
+    rows = as_container(values, argument)
+    is_text = arrow.is_pyarrow(rows) and hasattr(rows, "type") and arrow.is_text(rows.type)
+    return rows.dictionary_encode() if is_text else rows
 
 
 def is_abstention(scores: object) -> bool:

@@ -28,6 +28,7 @@ from stream_metrics.wire import Portable
 S = TypeVar("S", bound=Accumulator)
 Placed: TypeAlias = Iterator[tuple[Any, Place]]
 
+WHOLE = "iloc", "get_column", "column_names"  # what data frames of pandas and of polars and tables of Arrow have
 BATCH = 1 << 16  # rows of a batch of a dataset or a query
 AHEAD = {"batch_readahead": 4, "fragment_readahead": 2}  # batches and files that a scan holds in memory
 
@@ -266,7 +267,7 @@ def tables_of(source: Any, fields: Fields) -> Placed:
 
     LabelError for a column that the source does not have, if that is known before it is read.
     """
-    if isinstance(source, Mapping) or hasattr(source, "iloc"):  # of pandas
+    if isinstance(source, Mapping) or any(hasattr(source, name) for name in WHOLE):
         return iter([(source, Place())])
     if hasattr(source, "get_fragments") and hasattr(source, "scanner"):  # a dataset of Arrow
         fields.check(source.schema.names, "dataset")
@@ -280,8 +281,6 @@ def tables_of(source: Any, fields: Fields) -> Placed:
         query = source.select(fields.columns())
         parts = query.collect_batches(chunk_size=BATCH) if hasattr(query, "collect_batches") else [query.collect()]
         return _in_order(parts)
-    if hasattr(source, "get_column"):  # a data frame of polars
-        return iter([(source, Place())])
     if hasattr(source, "__arrow_c_stream__"):
         return _streamed(source, fields)
     if hasattr(source, "__arrow_c_array__"):
@@ -298,9 +297,6 @@ def tables_of(source: Any, fields: Fields) -> Placed:
 def _streamed(source: Any, fields: Fields) -> Placed:
     """Yield the batches of an Arrow stream."""
     pa = pyarrow()
-    if isinstance(source, pa.Table):
-        fields.check(names_of(source), "table")
-        return iter([(source, Place())])
     try:
         reader = source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)
     except pa.ArrowInvalid:
