@@ -323,7 +323,9 @@ def scores(values: ArrowData) -> Values:
         return _list_scores(values) if is_list(values.type) else numbers(values, "scores")
     table = hasattr(values, "column_names")
     columns = values.columns if table else values.flatten()
-    if columns and all(is_number(column.type) and not column.null_count for column in columns):
+    if not columns:  # of a struct without fields
+        return np.empty((len(values), 0))
+    if all(is_number(column.type) and not column.null_count for column in columns):
         single = all(types().is_float32(column.type) for column in columns)
         return np.stack([as_array(each) for each in columns], axis=1, dtype=np.float32 if single else np.float64)
     by_row = zip(*(list(numbers(column, "scores")) for column in columns), strict=True)

@@ -53,6 +53,8 @@ REFUSED: list[tuple[Callable[[], Any], dict[str, Any], type[Exception], Any]] = 
     (lambda: sm.MetricSet(scores=True, labels=AB),
      {"y_true": AB, "scores": [[np.nan, 0.5], [0.5, 0.5]], "classes": ["a", "z"]}, sm.ScoreError, "at position 0"),
     (sm.ROCAUC, {"y_true": [0], "y_pred": [{10: 0.0, 9: 0.0}]}, sm.LabelError, ("scores", None, 10)),
+    (lambda: sm.MetricSet(scores=True), {"y_true": ["c", "a"], "y_pred": ["a", 0.5]}, sm.LabelError,
+     ("y_true", 1, "a")),
     (sm.ConfusionMatrix, {"y_true": AB, "y_pred": pd.DataFrame({"a": AB})}, sm.LabelError, ("y_pred", None, None)),
     *((lambda kind=kind: sm.MetricSet(scores=kind), {"y_true": ["spam", "ham"], "y_pred": [0.9, 0.1]}, sm.LabelError,
        ("y_true", 0, "spam")) for kind in (True, "any")),
