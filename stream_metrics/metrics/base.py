@@ -341,8 +341,9 @@ class MetricBase(UpdateBase, Portable):
 
     def _written_folds(self) -> list[object]:
         """Return the folds as the last part of a content; nothing if there are none."""
-        folds = [[fold, part._content()[1:]] for fold, part in sorted(self._unit_folds.items())]
-        return [folds] if folds else []
+        if not self._unit_folds:
+            return []
+        return [[[fold, part._content()[1:]] for fold, part in sorted(self._unit_folds.items())]]
 
     def _read_folds(self, configuration: object, content: Any) -> None:
         """Have the folds that `_written_folds` returned; ValueError for what cannot have been written."""
@@ -543,7 +544,8 @@ class MetricBase(UpdateBase, Portable):
 
     def _content(self) -> list[object]:
         with self._reading():
-            return [self._configuration(), *(state._content() for state in self._states()), *self._written_folds()]
+            contents = [state._content() for state in self._states()]
+            return [self._configuration(), *contents, *self._written_folds()]
 
     def _same(self, other: Self) -> bool:
         if self._unit_folds or other._unit_folds or self._scored is not None or other._scored is not None:

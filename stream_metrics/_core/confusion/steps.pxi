@@ -136,6 +136,7 @@ cdef class MergeStep(Step):
 
     cdef int prepare(self) except -1:
         cdef ConfusionCounters counts = self.target, o = self.source
+        cdef Py_ssize_t a
         o = self.other = duplicate(o) if o is counts else o
         cdef Py_ssize_t a
         if o.mass != 0 or o.mass_part != 0:
