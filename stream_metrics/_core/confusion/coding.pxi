@@ -17,13 +17,13 @@ def pack_cells(const int64_t[::1] rows, const int64_t[::1] columns, const int64_
     """Encode the occupied cells, given in row-major order."""
     cdef const uint64_t[::1] part = parts
     cdef Py_ssize_t n = rows.shape[0], r, size
-    out, cells = np.empty(2 + 32 * n, np.uint8), np.empty(n, np.uint64)
-    cdef uint8_t[::1] byte = out
-    cdef uint64_t[::1] cell = cells
+    out, cells = vector(2 + 32 * n, cnp.NPY_UINT8), vector(n, cnp.NPY_UINT64)
+    cdef uint8_t *byte = <uint8_t *> cnp.PyArray_DATA(out)
+    cdef uint64_t *cell = <uint64_t *> cnp.PyArray_DATA(cells)
     for r in range(n):
         cell[r] = <uint64_t> rows[r] * <uint64_t> classes + <uint64_t> columns[r]
-    size = write_cells(&byte[0], &cell[0], &wholes[0], NULL if parts is None else &part[0], n, 1, classes)
-    return out[:size].tobytes()
+    size = write_cells(byte, cell, &wholes[0], NULL if parts is None else &part[0], n, 1, classes)
+    return PyBytes_FromStringAndSize(<char *> byte, size)
 
 
 cdef Py_ssize_t write_cells(uint8_t *out, const uint64_t *cell, const int64_t *whole, const uint64_t *part,

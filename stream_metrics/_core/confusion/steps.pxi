@@ -138,7 +138,6 @@ cdef class MergeStep(Step):
         cdef ConfusionCounters counts = self.target, o = self.source
         cdef Py_ssize_t a
         o = self.other = duplicate(o) if o is counts else o
-        cdef Py_ssize_t a
         if o.mass != 0 or o.mass_part != 0:
             check_weight(counts, o.mass)
         check_more(counts, o.n, o.abstained, largest_type_count(o))
