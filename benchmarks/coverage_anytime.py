@@ -18,8 +18,9 @@ from probability_streams import LOSSES, STREAMS, drawn, truths
 from readme import flags, markdown, write_section
 
 import stream_metrics as sm
+from stream_metrics.inference.comparison.methods import Joint
 from stream_metrics.inference.intervals.anytime import SHARE_WEIGHTS, SHARES
-from stream_metrics.snapshots.comparison import ComparisonSnapshot, Joint
+from stream_metrics.snapshots.comparison import ComparisonSnapshot
 
 MARKS = "<!-- measured anytime coverage -->", "<!-- end of measured anytime coverage -->"
 LEVEL, LOOKS, FIRST, SEED = 0.95, 10_000, 10, 73

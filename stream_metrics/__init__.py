@@ -13,10 +13,10 @@ __version__ = "0.1.0"
 _FOLDERS = {"integrations", "plots", "testing"}  # they need other packages
 _NAMES = {
     "arrays": "classification_report evaluate",
-    "catalog.listing": "metrics",
-    "catalog.table": "UnknownMetricError",
+    "catalog.table": "UnknownMetricError metrics",
     "collector.reporter": "Reporter",
-    "containers.aggregate": "Aggregate PutResult merge",
+    "containers.aggregate": "Aggregate merge",
+    "containers.workers": "PutResult",
     "containers.fading": "Fading",
     "containers.groups": "ByGroup",
     "containers.multilabel": "MultiLabel",
@@ -41,8 +41,7 @@ _NAMES = {
     "states.joint": "Comparison",
     "states.losses": "ProbabilityLosses",
     "states.ranks": "RankSketch",
-    "tables.bad_rows": "BadRows",
-    "tables.fields": "count",
+    "tables.count": "BadRows count",
     "wire": "from_bytes",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -5,17 +5,17 @@ from stream_metrics import plots as plots
 from stream_metrics import testing as testing
 from stream_metrics.arrays import classification_report as classification_report
 from stream_metrics.arrays import evaluate as evaluate
-from stream_metrics.catalog.listing import metrics as metrics
 from stream_metrics.catalog.table import UnknownMetricError as UnknownMetricError
+from stream_metrics.catalog.table import metrics as metrics
 from stream_metrics.collector.reporter import Reporter as Reporter
 from stream_metrics.containers.aggregate import Aggregate as Aggregate
-from stream_metrics.containers.aggregate import PutResult as PutResult
 from stream_metrics.containers.aggregate import merge as merge
 from stream_metrics.containers.fading import Fading as Fading
 from stream_metrics.containers.groups import ByGroup as ByGroup
 from stream_metrics.containers.multilabel import MultiLabel as MultiLabel
 from stream_metrics.containers.rolling import Rolling as Rolling
 from stream_metrics.containers.timed import TimeWindow as TimeWindow
+from stream_metrics.containers.workers import PutResult as PutResult
 from stream_metrics.errors import DecodeError as DecodeError
 from stream_metrics.errors import LabelError as LabelError
 from stream_metrics.errors import MergeError as MergeError
@@ -123,8 +123,8 @@ from stream_metrics.states.detector import outcome as outcome
 from stream_metrics.states.joint import Comparison as Comparison
 from stream_metrics.states.losses import ProbabilityLosses as ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch as RankSketch
-from stream_metrics.tables.bad_rows import BadRows as BadRows
-from stream_metrics.tables.fields import count as count
+from stream_metrics.tables.count import BadRows as BadRows
+from stream_metrics.tables.count import count as count
 from stream_metrics.wire import from_bytes as from_bytes
 
 __version__: str

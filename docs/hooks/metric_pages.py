@@ -11,7 +11,8 @@ from html import escape
 from bibliography import BIBLIOGRAPHY
 from formula import render
 
-from stream_metrics.catalog.table import ALIASES, CATALOG, MetricSpec
+from stream_metrics.catalog.spec import MetricSpec
+from stream_metrics.catalog.table import ALIASES, CATALOG
 from stream_metrics.inference.intervals.methods import METHODS, ONE_LOOK, WITH_UNITS, refusal
 from stream_metrics.metrics.metric import metric_class
 

@@ -40,20 +40,7 @@ from stream_metrics.catalog.spec import (
     per_class,
     whole,
 )
-from stream_metrics.formulas import (
-    accuracy,
-    agreement,
-    association,
-    averages,
-    baselines,
-    counts,
-    literal,
-    pairwise,
-    rates,
-    significance,
-)
-
-__all__ = ["LABELS"]
+from stream_metrics.formulas import accuracy, agreement, averages, baselines, counts, literal, pairwise, rates
 
 
 def _guesses(strategy: str, name: str) -> tuple[MetricSpec, ...]:
@@ -172,17 +159,17 @@ AGREEMENT = family(
 
 ASSOCIATION = family(
     "Association",
-    whole("matthews_corrcoef", "MCC", "Matthews correlation", association.matthews_corrcoef, SIGNED, CONSTANT,
+    whole("matthews_corrcoef", "MCC", "Matthews correlation", agreement.matthews_corrcoef, SIGNED, CONSTANT,
         f"{GORODKIN}; {GRANDINI}, eq. 24, 25"),
-    whole("generalized_mcc", "GeneralizedMCC", "Determinant MCC", association.generalized_mcc, SIGNED,
+    whole("generalized_mcc", "GeneralizedMCC", "Determinant MCC", agreement.generalized_mcc, SIGNED,
         f"{FEW}, or a class never true or never predicted", f"{ITAI_KATZ}, eq. 7, 8", quadratic=True),
-    matrix("generalized_mcc_matrix", None, "Normalised matrix", association.generalized_mcc_matrix, UNIT,
+    matrix("generalized_mcc_matrix", None, "Normalised matrix", agreement.generalized_mcc_matrix, UNIT,
         "row or column of the cell empty", f"{ITAI_KATZ}, eq. 8", None, default=False, quadratic=True),
-    whole("chi2", None, "Chi-square", association.chi2, AMOUNT, NO_DATA, f"{ITAI_KATZ}, sec. 3.2.3"),
-    whole("cramers_v", "CramersV", "Cramer's V", association.cramers_v, UNIT, FEW,
+    whole("chi2", None, "Chi-square", agreement.chi2, AMOUNT, NO_DATA, f"{ITAI_KATZ}, sec. 3.2.3"),
+    whole("cramers_v", "CramersV", "Cramer's V", agreement.cramers_v, UNIT, FEW,
         f"Cramer 1946; {ITAI_KATZ}, sec. 3.2.3"),
     whole("pair_fowlkes_mallows", "PairFowlkesMallows", "Fowlkes-Mallows over pairs of samples",
-        association.pair_fowlkes_mallows, UNIT, "no two samples share a class, or a prediction",
+        agreement.pair_fowlkes_mallows, UNIT, "no two samples share a class, or a prediction",
         "Fowlkes and Mallows 1983", needs="whole_weights"),
 )
 
@@ -285,11 +272,11 @@ BASELINES = family(
 
 SIGNIFICANCE = family(
     "Tests",
-    whole("nir_p_value", None, "Rough p-value: accuracy above the no-information rate", significance.nir_p_value, UNIT,
+    whole("nir_p_value", None, "Rough p-value: accuracy above the no-information rate", baselines.nir_p_value, UNIT,
         NEVER, CARET, None, needs="samples"),
-    whole("majority_p_value", None, "p-value: better than the most frequent class", significance.majority_p_value, UNIT,
+    whole("majority_p_value", None, "p-value: better than the most frequent class", baselines.majority_p_value, UNIT,
         NEVER, "McNemar 1947", None, needs="samples"),
-    whole("mcnemar", None, "McNemar or Bowker statistic", significance.mcnemar, AMOUNT, NEVER,
+    whole("mcnemar", None, "McNemar or Bowker statistic", baselines.mcnemar, AMOUNT, NEVER,
         "McNemar 1947; Bowker 1948", None, needs="samples",
         summary=(
             "Statistic of the test that truth and prediction have the same totals: McNemar's for two classes, "
@@ -298,7 +285,7 @@ SIGNIFICANCE = family(
             "(abs(b - c) - 1)^2 / (b + c) of the two kinds of error b and c; sum (C_ij - C_ji)^2 / (C_ij + C_ji) "
             "for more than two classes"),
         notes="Without `correction` the 1 is not subtracted. 0 without errors."),
-    whole("mcnemar_p_value", None, "p-value: truth and prediction differ in their totals", significance.mcnemar_p_value,
+    whole("mcnemar_p_value", None, "p-value: truth and prediction differ in their totals", baselines.mcnemar_p_value,
         UNIT, NEVER, "McNemar 1947; Bowker 1948", None, needs="samples"),
 )
 

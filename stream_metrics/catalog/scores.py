@@ -41,8 +41,6 @@ from stream_metrics.ranking.classes import (
     single_score,
 )
 
-__all__ = ["SCORES"]
-
 NONE_DEFINED = "undefined for every class"
 NO_PROBABILITY = "no data, or a score outside [0, 1]"
 GUO = "Guo et al. 2017"

@@ -64,8 +64,8 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _execute(arguments: argparse.Namespace, lines: logs.LineHandler) -> int:
-    from stream_metrics.collector.client import read_token
     from stream_metrics.collector.collector import Options
+    from stream_metrics.collector.reporter import read_token
     from stream_metrics.monitor.serve.sockets import split_address
 
     try:

@@ -13,7 +13,7 @@ import stream_metrics as sm
 from stream_metrics.cli import files, options
 from stream_metrics.cli.errors import UsageError
 from stream_metrics.cli.sources import declared_format
-from stream_metrics.containers.inner import walk_inner
+from stream_metrics.containers.keyed import walk_inner
 from stream_metrics.errors import OptionError
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.labels import Label

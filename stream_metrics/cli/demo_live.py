@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from stream_metrics.cli.errors import river, usage
 from stream_metrics.cli.logs import LineHandler
 from stream_metrics.cli.monitor_watch import report, watch
-from stream_metrics.inputs.field_names import Y_PRED, Y_TRUE
+from stream_metrics.inputs.arguments import Y_PRED, Y_TRUE
 from stream_metrics.monitor.config import AlertsTable, Config, CountingTable, JoinTable, ServeTable, StoreTable
 from stream_metrics.monitor.config import SourceTable as SourceConfig
 from stream_metrics.monitor.events.records import Record

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_metrics import plots
-from stream_metrics.catalog.obstacles import SQUARE_LIMIT
+from stream_metrics.catalog.spec import SQUARE_LIMIT
 from stream_metrics.cli import files
 from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.cli.running import Ends, Point

@@ -21,7 +21,7 @@ import numpy as np
 
 from stream_metrics.cli.errors import FileError, UsageError, listed
 from stream_metrics.cli.sources import Batch, Fields, InputSource
-from stream_metrics.inputs.field_names import Y_PRED, Y_TRUE, field_in, spellings
+from stream_metrics.inputs.arguments import Y_PRED, Y_TRUE, field_in, spellings
 
 CHUNK = 8192
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}  # that the header of a CSV may tell

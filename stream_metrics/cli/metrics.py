@@ -7,7 +7,7 @@ import json
 import shutil
 import sys
 
-from stream_metrics.catalog.listing import MetricInfo, MetricTable, format_range
+from stream_metrics.catalog.table import MetricInfo, MetricTable, format_range
 from stream_metrics.cli import options
 from stream_metrics.cli.csv_output import csv_text
 from stream_metrics.cli.errors import CliError

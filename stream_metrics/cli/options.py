@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from stream_metrics.catalog.table import UnknownMetricError, find
 from stream_metrics.cli.errors import LISTING, UsageError
 from stream_metrics.cli.sources import STDIN, declared_format
-from stream_metrics.inputs.field_names import GROUP, SCORES, TIME, WEIGHT, Y_TRUE
+from stream_metrics.inputs.arguments import GROUP, SCORES, TIME, WEIGHT, Y_TRUE
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.labels import Label
 

@@ -11,7 +11,7 @@ from stream_metrics.cli import options
 from stream_metrics.cli.configuration import innermost
 from stream_metrics.cli.csv_output import csv_text, snapshot_rows
 from stream_metrics.cli.errors import UsageError
-from stream_metrics.containers.inner import FORGETTING, walk_inner
+from stream_metrics.containers.keyed import FORGETTING, walk_inner
 from stream_metrics.evaluation.evaluation import States
 from stream_metrics.labels.json_names import label_names
 from stream_metrics.snapshots.groups import GroupSnapshot

@@ -21,9 +21,9 @@ from stream_metrics.cli.output import (
 from stream_metrics.cli.paths import expand_paths
 from stream_metrics.cli.progress import Progress
 from stream_metrics.cli.sources import STDIN, TABLES, Fields, format_of
-from stream_metrics.containers.inner import emptied
+from stream_metrics.containers.keyed import emptied
 from stream_metrics.errors import quantity
-from stream_metrics.inputs.field_names import Y_PRED
+from stream_metrics.inputs.arguments import Y_PRED
 from stream_metrics.report.layout import number
 from stream_metrics.states.batches import mergeable
 from stream_metrics.states.protocols import Accumulator

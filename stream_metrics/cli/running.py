@@ -13,7 +13,7 @@ from stream_metrics.cli.configuration import innermost, is_timed
 from stream_metrics.cli.csv_output import csv_text
 from stream_metrics.cli.errors import UsageError, listed
 from stream_metrics.cli.output import slides, states_of, view
-from stream_metrics.containers.moments import text_of
+from stream_metrics.containers.timed import text_of
 from stream_metrics.inference.intervals.interval import Interval
 from stream_metrics.labels import Label
 from stream_metrics.labels.json_names import json_data

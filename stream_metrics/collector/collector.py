@@ -5,6 +5,8 @@
         collector.report(Report("worker-1", epoch, 1, state.to_bytes()))
         print(collector.total().snapshot())
 
+Fixed labels that a new version of the workers adds widen the states that lack them, before they merge.
+
 One thread writes. What has arrived while it wrote the last batch is the next one: one transaction and one sync for all
 of its reports, however many workers report at once.
 
@@ -22,18 +24,48 @@ import queue
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple, Self, TypeAlias
 
-from stream_metrics.collector.store import Base, CollectorStore, Life, Standing, StoreError
-from stream_metrics.collector.widening import Labels, fixed_labels, widened, widest
-from stream_metrics.containers.aggregate import Aggregate, PutResult
-from stream_metrics.errors import LabelError, StreamMetricsError
+from stream_metrics.collector.store import Base, CollectorStore, Life, Standing
+from stream_metrics.containers.aggregate import Aggregate
+from stream_metrics.containers.keyed import walk_inner
+from stream_metrics.containers.workers import PutResult
+from stream_metrics.errors import LabelError, MergeError, StreamMetricsError
+from stream_metrics.labels import Label
+from stream_metrics.monitor.store.rows import StoreError
 from stream_metrics.monitor.view.types import Checkpoint, DeadLetter
 from stream_metrics.wire import from_bytes
 
-__all__ = ["Collector", "CollectorUnavailable", "Options", "WorkerReport"]
+Labels = tuple[Label, ...]
+
+
+def fixed_labels(state: Any) -> Labels | None:
+    """Return the labels that a state is fixed to; None if it is not."""
+    *_, inside = walk_inner(state)
+    labels: Labels | None = getattr(getattr(inside, "state", inside), "fixed_labels", None)
+    return labels
+
+
+def widest(states: Iterable[Any]) -> Labels | None:
+    """Return the most labels that a state is fixed to; None if none is."""
+    return max(filter(None, map(fixed_labels, states)), key=len, default=None)
+
+
+def widened(state: Any, labels: Labels | None) -> Any:
+    """Return a state with these fixed labels if they contain its own and more, and the state itself otherwise.
+
+    MergeError if its counts do not tell, as those of `other` do not, or its options do not.
+    """
+    own = fixed_labels(state)
+    if own is None or labels is None or not set(own) < set(labels):
+        return state
+    try:
+        return state.reconfigured(labels=labels)
+    except ValueError as error:  # also of a formula, whose options have something for each label
+        raise MergeError(f"Expected a state that can have the labels of the others, but: {error}") from None
+
 
 LOG = logging.getLogger("stream_metrics.collector")
 LARGEST_BATCH = 512

@@ -15,8 +15,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from stream_metrics.monitor.store.rows import StoreError
 from stream_metrics.monitor.store.sqlite import Lock, Locked, is_empty, make_private
 
-__all__ = ["Base", "CollectorStore", "Life", "Standing", "StoreError"]
-
 Standing: TypeAlias = Literal["live", "retired", "finished"]
 
 APPLICATION, SCHEMA = 0x534D434F, 1  # "SMCO"

@@ -21,19 +21,14 @@ from typing import Any, ClassVar, Self, SupportsIndex, TypeVar
 
 from stream_metrics._core.numeric.kernels import Guarded
 from stream_metrics._core.windows.kernels import replace_keys
-from stream_metrics.containers.inner import copy_like, emptied, merge_unordered
-from stream_metrics.containers.keyed import StatePacker
-from stream_metrics.containers.partial_sums import PartialSums
-from stream_metrics.containers.workers import Entry, PutResult, RetiredCounts, Worker, newer, outcome
+from stream_metrics.containers.keyed import StatePacker, copy_like, emptied, merge_unordered
+from stream_metrics.containers.workers import Entry, PartialSums, PutResult, RetiredCounts, Worker, newer, outcome
 from stream_metrics.errors import LabelError, MergeError, UnknownKeyError, other_kind, quantity
 from stream_metrics.inputs.arrow import as_pyarrow
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.states.batches import mergeable
-from stream_metrics.states.limits import MOST, capacity_left, load_of
-from stream_metrics.states.protocols import Accumulator, Mergeable
+from stream_metrics.states.protocols import MOST, Accumulator, Mergeable, capacity_left, load_of
 from stream_metrics.wire import Portable, from_bytes, unpacked
-
-__all__ = ["Aggregate", "PutResult", "Worker", "merge"]
 
 State = TypeVar("State", bound=Mergeable)
 EPOCH_BITS = 32  # below the number of the generation: a random number

@@ -16,23 +16,21 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 import numpy as np
 
 from stream_metrics._core.numeric.kernels import MISSING, Guarded, Step, Swap, chosen_labels, chosen_scores, commit
-from stream_metrics.containers.inner import check_same, emptied
+from stream_metrics.containers.keyed import check_same, emptied
 from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError, quantity
 from stream_metrics.inputs.arguments import named_arguments
+from stream_metrics.inputs.arrow import Array
 from stream_metrics.inputs.batch import Weights
 from stream_metrics.inputs.columns import Column
 from stream_metrics.inputs.label_sets import NONE, Names, label_rows, label_set, read_tables, score_row
-from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label, unique
 from stream_metrics.metrics.metric_set import MetricSet, states_by_name
 from stream_metrics.snapshots.multilabel import MultiLabelSnapshot, checked_keys, parsed
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix
-from stream_metrics.states.limits import Load, largest_load
+from stream_metrics.states.protocols import Load, largest_load
 from stream_metrics.states.score_states import Classes, checked_scores
 from stream_metrics.wire import Portable
-
-__all__ = ["MultiLabel"]
 
 OF_SCORES = {True: ["roc_auc", "log_loss"], "any": ["roc_auc"]}  # keys that bring the states of scores
 UNIT = 2**64  # units of a weight of 1

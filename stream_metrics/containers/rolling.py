@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Never, Self
 import numpy as np
 
 from stream_metrics._core.windows.kernels import RollingUpdateBase
-from stream_metrics.containers.inner import InRiver, empty_prototype, reconfigured_inner, walk_inner
-from stream_metrics.containers.rescale import has_sketch
+from stream_metrics.containers.fading import has_sketch
+from stream_metrics.containers.keyed import InRiver, empty_prototype, reconfigured_inner, walk_inner
 from stream_metrics.errors import MergeError, OptionError, quantity, with_article
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.samples import Reads, Sample, feed, plain_rows, plain_sample, read_samples, write_samples
@@ -20,16 +20,12 @@ from stream_metrics.labels import Label, unique
 from stream_metrics.metrics.base import MetricBase
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.metrics.rules import count_unignored
-from stream_metrics.snapshots.intervals import of_window
+from stream_metrics.snapshots.readings import of_window
 from stream_metrics.states.batches import is_common
-from stream_metrics.states.limits import Load
 from stream_metrics.states.losses import ProbabilityLosses
-from stream_metrics.states.protocols import Accumulator
+from stream_metrics.states.protocols import Accumulator, Load, not_counted
 from stream_metrics.states.ranks import RankSketch
-from stream_metrics.states.reconfiguring import not_counted
 from stream_metrics.wire import Portable, packed, unpacked
-
-__all__ = ["Rolling"]
 
 MOST = 2**40  # samples
 LONGEST = 2**24  # samples whose scores a sketch can tell apart

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from stream_metrics.evaluation.evaluation import Evaluation
     from stream_metrics.labels import Label
 
-__all__ = ["data_warnings", "label_warnings", "matrix_mismatch"]
 
 LEAST = 3  # samples; fewer may be of one class, or all wrong, by chance
 LEAST_ALARM = 50  # samples from which that is worth an alarm

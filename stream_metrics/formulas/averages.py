@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_metrics.formulas.arithmetic import harmonic_of_two, if_counted, ratio
-from stream_metrics.formulas.means import Average, combine, exponent
+from stream_metrics.formulas.arithmetic import Average, combine, exponent, harmonic_of_two, if_counted, ratio
 from stream_metrics.formulas.protocol import Counts, Floats, Form
 from stream_metrics.formulas.rates import F1, JACCARD, PRECISION, RECALL, SPECIFICITY, fbeta_forms, fowlkes_mallows
 

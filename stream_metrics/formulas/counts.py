@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from stream_metrics.formulas.arithmetic import plain
 from stream_metrics.formulas.protocol import Counts, Floats, Form, Numbers
-from stream_metrics.formulas.two_classes import one_vs_all
-from stream_metrics.formulas.units import in_weights
+from stream_metrics.formulas.two_classes import in_weights, one_vs_all
 
 EVERYTHING: Form = (0, 0, 0, 1)
 PREVALENCE: tuple[Form, Form] = (0, 1, 0, 0), EVERYTHING

@@ -9,12 +9,12 @@ import math
 
 import numpy as np
 
+from stream_metrics.formulas.accuracy import PerClass, per_class_numbers
+from stream_metrics.formulas.agreement import generalized_mcc_matrix, normalised_determinant, smoothed
 from stream_metrics.formulas.arithmetic import NAN, harmonic_of_two, ratio
-from stream_metrics.formulas.association import generalized_mcc_matrix, normalised_determinant, smoothed
 from stream_metrics.formulas.averages import macro_precision, macro_recall
 from stream_metrics.formulas.protocol import Counts, Floats
 from stream_metrics.formulas.rates import RECALL, SPECIFICITY
-from stream_metrics.formulas.weights import PerClass, per_class_numbers
 
 
 def _numbers(c: Counts, weights: PerClass | None) -> Floats:

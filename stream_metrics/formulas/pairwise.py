@@ -12,11 +12,9 @@ import numpy as np
 
 from stream_metrics.formulas import rates
 from stream_metrics.formulas.accuracy import accuracy
-from stream_metrics.formulas.agreement import cohen_kappa
+from stream_metrics.formulas.agreement import cohen_kappa, matthews_corrcoef
 from stream_metrics.formulas.arithmetic import components, has_nan, if_counted, mean_of
-from stream_metrics.formulas.association import matthews_corrcoef
-from stream_metrics.formulas.memoized import memoized
-from stream_metrics.formulas.protocol import Counts, Floats, NumberOrArray
+from stream_metrics.formulas.protocol import Counts, Floats, NumberOrArray, memoized
 from stream_metrics.formulas.two_classes import TwoByTwo, wide_table
 
 SYMMETRIC: dict[str, Callable[[TwoByTwo], NumberOrArray]] = {  # in which of the two classes is the positive one

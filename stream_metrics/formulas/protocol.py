@@ -1,4 +1,4 @@
-"""What a formula reads: the exact counts of a confusion matrix.
+"""What a formula reads: the exact counts of a confusion matrix, and what several formulas have in common.
 
 The protocol is narrow on purpose. Sums over classes come as exact numbers (`total`, `hits`, the three inner
 products), ratios per class come from linear forms (`_ratios`, `_mean_ratio`), and cells come sparse (`cells`), so that
@@ -6,19 +6,24 @@ a formula costs O(1), O(K) or O(non-zero cells) in every implementation.
 
 Types are those of one matrix. The formulas also take counts of many matrices, whose numbers are arrays with one element
 for each matrix, and arrays per class have the matrices first. They return such arrays then.
+
+**Memoized counts.** A report evaluates a hundred formulas on the same counts. Most of that time would go into reading
+the same totals, cells and pairs again, so `MemoizedCounts` stores each answer. A formula stays a pure function of
+counts: it calls a `memoized` function, which looks the answer up if it is given `MemoizedCounts` and computes it
+otherwise. Nothing is stored outside that object.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
-
 
 Exact: TypeAlias = int | Fraction
 Form: TypeAlias = tuple[float, float, float, float]
@@ -130,3 +135,48 @@ class CountState(Counts, Protocol):
     @property
     def abstained(self) -> int:
         """The number of samples without a prediction."""
+
+
+C = TypeVar("C")
+T = TypeVar("T")
+
+
+class MemoizedCounts:
+    """A view of a state that reads every attribute at most once; the state must not change while the view is used."""
+
+    def __init__(self, counts: Any) -> None:
+        self._counts = counts
+        self.memo: dict[object, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "_counts":
+            raise AttributeError(name)
+        value = getattr(self._counts, name)
+        self.__dict__[name] = value
+        return value
+
+    def cells(self) -> tuple[Integers, Integers, Numbers]:
+        """Return the non-zero cells; see `Counts.cells`."""
+        cells: tuple[Integers, Integers, Numbers] = self._counts.cells()
+        self.__dict__["cells"] = lambda: cells
+        return cells
+
+
+def memo_of(counts: object) -> dict[object, Any]:
+    """Return the dictionary in which results for these counts are stored; a new one for counts that may change."""
+    return counts.memo if type(counts) is MemoizedCounts else {}
+
+
+def memoized(compute: Callable[[C], T]) -> Callable[[C], T]:
+    """Compute a function of counts once per `MemoizedCounts`."""
+
+    def read(c: C) -> T:
+        if type(c) is not MemoizedCounts:
+            return compute(c)
+        memo: dict[object, T] = c.memo  # type: ignore[attr-defined]
+        if compute not in memo:
+            memo[compute] = compute(c)
+        return memo[compute]
+
+    read.__doc__ = compute.__doc__
+    return read

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from stream_metrics.formulas.arithmetic import clipped, divide, geometric_of_two, has_nan
-from stream_metrics.formulas.association import matthews_corrcoef
+from stream_metrics.formulas.agreement import matthews_corrcoef
+from stream_metrics.formulas.arithmetic import clipped, divide, geometric_of_two, has_nan, power_means_of_rates
 from stream_metrics.formulas.counts import DETECTION_PREVALENCE, PREVALENCE
-from stream_metrics.formulas.means import power_means_of_rates
 from stream_metrics.formulas.protocol import Counts, Floats, Form, HasRatios
 from stream_metrics.formulas.two_classes import TwoByTwo, one_vs_all, wide_table
 

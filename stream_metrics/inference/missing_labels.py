@@ -27,7 +27,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from stream_metrics.formulas.association import matthews_corrcoef
+from stream_metrics.formulas.agreement import matthews_corrcoef
 from stream_metrics.formulas.protocol import Counts, Floats
 from stream_metrics.formulas.two_classes import TwoByTwo
 from stream_metrics.inference.intervals.methods import RIGHT, SHARES

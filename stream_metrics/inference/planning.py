@@ -25,7 +25,7 @@ from stream_metrics.inference.intervals import count_intervals
 from stream_metrics.inference.intervals.anytime import beta_binomial_sequence, late_multiplier
 from stream_metrics.inference.intervals.batched_counts import MatrixCounts
 from stream_metrics.inference.intervals.interval import Interval, IntervalRequest
-from stream_metrics.inputs.options import real
+from stream_metrics.inputs.arguments import real
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label

@@ -1,11 +1,63 @@
-"""Names of arguments: what a call says about a keyword that it does not have."""
+"""Names and values of arguments: keywords that a call does not have, numbers, and the names of fields of records.
+
+**Fields.** A record that lacks a default name may have another spelling of it, such as `truth` for `y_true`. A name
+that a user chose has no other spelling.
+
+Numbers are checked where an object is made, so that nothing fails when it is read.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Container, Iterable
 from typing import ParamSpec, TypeVar
+
+import numpy as np
+
+from stream_metrics._core.numeric.kernels import real_number, row_values
+from stream_metrics._core.numeric.kernels import whole as whole
+
+Y_TRUE, Y_PRED, SCORES, WEIGHT, GROUP, TIME, ID = "y_true", "y_pred", "scores", "weight", "group", "time", "id"
+OTHER_SPELLINGS = {Y_TRUE: ("truth",), Y_PRED: ("prediction",)}
+
+
+def spellings(name: str) -> tuple[str, ...]:
+    """Return a name and its other spellings, in the order in which a record is searched for them."""
+    return name, *OTHER_SPELLINGS.get(name, ())
+
+
+def field_in(names: Container[str], name: str) -> str:
+    """Return the spelling of a name that is among `names`; the name itself if none is."""
+    return next((spelling for spelling in spellings(name) if spelling in names), name)
+
+
+def real(value: object, argument: str) -> float:
+    """Return an option that is a real number, nan and infinities included; ``ValueError`` for anything else.
+
+    Equal options are written as equal bytes, so there is one nan and one zero.
+    """
+    number = None if isinstance(value, bool | np.bool_) else real_number(value)
+    if number is None:
+        raise ValueError(f"Expected `{argument}` to be a number, but got {value!r:.60}")
+    return math.nan if math.isnan(number) else number + 0.0  # -0.0 becomes 0.0
+
+
+def truth(value: object, argument: str) -> bool:
+    """Return an option that is True or False; ``ValueError`` for anything else but 1 and 0."""
+    if isinstance(value, bool | np.bool_ | int) and value in (0, 1):
+        return bool(value)
+    raise ValueError(f"Expected `{argument}` to be True or False, but got {value!r:.60}")
+
+
+def sequence(values: object, argument: str) -> list[object]:
+    """Return the items of a sequence; ``ValueError`` for anything else, sets and text included."""
+    items = row_values(values)
+    if items is None:
+        raise ValueError(f"Expected `{argument}` to be a sequence of numbers, but got {values!r:.60}")
+    return items
+
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from stream_metrics._core.numeric.kernels import split_some_weights, split_weights
 from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError, WeightError
 from stream_metrics.inputs import arrow
-from stream_metrics.inputs.columns import Column, as_column, check_column, read_weights
-from stream_metrics.inputs.containers import as_container
+from stream_metrics.inputs.arrow import Array, Values
+from stream_metrics.inputs.columns import Column, as_column, as_container, check_column, read_weights
 from stream_metrics.inputs.score_tables import (
     is_abstention,
     keyed_as_table,
@@ -32,7 +32,6 @@ from stream_metrics.inputs.score_tables import (
     soft_rows,
     stand_in,
 )
-from stream_metrics.inputs.tensors import Array, Values
 from stream_metrics.labels import Label, unique
 from stream_metrics.labels.class_names import OPEN, ClassNames
 

@@ -13,12 +13,10 @@ import numpy as np
 
 from stream_metrics._core.numeric.kernels import real_number, row_values
 from stream_metrics.errors import LabelError, ScoreError
-from stream_metrics.inputs.containers import as_container, is_table, row_objects
+from stream_metrics.inputs.arrow import Array, tensor_to_numpy
+from stream_metrics.inputs.columns import as_container, is_table, row_objects
 from stream_metrics.inputs.score_tables import own_names, score_table
-from stream_metrics.inputs.tensors import Array, tensor_to_numpy
 from stream_metrics.labels import Label, canonical, is_missing, unique
-
-__all__ = ["NONE", "label_rows", "label_set", "read_tables", "score_row"]
 
 NONE: Label = ()  # stands beside a label that is true and not predicted, or predicted and not true
 PLAIN = {str, int, bytes}

@@ -8,8 +8,6 @@ from stream_metrics.errors import LabelError
 from stream_metrics.inputs.score_tables import is_mapping
 from stream_metrics.labels import Label, canonical, is_missing
 
-__all__ = ["MISSING_CLASS", "Missing", "SampleRule", "missing_prediction", "sample_rule", "true_missing_class"]
-
 Missing: TypeAlias = Literal["abstain", "wrong", "raise"]
 MISSING_CLASS = "(missing)"
 

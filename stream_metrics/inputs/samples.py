@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from stream_metrics._core.numeric.kernels import by_class, checked_weight
 from stream_metrics._core.windows.kernels import ExtendedPrediction
+from stream_metrics.inputs.arrow import is_single
 from stream_metrics.inputs.batch import Batch, label_batch, mixed_batch, score_batch
 from stream_metrics.inputs.columns import as_column, read_weights
 from stream_metrics.inputs.score_tables import (
@@ -24,7 +25,6 @@ from stream_metrics.inputs.score_tables import (
     predictions_by_class,
     row_of_scores,
 )
-from stream_metrics.inputs.tensors import is_single
 from stream_metrics.labels import canonical, is_missing, most_likely, ordering, unique
 from stream_metrics.labels.class_names import OPEN, ClassNames
 from stream_metrics.labels.pos_label import as_counted_before

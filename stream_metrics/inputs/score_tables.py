@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from stream_metrics._core.numeric.kernels import real_number, row_values, rows_by_class
 from stream_metrics.errors import ScoreError
 from stream_metrics.inputs import arrow
-from stream_metrics.inputs.columns import Column, Namer
-from stream_metrics.inputs.containers import as_container, is_coded, row_objects
-from stream_metrics.inputs.tensors import Values, native
+from stream_metrics.inputs.arrow import Values, native
+from stream_metrics.inputs.columns import Column, Namer, as_container, is_coded, row_objects
 from stream_metrics.labels import Label, is_missing, unique
 from stream_metrics.labels.class_names import OPEN, ClassNames
 

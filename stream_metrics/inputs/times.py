@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.errors import TimeError
+from stream_metrics.inputs.arrow import is_single
 from stream_metrics.inputs.columns import read_numbers
-from stream_metrics.inputs.tensors import is_single
 
 Time: TypeAlias = "int | float | str | date | np.datetime64"  # a datetime is a date
 Length: TypeAlias = "int | float | str | timedelta | np.timedelta64"

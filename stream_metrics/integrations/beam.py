@@ -43,10 +43,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from stream_metrics.inputs.arguments import OTHER_NAMES
-from stream_metrics.integrations.tables import MOST_LABELS, Fields, check_columns, count_table, empty_copy, part_of
+from stream_metrics.integrations.tables import part_of
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.tables.bad_rows import BadRows, Counted, OnBad, new_record
-from stream_metrics.tables.counting import START, UNKNOWN, Place, Refuse
+from stream_metrics.tables.count import (
+    BadRows,
+    Counted,
+    Fields,
+    OnBad,
+    check_columns,
+    count_table,
+    empty_copy,
+    new_record,
+)
+from stream_metrics.tables.counting import MOST_LABELS, START, UNKNOWN, Place, Refuse
 from stream_metrics.wire import decoded, encoded
 
 try:

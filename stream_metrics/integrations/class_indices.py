@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from stream_metrics.containers.inner import emptied
+from stream_metrics.containers.keyed import emptied
 from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError
+from stream_metrics.inputs.arrow import Array
 from stream_metrics.inputs.columns import Categorical
-from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label
 from stream_metrics.metrics.metric import Metric
 from stream_metrics.metrics.metric_set import MetricSet, metric_of_key

@@ -44,18 +44,10 @@ from functools import partial
 from typing import Any
 
 from stream_metrics.errors import LabelError
-from stream_metrics.integrations.tables import (
-    MOST_LABELS,
-    Fields,
-    Job,
-    Part,
-    check_columns,
-    merge_in_tree,
-    merge_records,
-)
+from stream_metrics.integrations.tables import Job, Part, merge_in_tree, merge_records
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.tables.bad_rows import Counted, OnBad
-from stream_metrics.tables.counting import Place
+from stream_metrics.tables.count import Counted, Fields, OnBad, check_columns
+from stream_metrics.tables.counting import MOST_LABELS, Place
 
 try:
     from dask.delayed import Delayed, delayed

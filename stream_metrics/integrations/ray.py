@@ -46,19 +46,10 @@ from functools import partial
 from typing import Any, TypeVar
 
 from stream_metrics.containers.aggregate import merge
-from stream_metrics.integrations.tables import (
-    MOST_LABELS,
-    Fields,
-    Job,
-    Part,
-    check_columns,
-    merge_in_tree,
-    merge_records,
-    parts_of,
-)
+from stream_metrics.integrations.tables import Job, Part, merge_in_tree, merge_records, parts_of
 from stream_metrics.states import protocols
-from stream_metrics.tables.bad_rows import Counted, OnBad
-from stream_metrics.tables.counting import Place
+from stream_metrics.tables.count import Counted, Fields, OnBad, check_columns
+from stream_metrics.tables.counting import MOST_LABELS, Place
 from stream_metrics.wire import from_bytes
 
 try:

@@ -35,10 +35,10 @@ except ImportError as error:
     raise ImportError('Expected river to be installed: pip install "stream-metrics[river]"') from error
 
 from stream_metrics._core.numeric.kernels import commit, split_weights
-from stream_metrics.catalog.obstacles import ObstacleError
-from stream_metrics.catalog.table import MetricSpec, find
+from stream_metrics.catalog.spec import MetricSpec, ObstacleError
+from stream_metrics.catalog.table import find
 from stream_metrics.containers.groups import ByGroup
-from stream_metrics.containers.inner import walk_inner
+from stream_metrics.containers.keyed import walk_inner
 from stream_metrics.labels import Label, canonical
 from stream_metrics.metrics.metric import Metric
 from stream_metrics.metrics.metric_set import MetricSet

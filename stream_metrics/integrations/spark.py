@@ -55,14 +55,15 @@ from typing import Any, TypeVar
 
 from stream_metrics.catalog.table import LABEL_VALUED, find
 from stream_metrics.errors import LabelError
-from stream_metrics.integrations.tables import MOST_LABELS, Fields, Job, Part, part_of
+from stream_metrics.integrations.tables import Job, Part, part_of
 from stream_metrics.labels import Label
 from stream_metrics.metrics.metric import Metric
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.report.headlines import REPORT, TABLE_OF_SCORES
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.tables.bad_rows import BadRows, Counted, OnBad
+from stream_metrics.tables.count import BadRows, Counted, Fields, OnBad
+from stream_metrics.tables.counting import MOST_LABELS
 
 try:
     import pandas as pd  # type: ignore[import-untyped]

@@ -15,10 +15,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StringType, StructField, StructType
 
 from stream_metrics.errors import LabelError, ScoreError
-from stream_metrics.integrations.tables import Fields
 from stream_metrics.labels import Label
 from stream_metrics.states.batches import label_counts
 from stream_metrics.states.protocols import Accumulator
+from stream_metrics.tables.count import Fields
 
 __all__ = ["ColumnRef", "Selected", "countable", "numbered", "select"]
 

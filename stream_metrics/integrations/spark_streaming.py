@@ -40,9 +40,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Literal
 
-from stream_metrics.integrations.tables import Fields
 from stream_metrics.labels import Label
 from stream_metrics.states.protocols import Accumulator
+from stream_metrics.tables.count import Fields
 
 try:
     import pandas as pd  # type: ignore[import-untyped]

@@ -3,7 +3,8 @@
 A task of `mapInArrow` calls one of these with all batches of its partition; it yields rows of a data frame. Beside the
 columns that are counted there may be `n`, of how many rows a row is the count, and `at`, the number that Spark gives to
 a row (`monotonically_increasing_id`), of which errors and records have the partition and the row. Where rows of one key
-follow each other, the column `first` is true in the first of them: which keys are equal is for Spark to say.
+follow each other, the column `first` is true in the first of them: which keys are equal is for Spark to say. Keys of
+groups may have any type: each distinct key gets a number.
 """
 
 from __future__ import annotations
@@ -15,32 +16,61 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pyspark import TaskContext
 
 from stream_metrics.catalog.table import find
-from stream_metrics.containers.inner import merge_unordered
+from stream_metrics.containers.keyed import merge_unordered
 from stream_metrics.errors import StreamMetricsError
-from stream_metrics.integrations.spark_keys import key_codes
-from stream_metrics.integrations.tables import Job, count_table, part_of, parts_of
+from stream_metrics.integrations.tables import Job, part_of, parts_of
 from stream_metrics.labels import Label
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.batches import label_counts
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.tables.bad_rows import BadRows, new_record
+from stream_metrics.tables.count import BadRows, count_table, new_record
 from stream_metrics.tables.counting import START, UNKNOWN, LabelLimit, Place
 from stream_metrics.wire import from_bytes
 
-__all__ = [
-    "Batches",
-    "count_all",
-    "count_by_key",
-    "count_into",
-    "merge_all",
-    "merge_parts",
-    "merge_runs",
-    "metric_value",
-    "read",
-]
+Codes: TypeAlias = NDArray[np.int64]
+
+
+def key_codes(keys: pa.Table) -> Codes:
+    """Return for each row of one column or more a number from 0 on, the same for rows that are equal.
+
+    Null is a value, and so is nan. Keys that Spark takes for equal may differ here.
+    """
+    return _together([_codes(_in_one(column)) for column in keys.columns])
+
+
+def _codes(column: pa.Array) -> Codes:
+    kind = column.type
+    if pa.types.is_null(kind):
+        return np.zeros(len(column), np.int64)
+    if pa.types.is_struct(kind):
+        valid = np.asarray(column.is_valid()).astype(np.int64)
+        return _together([valid, *(_codes(child) for child in column.flatten())])
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        ends = np.cumsum(np.asarray(pc.fill_null(pc.list_value_length(column), 0))).tolist()
+        items = _codes(column.flatten())
+        texts = [items[low:high].tobytes() for low, high in zip([0, *ends], ends, strict=False)]
+        valid = np.asarray(column.is_valid()).astype(np.int64)
+        return _together([valid, _codes(pa.array(texts, pa.binary()))])
+    encoded = column.dictionary_encode(null_encoding="encode")
+    return np.asarray(encoded.indices, np.int64)
+
+
+def _together(columns: list[Codes]) -> Codes:
+    """Return the codes of rows from those of their columns."""
+    codes = columns[0]
+    for more in columns:
+        codes = np.unique(codes * (more.max(initial=0) + 1) + more, return_inverse=True)[1]
+    return codes
+
+
+def _in_one(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
 
 Batches: TypeAlias = "Iterator[pa.RecordBatch]"
 

@@ -50,8 +50,8 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from stream_metrics._core.numeric.kernels import whole
 from stream_metrics.errors import MergeError, with_article
-from stream_metrics.inputs.options import whole
 from stream_metrics.states.batches import mergeable
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import from_bytes

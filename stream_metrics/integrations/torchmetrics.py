@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from stream_metrics.errors import other_kind
-from stream_metrics.inputs.tensors import tensor_to_numpy
+from stream_metrics.inputs.arrow import tensor_to_numpy
 from stream_metrics.integrations.class_indices import count_outputs, empty_of, numbers_of
 from stream_metrics.labels import Label, unique
 from stream_metrics.metrics.metric import Metric

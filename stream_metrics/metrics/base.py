@@ -26,11 +26,10 @@ from stream_metrics.labels import Label, canonical
 from stream_metrics.labels.pos_label import as_counted_before
 from stream_metrics.metrics.rules import count_by_rule
 from stream_metrics.states.batches import KeyedBatch
-from stream_metrics.states.folds import fold_of, folds_of
-from stream_metrics.states.limits import Load, largest_load
 from stream_metrics.states.losses import ProbabilityLosses
+from stream_metrics.states.protocols import Load, check_options, largest_load, not_counted, settled
 from stream_metrics.states.ranks import RankSketch
-from stream_metrics.states.reconfiguring import check_options, not_counted, settled
+from stream_metrics.states.score_labels import fold_of, folds_of
 from stream_metrics.wire import Portable, encoded
 
 FOLDS = 32

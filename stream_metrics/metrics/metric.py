@@ -19,22 +19,21 @@ from typing import Any, ClassVar, Literal, Self
 
 from stream_metrics._core.confusion.kernels import LinearRatio, ReadingBase
 from stream_metrics._core.numeric.kernels import real_number
-from stream_metrics.catalog.obstacles import ObstacleError, check
-from stream_metrics.catalog.table import MetricSpec, find
+from stream_metrics.catalog.spec import MetricSpec, ObstacleError, check
+from stream_metrics.catalog.table import find
 from stream_metrics.errors import MergeError
-from stream_metrics.evaluation.evaluate import checked_options, checked_zero_division, compute, point_value
+from stream_metrics.evaluation.evaluation import checked_options, checked_zero_division, compute, point_value
 from stream_metrics.formulas.protocol import CountState
 from stream_metrics.formulas.rates import linear_forms
-from stream_metrics.inputs.arguments import named_arguments
-from stream_metrics.inputs.options import sequence
+from stream_metrics.inputs.arguments import named_arguments, sequence
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.labels.pos_label import as_counted_before, check_possible, is_binary, is_default
 from stream_metrics.metrics.base import MetricBase
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
+from stream_metrics.states.protocols import not_counted
 from stream_metrics.states.ranks import RankSketch
-from stream_metrics.states.reconfiguring import not_counted
 from stream_metrics.wire import from_bytes
 
 SKETCH: dict[str, object] = {"pos_label": True, "buckets": 1024, "sample": 512}

@@ -11,14 +11,13 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from stream_metrics._core.confusion.kernels import FoldsStep
-from stream_metrics._core.numeric.kernels import Step, Swap, commit
+from stream_metrics._core.numeric.kernels import Step, Swap, commit, whole
 from stream_metrics._core.ranks.kernels import ScoredUpdateBase
 from stream_metrics.catalog.table import CATALOG, find
 from stream_metrics.errors import MergeError, ScoreError, options_differ, quantity
-from stream_metrics.evaluation.evaluate import checked_zero_division
-from stream_metrics.inputs.arguments import named_arguments
+from stream_metrics.evaluation.evaluation import checked_zero_division
+from stream_metrics.inputs.arguments import named_arguments, real, truth
 from stream_metrics.inputs.batch import mixed_batch
-from stream_metrics.inputs.options import real, truth, whole
 from stream_metrics.inputs.rules import Missing
 from stream_metrics.labels import Label, canonical
 from stream_metrics.labels.pos_label import as_counted_before, check_possible, is_default
@@ -27,8 +26,8 @@ from stream_metrics.metrics.metric import Metric, metric_class
 from stream_metrics.snapshots.snapshot import Snapshot, Values
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
+from stream_metrics.states.protocols import not_counted
 from stream_metrics.states.ranks import RankSketch
-from stream_metrics.states.reconfiguring import not_counted
 from stream_metrics.states.score_labels import LabelRule
 from stream_metrics.states.score_states import (
     NAMES,

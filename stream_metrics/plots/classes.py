@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_metrics.catalog.table import MetricSpec, find
+from stream_metrics.catalog.spec import MetricSpec
+from stream_metrics.catalog.table import find
 from stream_metrics.plots import base
 from stream_metrics.plots.base import NAME, SERIES, THIN, Style, names, new_axes, samples, show_empty, title
 from stream_metrics.report.content import class_bounds, class_values, classes_shown, row_labels, weakest

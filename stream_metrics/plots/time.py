@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics.catalog.table import MetricSpec, find
+from stream_metrics.catalog.spec import MetricSpec
+from stream_metrics.catalog.table import find
 from stream_metrics.plots.base import SERIES, THIN, Numbers, legend_beside, new_axes, show_empty, thousands, title
 from stream_metrics.report.layout import number
 

@@ -14,20 +14,33 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from stream_metrics.formulas.protocol import Floats, Numbers
-from stream_metrics.ranking.certificates import (
+from stream_metrics.ranking.protocol import (
     EPSILON,
+    NAN,
+    OWN,
+    REST,
+    UNDEFINED,
+    Certified,
+    RankColumn,
     Ratio,
+    edge,
     exact,
     lost_in_classes,
     mean_of_ratios,
+    once,
     round_down,
     round_up,
     widened,
 )
-from stream_metrics.ranking.protocol import NAN, OWN, REST, UNDEFINED, Certified, RankColumn, edge, once
-from stream_metrics.ranking.resolve import estimate_within_cells
-from stream_metrics.ranking.steps import threshold_sweep
-from stream_metrics.ranking.table import Pairs, ScoreTable, pairs_of, root_sum_square, tabulate
+from stream_metrics.ranking.steps import (
+    Pairs,
+    ScoreTable,
+    estimate_within_cells,
+    pairs_of,
+    root_sum_square,
+    tabulate,
+    threshold_sweep,
+)
 
 
 def roc_auc(column: RankColumn) -> Certified:

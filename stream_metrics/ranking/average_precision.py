@@ -16,11 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.formulas.protocol import Floats
-from stream_metrics.ranking.certificates import EPSILON, lost, mean_of_ratios, shares_of, widened
-from stream_metrics.ranking.protocol import OWN, REST, UNDEFINED, Certified, RankColumn
-from stream_metrics.ranking.resolve import sampled_in
-from stream_metrics.ranking.steps import CurveSteps, ThresholdSweep, Units, threshold_sweep
-from stream_metrics.ranking.table import root_sum_square
+from stream_metrics.ranking.protocol import (
+    EPSILON,
+    OWN,
+    REST,
+    UNDEFINED,
+    Certified,
+    RankColumn,
+    lost,
+    mean_of_ratios,
+    shares_of,
+    widened,
+)
+from stream_metrics.ranking.steps import CurveSteps, ThresholdSweep, Units, root_sum_square, sampled_in, threshold_sweep
 
 EXPECTED = 50.0  # codes' worth of weight that the sample should show before its silence means an atom
 EXPLAINED = 0.5  # share of it below which there must be one

@@ -19,9 +19,20 @@ from numpy.typing import NDArray
 from stream_metrics._core.ranks import kernels
 from stream_metrics._core.ranks.kernels import UNIFORM
 from stream_metrics.formulas.protocol import Floats, Numbers
-from stream_metrics.ranking.certificates import EPSILON, exact, shares_of, widened
-from stream_metrics.ranking.protocol import OWN, REST, UNDEFINED, ZERO, Certified, RankColumn, once
-from stream_metrics.ranking.table import tabulate
+from stream_metrics.ranking.protocol import (
+    EPSILON,
+    OWN,
+    REST,
+    UNDEFINED,
+    ZERO,
+    Certified,
+    RankColumn,
+    exact,
+    once,
+    shares_of,
+    widened,
+)
+from stream_metrics.ranking.steps import tabulate
 
 MOST_BINS = 2**20
 

@@ -19,13 +19,19 @@ from numpy.typing import NDArray
 
 from stream_metrics._core.ranks.kernels import UNIFORM
 from stream_metrics.formulas.accuracy import accuracy
+from stream_metrics.formulas.agreement import matthews_corrcoef
 from stream_metrics.formulas.arithmetic import ratio
-from stream_metrics.formulas.association import matthews_corrcoef
 from stream_metrics.formulas.protocol import Floats, NumberOrArray
 from stream_metrics.formulas.rates import f1, ova_balanced_accuracy
 from stream_metrics.formulas.two_classes import TwoByTwo
-from stream_metrics.ranking.certificates import (
+from stream_metrics.ranking.protocol import (
     EPSILON,
+    NAN,
+    OWN,
+    REST,
+    UNDEFINED,
+    Certified,
+    RankColumn,
     exact,
     lost,
     lost_in_classes,
@@ -36,9 +42,7 @@ from stream_metrics.ranking.certificates import (
     shares_of,
     widened,
 )
-from stream_metrics.ranking.protocol import NAN, OWN, REST, UNDEFINED, Certified, RankColumn
-from stream_metrics.ranking.steps import CurveSteps, Units, threshold_sweep
-from stream_metrics.ranking.table import root_sum_square
+from stream_metrics.ranking.steps import CurveSteps, Units, root_sum_square, threshold_sweep
 
 C = TypeVar("C", bound="ThresholdCurve")
 NEAR = 1e-12  # values this close are compared exactly

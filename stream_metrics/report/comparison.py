@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.errors import quantity
 from stream_metrics.inference.comparison.tests import Better, discordant_evidence
-from stream_metrics.inputs.options import real
+from stream_metrics.inputs.arguments import real
 from stream_metrics.report.document import Element, Medium, Notes, Section, Title, Warnings
 from stream_metrics.report.headlines import (
     COMPARED,

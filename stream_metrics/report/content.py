@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stream_metrics.catalog.obstacles import SQUARE_LIMIT
+from stream_metrics.catalog.spec import SQUARE_LIMIT
 from stream_metrics.catalog.table import CATALOG, LABEL_VALUED
 from stream_metrics.errors import quantity
 from stream_metrics.labels.json_names import label_names

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from stream_metrics.catalog.obstacles import SQUARE_LIMIT
+from stream_metrics.catalog.spec import SQUARE_LIMIT
 from stream_metrics.catalog.table import CATALOG, LABEL_VALUED
 from stream_metrics.evaluation.evaluation import number_of
 from stream_metrics.labels import Label, ordering

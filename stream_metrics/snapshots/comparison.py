@@ -43,9 +43,9 @@ from stream_metrics.inference.intervals.anytime import (
 from stream_metrics.inference.intervals.folds import jackknife, left_out
 from stream_metrics.inference.intervals.interval import LowHigh
 from stream_metrics.inference.intervals.resampling import DRAWS, SEED
-from stream_metrics.inputs.options import real
+from stream_metrics.inputs.arguments import real
 from stream_metrics.labels import Label, canonical
-from stream_metrics.snapshots.rendering import Rendered
+from stream_metrics.snapshots.readings import Rendered
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]

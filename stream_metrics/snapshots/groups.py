@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from stream_metrics.catalog.table import find
 from stream_metrics.errors import OptionError, UnknownKeyError
 from stream_metrics.evaluation.evaluation import number_of
-from stream_metrics.inputs.options import real
+from stream_metrics.inputs.arguments import real
 from stream_metrics.labels import canonical
 from stream_metrics.labels.json_names import label_names
 from stream_metrics.ranking.classes import asked_class
-from stream_metrics.snapshots.rendering import Rendered
+from stream_metrics.snapshots.readings import Rendered
 from stream_metrics.snapshots.snapshot import Snapshot
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from stream_metrics.errors import UnknownKeyError, quantity
 from stream_metrics.evaluation.warnings import label_warnings
 from stream_metrics.labels.json_names import label_names
 from stream_metrics.snapshots.groups import GroupSnapshot
-from stream_metrics.snapshots.rendering import Rendered
+from stream_metrics.snapshots.readings import Rendered
 from stream_metrics.snapshots.snapshot import COMPLETED, Snapshot, _of_label
 
 if TYPE_CHECKING:

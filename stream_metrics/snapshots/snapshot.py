@@ -16,7 +16,7 @@ from copy import copy
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, overload
 
-from stream_metrics.catalog.obstacles import Obstacle
+from stream_metrics.catalog.spec import Obstacle
 from stream_metrics.catalog.table import ALIASES, CATALOG, LABEL_VALUED, find
 from stream_metrics.errors import UnknownKeyError
 from stream_metrics.evaluation.evaluation import Evaluation, Options, States, read_only
@@ -25,9 +25,7 @@ from stream_metrics.formulas.losses import LossState
 from stream_metrics.formulas.protocol import CountState, Numbers
 from stream_metrics.labels import canonical
 from stream_metrics.ranking.classes import RankState, asked_class
-from stream_metrics.snapshots.intervals import IntervalDisplay, IntervalReadings
-from stream_metrics.snapshots.rendering import Rendered
-from stream_metrics.snapshots.scores import ScoreReadings
+from stream_metrics.snapshots.readings import IntervalDisplay, IntervalReadings, Rendered, ScoreReadings
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from stream_metrics._core.confusion.kernels import pack_runs
 from stream_metrics._core.numeric.kernels import chosen_scores
 from stream_metrics.errors import LabelError, MergeError, ScoreError, WeightError
+from stream_metrics.inputs.arrow import COLUMNS, LABELS, is_single
 from stream_metrics.inputs.batch import Batch, Weights, mixed_batch, read_counts, score_batch
 from stream_metrics.inputs.columns import Column, admit_labels, checked_column, factorize, row_count, take_rows
 from stream_metrics.inputs.score_tables import materialize, names_of_state, predictions_by_class
-from stream_metrics.inputs.tensors import COLUMNS, LABELS, is_single
 from stream_metrics.inputs.times import is_one_time
 from stream_metrics.labels import Label, ordering
 from stream_metrics.states.confusion import ConfusionMatrix

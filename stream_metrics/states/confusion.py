@@ -12,13 +12,12 @@ from stream_metrics._core.confusion.kernels import ConfusionCounters, pack_cells
 from stream_metrics._core.numeric.kernels import Step, chosen_labels, commit
 from stream_metrics.errors import LabelError, WeightError, quantity
 from stream_metrics.inputs.arguments import named_arguments
+from stream_metrics.inputs.arrow import native, tensor_to_numpy
 from stream_metrics.inputs.batch import Batch, Weights, count_batch, label_batch
 from stream_metrics.inputs.columns import Column, admit_labels, check_column, count_pairs, factorize
-from stream_metrics.inputs.tensors import native, tensor_to_numpy
 from stream_metrics.labels import Label, unique
 from stream_metrics.snapshots.snapshot import Snapshot
-from stream_metrics.states.protocols import CountRows
-from stream_metrics.states.reconfiguring import renamed_labels, with_options
+from stream_metrics.states.protocols import CountRows, renamed_labels, with_options
 from stream_metrics.wire import Portable
 
 

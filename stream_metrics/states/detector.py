@@ -34,13 +34,12 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, Literal, Self
 
 from stream_metrics._core.detectors.kernels import Detector, Outcome
-from stream_metrics._core.numeric.kernels import Swap, commit, real_number
+from stream_metrics._core.numeric.kernels import Swap, commit, real_number, whole
 from stream_metrics.errors import MergeError, StreamMetricsError, WeightError, quantity
 from stream_metrics.inference.change import DetectorSnapshot, reference_levels
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import label_batch
 from stream_metrics.inputs.columns import read_numbers, read_weights
-from stream_metrics.inputs.options import whole
 from stream_metrics.labels import Label
 from stream_metrics.wire import Portable
 

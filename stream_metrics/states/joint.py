@@ -24,8 +24,15 @@ from stream_metrics._core.paired.kernels import PairedCounts, ScoredStep
 from stream_metrics.errors import ScoreError, StreamMetricsError, options_differ, other_kind, quantity
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import Batch, Weights, label_batch
-from stream_metrics.inputs.columns import admit_labels, check_column, checked_column, factorize
-from stream_metrics.inputs.containers import as_container, is_table, row_objects
+from stream_metrics.inputs.columns import (
+    admit_labels,
+    as_container,
+    check_column,
+    checked_column,
+    factorize,
+    is_table,
+    row_objects,
+)
 from stream_metrics.inputs.score_tables import (
     check_classes,
     finite_scores,
@@ -39,12 +46,10 @@ from stream_metrics.inputs.score_tables import (
 )
 from stream_metrics.labels import Label, canonical, same_labels, unique
 from stream_metrics.labels.pos_label import check_possible, is_default
-from stream_metrics.states.folds import content_fold, fold_of, folds_of
-from stream_metrics.states.limits import Load, largest_load, load_of
 from stream_metrics.states.losses import ProbabilityLosses
+from stream_metrics.states.protocols import Load, check_fixed, largest_load, load_of, not_counted, with_options
 from stream_metrics.states.ranks import RankSketch
-from stream_metrics.states.reconfiguring import check_fixed, not_counted, with_options
-from stream_metrics.states.score_labels import LabelRule, Scores
+from stream_metrics.states.score_labels import LabelRule, Scores, content_fold, fold_of, folds_of
 from stream_metrics.states.score_states import ScoreStates, Seen, check_counted, checked_scores
 from stream_metrics.wire import Portable
 

@@ -17,16 +17,15 @@ from stream_metrics._core.losses.kernels import LossSums
 from stream_metrics._core.numeric.kernels import Step, chosen_scores
 from stream_metrics.errors import LabelError, quantity
 from stream_metrics.inputs.arguments import named_arguments
+from stream_metrics.inputs.arrow import Array
 from stream_metrics.inputs.batch import Batch, score_batch
 from stream_metrics.inputs.columns import Column, factorize
 from stream_metrics.inputs.score_tables import check_classes
-from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label, ordering
 from stream_metrics.labels.class_names import OPEN
 from stream_metrics.labels.pos_label import is_default
 from stream_metrics.snapshots.snapshot import Snapshot
-from stream_metrics.states.protocols import CountRows
-from stream_metrics.states.reconfiguring import check_pos_label, with_options
+from stream_metrics.states.protocols import CountRows, check_pos_label, with_options
 from stream_metrics.states.score_labels import check_truths_of_singles
 from stream_metrics.wire import Portable
 

@@ -13,14 +13,13 @@ from stream_metrics._core.numeric.kernels import Step, chosen_scores, commit
 from stream_metrics._core.ranks.kernels import RankCounters, ScoreTable, first_bad, samples_step, table_step
 from stream_metrics.errors import ScoreError, quantity
 from stream_metrics.inputs.arguments import named_arguments
+from stream_metrics.inputs.arrow import Array
 from stream_metrics.inputs.batch import Batch, score_batch, score_count_batch
 from stream_metrics.inputs.columns import factorize
-from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label
 from stream_metrics.ranking.protocol import RankColumn
 from stream_metrics.snapshots.snapshot import Snapshot
-from stream_metrics.states.protocols import CountRows
-from stream_metrics.states.reconfiguring import check_pos_label, not_counted, with_options
+from stream_metrics.states.protocols import CountRows, check_pos_label, not_counted, with_options
 from stream_metrics.states.score_labels import check_rows, check_truths_of_singles
 from stream_metrics.wire import Portable, encoded
 

@@ -25,9 +25,8 @@ from stream_metrics.ranking.classes import RankState
 from stream_metrics.ranking.remaining import RemainingRanks
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
-from stream_metrics.states.protocols import CountRows
+from stream_metrics.states.protocols import CountRows, check_fixed, check_pos_label, not_counted
 from stream_metrics.states.ranks import RankSketch
-from stream_metrics.states.reconfiguring import check_fixed, check_pos_label, not_counted
 from stream_metrics.states.score_labels import LabelRule, fill_predictions
 
 STATES = ("losses", "ranks", "confidence")  # in the order of their bytes

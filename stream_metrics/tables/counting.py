@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import LabelError, StreamMetricsError
 from stream_metrics.inputs import arrow
-from stream_metrics.inputs.columns import Column, row_count, take_rows
-from stream_metrics.inputs.containers import as_container, is_coded, is_table
+from stream_metrics.inputs.arrow import Array
+from stream_metrics.inputs.columns import Column, as_container, is_coded, is_table, row_count, take_rows
 from stream_metrics.inputs.score_tables import score_table
-from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import is_missing
 from stream_metrics.states.batches import is_common
 from stream_metrics.states.protocols import Accumulator

@@ -12,7 +12,7 @@ from support.refusals import all_refused, refused
 from support.values import html
 
 import stream_metrics as sm
-from stream_metrics.states.folds import fold_of
+from stream_metrics.states.score_labels import fold_of
 
 METRICS = sm.metrics()
 FOLDS = sm.Comparison().folds

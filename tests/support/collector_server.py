@@ -18,9 +18,9 @@ from typing import Any
 import stream_metrics as sm
 from stream_metrics.collector import collector, reporter
 from stream_metrics.collector.collector import Collector, CollectorUnavailable, Options, WorkerReport
-from stream_metrics.collector.history import MetricHistory
 from stream_metrics.collector.service import Service
 from stream_metrics.collector.store import CollectorStore
+from stream_metrics.collector.view import MetricHistory
 from support.command_line import start_command
 
 __all__ = [

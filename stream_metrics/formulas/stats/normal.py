@@ -20,8 +20,6 @@ from stream_metrics._core.intervals.kernels import distinct
 from stream_metrics.formulas.protocol import Floats
 from stream_metrics.formulas.stats.tails import ENOUGH, HALF_LOG_2PI, TINY, beta_tail, beta_term, stirling_error
 
-__all__ = ["beta_cdf", "beta_quantile", "distinct_pairs", "expit", "log_beta", "normal_quantile", "t_quantile"]
-
 STEPS = 200
 FARTHEST = 700.0  # on the logit scale
 CLOSE = 1e-7  # standard deviations

@@ -22,17 +22,6 @@ import numpy as np
 
 from stream_metrics.formulas.protocol import Floats
 
-__all__ = [
-    "HALF_LOG_2PI",
-    "beta_tail",
-    "beta_term",
-    "binomial_tail",
-    "chi_square_tail",
-    "deviance",
-    "log_beta_term",
-    "stirling_error",
-]
-
 ENOUGH = 2.0**-52
 TINY = 1e-300
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)

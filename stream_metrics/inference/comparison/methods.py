@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.catalog.spec import MetricSpec
-from stream_metrics.evaluation.evaluate import Options, checked_options, compute
+from stream_metrics.evaluation.evaluation import Options, checked_options, compute
 from stream_metrics.formulas.arithmetic import inner
 from stream_metrics.formulas.protocol import Floats, NumberOrArray
 from stream_metrics.inference.comparison.shares import DiscordantPairs, pairs_of

@@ -8,7 +8,7 @@ import numpy as np
 
 from stream_metrics.catalog.spec import MetricSpec
 from stream_metrics.errors import UnknownKeyError
-from stream_metrics.evaluation.evaluate import Options, evaluate, value_labels
+from stream_metrics.evaluation.evaluation import Options, evaluate, value_labels
 from stream_metrics.formulas.stats.tails import chi_square_tail
 from stream_metrics.inference.intervals.folds import Folds
 from stream_metrics.labels import Label

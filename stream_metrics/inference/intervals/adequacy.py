@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from stream_metrics.errors import quantity
 from stream_metrics.formulas.arithmetic import inner
-from stream_metrics.formulas.memoized import memoized
-from stream_metrics.formulas.protocol import Counts, Floats, Integers, Numbers
+from stream_metrics.formulas.protocol import Counts, Floats, Integers, Numbers, memoized
 from stream_metrics.inference.intervals.batched_counts import BatchedCounts
 
 if TYPE_CHECKING:

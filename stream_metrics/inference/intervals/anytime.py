@@ -35,10 +35,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics._core.intervals.kernels import lower_root, refuted_distance
-from stream_metrics.formulas.arithmetic import mean_of
-from stream_metrics.formulas.means import power_means
-from stream_metrics.formulas.memoized import memoized
-from stream_metrics.formulas.protocol import Counts, Floats, Form, NumberOrArray, Numbers
+from stream_metrics.formulas.arithmetic import mean_of, power_means
+from stream_metrics.formulas.protocol import Counts, Floats, Form, NumberOrArray, Numbers, memoized
 from stream_metrics.formulas.rates import F1, JACCARD, PRECISION, RECALL, SPECIFICITY
 from stream_metrics.formulas.stats.normal import distinct_pairs, expit, log_beta
 from stream_metrics.formulas.two_classes import TwoByTwo, one_vs_all

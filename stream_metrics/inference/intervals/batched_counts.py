@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from stream_metrics._core.intervals.kernels import MatrixSlopes
 from stream_metrics.formulas.arithmetic import divide, inner, mean_of, per_class, sums_in_order
-from stream_metrics.formulas.memoized import memoized
-from stream_metrics.formulas.protocol import Counts, Floats, Form, Integers, NumberOrArray, Numbers
+from stream_metrics.formulas.protocol import Counts, Floats, Form, Integers, NumberOrArray, Numbers, memoized
 from stream_metrics.labels import Label
 
 Batch: TypeAlias = NDArray[Any]  # float64, or complex128

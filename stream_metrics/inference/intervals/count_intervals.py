@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics.catalog.table import CATALOG, MetricSpec
+from stream_metrics.catalog.spec import MetricSpec
+from stream_metrics.catalog.table import CATALOG
 from stream_metrics.errors import quantity
 from stream_metrics.formulas.protocol import Counts, Floats, NumberOrArray, Numbers
 from stream_metrics.formulas.stats.normal import beta_quantile, distinct_pairs, normal_quantile

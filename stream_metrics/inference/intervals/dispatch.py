@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stream_metrics.catalog.obstacles import SQUARE_LIMIT
-from stream_metrics.catalog.table import CATALOG, MetricSpec, find
+from stream_metrics.catalog.spec import SQUARE_LIMIT, MetricSpec
+from stream_metrics.catalog.table import CATALOG, find
 from stream_metrics.errors import unexpected_label
 from stream_metrics.evaluation.evaluation import Evaluation, Options
 from stream_metrics.formulas.protocol import Counts, Floats

@@ -23,20 +23,19 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 
-from stream_metrics.catalog.obstacles import weighted
-from stream_metrics.catalog.table import MetricSpec, find
+from stream_metrics._core.numeric.kernels import whole
+from stream_metrics.catalog.spec import MetricSpec, weighted
+from stream_metrics.catalog.table import find
 from stream_metrics.errors import unexpected_label
-from stream_metrics.evaluation.evaluate import State, evaluate, value_labels
-from stream_metrics.evaluation.evaluation import Evaluation, Options
-from stream_metrics.formulas.memoized import MemoizedCounts
-from stream_metrics.formulas.protocol import Counts, Floats
+from stream_metrics.evaluation.evaluation import Evaluation, Options, State, evaluate, value_labels
+from stream_metrics.formulas.protocol import Counts, Floats, MemoizedCounts
 from stream_metrics.formulas.stats.normal import t_quantile
 from stream_metrics.inference.intervals.adequacy import effective_count
 from stream_metrics.inference.intervals.count_intervals import on_logit_scale
 from stream_metrics.inference.intervals.interval import Interval, IntervalRequest
 from stream_metrics.inference.intervals.methods import WITH_UNITS, refusal
 from stream_metrics.inference.intervals.resampling import DRAWS, SEED
-from stream_metrics.inputs.options import real, whole
+from stream_metrics.inputs.arguments import real
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label

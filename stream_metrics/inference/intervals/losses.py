@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from stream_metrics.catalog.table import MetricSpec
+from stream_metrics.catalog.spec import MetricSpec
 from stream_metrics.evaluation.evaluation import Options
 from stream_metrics.formulas.losses import LOSS_UNITS, LossState, is_halved
 from stream_metrics.formulas.stats.normal import t_quantile

@@ -33,8 +33,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from stream_metrics.catalog.obstacles import SQUARE_LIMIT
-from stream_metrics.catalog.table import CATALOG, MetricSpec
+from stream_metrics.catalog.spec import SQUARE_LIMIT, MetricSpec
+from stream_metrics.catalog.table import CATALOG
 from stream_metrics.formulas.protocol import Form, NumberOrArray
 from stream_metrics.formulas.rates import FORMS
 from stream_metrics.inference.intervals.gradients import (

@@ -23,11 +23,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics.catalog.table import MetricSpec
-from stream_metrics.evaluation.evaluate import compute, evaluate
-from stream_metrics.evaluation.evaluation import Evaluation, Options
-from stream_metrics.formulas.memoized import memo_of
-from stream_metrics.formulas.protocol import Counts, Floats, NumberOrArray
+from stream_metrics.catalog.spec import MetricSpec
+from stream_metrics.evaluation.evaluation import Evaluation, Options, compute, evaluate
+from stream_metrics.formulas.protocol import Counts, Floats, NumberOrArray, memo_of
 from stream_metrics.formulas.stats.normal import normal_quantile
 from stream_metrics.formulas.two_classes import TwoByTwo, one_vs_all
 from stream_metrics.inference.intervals.adequacy import ENOUGH, few_samples, least_cells

@@ -36,10 +36,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics.catalog.table import MetricSpec
+from stream_metrics.catalog.spec import MetricSpec
 from stream_metrics.errors import unexpected_label
-from stream_metrics.evaluation.evaluate import checked_options, compute
-from stream_metrics.evaluation.evaluation import Evaluation, Options
+from stream_metrics.evaluation.evaluation import Evaluation, Options, checked_options, compute
 from stream_metrics.formulas.losses import LossState
 from stream_metrics.formulas.protocol import Floats, Integers
 from stream_metrics.formulas.stats.normal import t_quantile
@@ -60,8 +59,7 @@ from stream_metrics.inference.intervals.resampling import percentiles
 from stream_metrics.ranking.areas import delong_influence, delong_se, roc_auc
 from stream_metrics.ranking.average_precision import average_precision
 from stream_metrics.ranking.calibration import Residuals, bin_residuals
-from stream_metrics.ranking.classes import RankState, classes, columns, only_column
-from stream_metrics.ranking.pool import pool
+from stream_metrics.ranking.classes import RankState, classes, columns, only_column, pool
 from stream_metrics.ranking.protocol import NAN, OWN, REST, Certified, RankColumn, once
 from stream_metrics.ranking.steps import threshold_sweep
 

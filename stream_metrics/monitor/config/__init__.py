@@ -15,7 +15,7 @@ from msgspec import Meta, Struct, field, structs
 
 from stream_metrics.catalog.table import ALIASES
 from stream_metrics.errors import with_article
-from stream_metrics.inputs.field_names import GROUP, ID, SCORES, TIME, WEIGHT, Y_PRED, Y_TRUE
+from stream_metrics.inputs.arguments import GROUP, ID, SCORES, TIME, WEIGHT, Y_PRED, Y_TRUE
 from stream_metrics.monitor.config.checking import ConfigError, ConfigKey, checked, keys_of
 
 __all__ = [
@@ -81,7 +81,7 @@ class FieldsTable(ConfigTable, frozen=True, kw_only=True):
     """The fields of an event, nested ones with dots.
 
     An event may lack any but the id, and one of the default name too if it has both a truth and a prediction. `truth`
-    and `prediction` are read where an event lacks `y_true` and `y_pred`; see ``stream_metrics.inputs.field_names``.
+    and `prediction` are read where an event lacks `y_true` and `y_pred`; see ``stream_metrics.inputs.arguments``.
     """
 
     decoder: Annotated[str, _is("json, or the name of an entry point in the group stream_metrics.decoders")] = "json"

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.containers.groups import ByGroup
-from stream_metrics.containers.timed import TimeWindow
-from stream_metrics.containers.two_stack import TwoStackAggregator
+from stream_metrics.containers.timed import TimeWindow, TwoStackAggregator
 from stream_metrics.errors import DecodeError, MergeError
 from stream_metrics.inputs.times import LIMIT, format_duration, parse_duration
 from stream_metrics.metrics.metric_set import MetricSet

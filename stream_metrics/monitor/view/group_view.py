@@ -29,9 +29,8 @@ from numpy.typing import NDArray
 
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.errors import quantity
-from stream_metrics.evaluation.evaluate import State
-from stream_metrics.formulas.memoized import memoized
-from stream_metrics.formulas.protocol import Counts
+from stream_metrics.evaluation.evaluation import State
+from stream_metrics.formulas.protocol import Counts, memoized
 from stream_metrics.formulas.stats.normal import normal_quantile
 from stream_metrics.inference.intervals.dispatch import class_bounds
 from stream_metrics.inference.intervals.folds import weight_problem

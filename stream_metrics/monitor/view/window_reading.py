@@ -42,7 +42,8 @@ from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from stream_metrics.catalog.table import CATALOG, MetricSpec
+from stream_metrics.catalog.spec import MetricSpec
+from stream_metrics.catalog.table import CATALOG
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.evaluation.evaluation import number_of
 from stream_metrics.inference import missing_labels
