@@ -652,8 +652,8 @@ class TimeWindow(Keyed, PaneUpdateBase, TimeReader, Portable):
     @classmethod
     def _restore(cls, content: Any) -> Self:
         inner, pane_length, number, lateness, latest, timed, panes = content
-        if not isinstance(pane_length, int):  # a text times a large number fills the memory
-            raise ValueError(f"Expected the length of a pane to be a whole number, but got {pane_length!r:.60}")
+        if {type(pane_length), type(number)} - {int}:  # a text times a large number fills the memory
+            raise ValueError("whole numbers of nanoseconds and of panes")
         template = unpacked(inner)
         window = cls(template, f"{pane_length * number}ns", number, f"{lateness}ns")
         if panes and not latest:
