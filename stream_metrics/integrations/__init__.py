@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-ADAPTERS = ("beam", "dask", "keras", "ray", "river", "spark", "torch", "torchmetrics", "transformers")
+ADAPTERS = ("beam", "dask", "ray", "river", "spark", "torch", "torchmetrics")
 
 
 def __getattr__(name: str) -> Any:
