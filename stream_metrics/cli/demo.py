@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import stream_metrics as sm
 from stream_metrics.cli import files, options
 from stream_metrics.cli.errors import CliError, UsageError, river
-from stream_metrics.cli.progress import Progress
+from stream_metrics.cli.logs import Progress
 from stream_metrics.report.layout import number
 
 if TYPE_CHECKING:

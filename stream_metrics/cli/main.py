@@ -15,8 +15,7 @@ from contextlib import ExitStack
 from importlib import import_module
 from typing import NoReturn
 
-from stream_metrics.cli.errors import EXPECTED, CliError, explained
-from stream_metrics.cli.interrupts import end_at_interrupt
+from stream_metrics.cli.errors import EXPECTED, CliError, end_at_interrupt, explained
 from stream_metrics.process_memory import collecting_rarely
 
 PROGRAM = "stream-metrics"

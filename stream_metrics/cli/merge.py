@@ -8,8 +8,8 @@ import os
 import stream_metrics as sm
 from stream_metrics.cli import files, options
 from stream_metrics.cli.errors import EXPECTED, CliError, explained
-from stream_metrics.cli.ledger import Ledger, without_lists
-from stream_metrics.cli.storage import matching
+from stream_metrics.cli.files import Ledger, without_lists
+from stream_metrics.cli.sources import matching
 from stream_metrics.containers.keyed import walk_inner
 from stream_metrics.errors import quantity
 from stream_metrics.states.batches import mergeable

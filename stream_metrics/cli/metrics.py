@@ -9,8 +9,8 @@ import sys
 
 from stream_metrics.catalog.table import MetricInfo, MetricTable, format_range
 from stream_metrics.cli import options
-from stream_metrics.cli.csv_output import csv_text
 from stream_metrics.cli.errors import CliError
+from stream_metrics.cli.output import csv_text
 from stream_metrics.labels.json_names import json_data
 
 WIDTH = 80

@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from stream_metrics.cli import logs, monitor_flags, options
-from stream_metrics.cli.compression import without_suffix
 from stream_metrics.cli.errors import CliError, UsageError, usage
-from stream_metrics.cli.sources import STDIN, declared_format
+from stream_metrics.cli.sources import STDIN, declared_format, without_suffix
 from stream_metrics.monitor.config import Config, ConfigError
 from stream_metrics.monitor.config.reading import configured, example, layered, resolved, tables_of
 

@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stream_metrics.cli import options
-from stream_metrics.cli.csv_output import csv_text
 from stream_metrics.cli.errors import CliError, UsageError
-from stream_metrics.cli.output import check_intervals, print_snapshot, view, with_intervals
+from stream_metrics.cli.output import check_intervals, csv_text, print_snapshot, view, with_intervals
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.report.layout import number
 from stream_metrics.report.table import ReportColumn, Table

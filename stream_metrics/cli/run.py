@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING
 
 from stream_metrics.cli import configuration, files, options
 from stream_metrics.cli.configuration import is_timed
-from stream_metrics.cli.counting import MIXED, Counter, Skipped
-from stream_metrics.cli.errors import CliError, UsageError
-from stream_metrics.cli.interrupts import interruptible
-from stream_metrics.cli.ledger import Ledger
+from stream_metrics.cli.errors import CliError, UsageError, interruptible
+from stream_metrics.cli.files import Ledger, expand_paths
+from stream_metrics.cli.jobs import MIXED, Counter, Skipped
+from stream_metrics.cli.logs import Progress
 from stream_metrics.cli.output import (
     check_intervals,
     print_snapshot,
     view,
     with_intervals,
 )
-from stream_metrics.cli.paths import expand_paths
-from stream_metrics.cli.progress import Progress
 from stream_metrics.cli.sources import STDIN, TABLES, Fields, format_of
 from stream_metrics.containers.keyed import emptied
 from stream_metrics.errors import quantity

@@ -10,9 +10,8 @@ from typing import TypeAlias
 
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.cli.configuration import innermost, is_timed
-from stream_metrics.cli.csv_output import csv_text
 from stream_metrics.cli.errors import UsageError, listed
-from stream_metrics.cli.output import slides, states_of, view
+from stream_metrics.cli.output import csv_text, slides, states_of, view
 from stream_metrics.containers.timed import text_of
 from stream_metrics.inference.intervals.interval import Interval
 from stream_metrics.labels import Label

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from stream_metrics.cli.errors import CliError, FileError, UsageError, listed
 from stream_metrics.cli.lines import hint, score_columns
-from stream_metrics.cli.sources import ARROW, PARQUET, Batch, Fields, InputFile
-from stream_metrics.cli.storage import is_url, open_file
+from stream_metrics.cli.sources import ARROW, PARQUET, Batch, Fields, InputFile, is_url, open_file
 from stream_metrics.inputs.arguments import field_in
 
 try:

@@ -342,7 +342,7 @@ runpy.run_module("stream_metrics", run_name="__main__", alter_sys=True)
 
 
 @posix
-@pytest.mark.parametrize("module", ["numpy._core.multiarray", "stream_metrics.cli.counting"])
+@pytest.mark.parametrize("module", ["numpy._core.multiarray", "stream_metrics.cli.jobs"])
 def test_ctrl_c_during_imports(module):
     """The process ends by the signal, and prints nothing."""
     order = [sys.executable, "-c", WHILE_IMPORTING, module]
