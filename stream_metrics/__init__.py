@@ -41,7 +41,7 @@ _NAMES = {
     "states.joint": "Comparison",
     "states.losses": "ProbabilityLosses",
     "states.ranks": "RankSketch",
-    "tables.count": "BadRows count",
+    "tables.fields": "BadRows count",
     "wire": "from_bytes",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

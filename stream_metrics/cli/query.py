@@ -111,7 +111,7 @@ def _range(panes: Any, name: str, arguments: argparse.Namespace) -> tuple[int, i
 
 def iso(t: int) -> str:
     """Return a time in nanoseconds since 1970 as ISO 8601 text."""
-    from stream_metrics.containers.timed import text_of
+    from stream_metrics.inputs.times import text_of
 
     return text_of(t / 1e9).replace(".000000Z", "Z")
 

@@ -12,8 +12,8 @@ from stream_metrics.catalog.table import CATALOG
 from stream_metrics.cli.configuration import innermost, is_timed
 from stream_metrics.cli.errors import UsageError, listed
 from stream_metrics.cli.output import csv_text, slides, states_of, view
-from stream_metrics.containers.timed import text_of
 from stream_metrics.inference.intervals.interval import Interval
+from stream_metrics.inputs.times import text_of
 from stream_metrics.labels import Label
 from stream_metrics.labels.json_names import json_data
 from stream_metrics.report.headlines import RUNNING, RUNNING_WITH_SCORES, short_title

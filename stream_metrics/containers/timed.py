@@ -1,9 +1,5 @@
 """The window of the last hour, or of any period: panes that are merged.
 
-**Times** are text or numbers. A number is seconds since 1970, in quotes too, since every value of a CSV is text; so ISO
-8601 dates need their hyphens. A time without an offset is taken to be in UTC, because the local time of a machine is no
-property of the data.
-
 **Two stacks.** Merging all panes at every reading would cost as many merges as there are panes. So merges are kept, as
 in a queue made of two stacks: for every older pane the merge of it with all that follow up to an edge (`front`), and
 one merge of the panes beyond (`back`). A reading then merges one of the front, the back and the newest pane. When the
@@ -26,7 +22,6 @@ bytes.
 
 from __future__ import annotations
 
-import json
 import time
 from bisect import bisect_right
 from collections import deque
@@ -48,30 +43,6 @@ from stream_metrics.metrics.rules import count_unignored
 from stream_metrics.states.batches import KeyedBatch, mergeable
 from stream_metrics.states.protocols import MOST, Accumulator, Load, load_of
 from stream_metrics.wire import Portable, packed, unpacked
-
-
-def nanoseconds(value: object) -> int:
-    """Return the time that a field holds; ValueError if it is none, or not from 1824 to 2115."""
-    try:
-        return to_epoch_ns(_read(value) if isinstance(value, str) else value)
-    except (ValueError, OverflowError):
-        raise ValueError(
-            f"expected the time to be seconds since 1970 or ISO 8601 text, from 1824 to 2115, but got "
-            f"{json.dumps(value)[:40]}"
-        ) from None
-
-
-def _read(text: str) -> int | float | str:
-    try:
-        return int(text) if text.strip().isdecimal() else float(text)
-    except ValueError:
-        return text
-
-
-def text_of(seconds: float) -> str:
-    """Return a time as ISO 8601 text in UTC, to the microsecond."""
-    return f"{np.datetime64(round(seconds * 1e6), 'us')}Z"
-
 
 State = TypeVar("State", bound="Accumulator")
 Stored = TypeVar("Stored")  # what a pane is stored as

@@ -4,11 +4,13 @@ A float is rounded to the nearest nanosecond, so that 0.3 is 300 ms, as it reads
 floats near the present are 238 ns apart. A naive datetime is taken to be in UTC, because the local time of a machine is
 no property of the data, and a date is its first instant in UTC. Text is ISO 8601 with hyphens, because digits alone are
 seconds in a file. What lies further from 1970 than 2**62 nanoseconds (before 1823, after 2116) is refused: such times
-are placeholders or wrong units.
+are placeholders or wrong units. In records a number is seconds since 1970, in quotes too, since every value of a CSV is
+text.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import operator
 import re
@@ -160,3 +162,26 @@ def format_duration(nanoseconds: int) -> str:
     """Return a length of time as text, in the largest unit of which it is a whole number."""
     unit = max((unit for unit in UNITS if nanoseconds % UNITS[unit] == 0), key=UNITS.__getitem__)
     return f"{nanoseconds // UNITS[unit]}{unit}"
+
+
+def nanoseconds(value: object) -> int:
+    """Return the time that a field holds; ValueError if it is none, or not from 1824 to 2115."""
+    try:
+        return to_epoch_ns(_read(value) if isinstance(value, str) else value)
+    except (ValueError, OverflowError):
+        raise ValueError(
+            f"expected the time to be seconds since 1970 or ISO 8601 text, from 1824 to 2115, but got "
+            f"{json.dumps(value)[:40]}"
+        ) from None
+
+
+def _read(text: str) -> int | float | str:
+    try:
+        return int(text) if text.strip().isdecimal() else float(text)
+    except ValueError:
+        return text
+
+
+def text_of(seconds: float) -> str:
+    """Return a time as ISO 8601 text in UTC, to the microsecond."""
+    return f"{np.datetime64(round(seconds * 1e6), 'us')}Z"

@@ -45,7 +45,8 @@ from typing import Any
 from stream_metrics.inputs.arguments import OTHER_NAMES
 from stream_metrics.integrations.tables import part_of
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.tables.count import (
+from stream_metrics.tables.counting import MOST_LABELS, START, UNKNOWN, Place, Refuse
+from stream_metrics.tables.fields import (
     BadRows,
     Counted,
     Fields,
@@ -55,7 +56,6 @@ from stream_metrics.tables.count import (
     empty_copy,
     new_record,
 )
-from stream_metrics.tables.counting import MOST_LABELS, START, UNKNOWN, Place, Refuse
 from stream_metrics.wire import decoded, encoded
 
 try:

@@ -18,7 +18,7 @@ from stream_metrics.errors import LabelError, ScoreError
 from stream_metrics.labels import Label
 from stream_metrics.states.batches import label_counts
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.tables.count import Fields
+from stream_metrics.tables.fields import Fields
 
 __all__ = ["ColumnRef", "Selected", "countable", "numbered", "select"]
 

@@ -42,7 +42,7 @@ from typing import Literal
 
 from stream_metrics.labels import Label
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.tables.count import Fields
+from stream_metrics.tables.fields import Fields
 
 try:
     import pandas as pd  # type: ignore[import-untyped]

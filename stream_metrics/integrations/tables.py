@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeAlias, TypeVar
 
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.tables.count import (
+from stream_metrics.tables.counting import MOST_LABELS, LabelLimit, Place
+from stream_metrics.tables.fields import (
     BadRows,
     Counted,
     Fields,
@@ -20,7 +21,6 @@ from stream_metrics.tables.count import (
     empty_copy,
     new_record,
 )
-from stream_metrics.tables.counting import MOST_LABELS, LabelLimit, Place
 
 __all__ = [
     "MOST_LABELS",

@@ -11,8 +11,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
 
-from stream_metrics.containers.timed import text_of
-from stream_metrics.inputs.times import to_epoch_ns
+from stream_metrics.inputs.times import text_of, to_epoch_ns
 from stream_metrics.monitor.alerts.drift import DriftDetectors, changed_rules
 from stream_metrics.monitor.archive.changes import adapted, without_groups
 from stream_metrics.monitor.archive.writing import COUNTS, Archive, Retention, State, StoredPanes, by_group, forgotten

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stream_metrics as sm
-from stream_metrics.tables.count import Fields
+from stream_metrics.tables.fields import Fields
 
 beam = pytest.importorskip("apache_beam", reason="Apache Beam is not installed; .ci/run installs it")
 

@@ -17,7 +17,7 @@ from support.examples import run_example
 from support.refusals import all_refused, refused
 
 import stream_metrics as sm
-from stream_metrics.tables.count import Fields
+from stream_metrics.tables.fields import Fields
 
 dask = pytest.importorskip("dask", reason="Dask is not installed; .ci/run installs it")
 pd = pytest.importorskip("pandas", reason="needs pandas")

@@ -25,7 +25,7 @@ from support.refusals import all_refused, refused  # noqa: E402
 import stream_metrics as sm  # noqa: E402
 from stream_metrics.integrations import ray as adapter  # noqa: E402
 from stream_metrics.integrations.ray import Accumulator, accumulate, accumulate_by, tree_merge  # noqa: E402
-from stream_metrics.tables.count import Fields  # noqa: E402
+from stream_metrics.tables.fields import Fields  # noqa: E402
 
 pytestmark = [
     pytest.mark.filterwarnings(r"ignore:.* is deprecated:DeprecationWarning:ray\.data"),  # of Ray Data's own options

@@ -27,7 +27,7 @@ from support.spark_samples import as_columns, by_key  # noqa: E402
 import stream_metrics as sm  # noqa: E402
 from stream_metrics.integrations import spark as adapter  # noqa: E402
 from stream_metrics.integrations.spark import accumulate, accumulate_by, evaluate, merge_states  # noqa: E402
-from stream_metrics.tables.count import Fields  # noqa: E402
+from stream_metrics.tables.fields import Fields  # noqa: E402
 
 N = 1500
 NAMES = ("cat", "cow", "dog")

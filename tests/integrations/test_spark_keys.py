@@ -20,7 +20,7 @@ from support.refusals import refused  # noqa: E402
 
 import stream_metrics as sm  # noqa: E402
 from stream_metrics.integrations.spark import accumulate, accumulate_by, evaluate, evaluate_by  # noqa: E402
-from stream_metrics.tables.count import Fields  # noqa: E402
+from stream_metrics.tables.fields import Fields  # noqa: E402
 
 SCHEMA = """
     State string, n int, `a.t` string, `a.p` string, r struct<truth: string, guess: string, p: double, country: string>,

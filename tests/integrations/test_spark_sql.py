@@ -19,7 +19,7 @@ from support.refusals import refused
 import stream_metrics as sm
 from stream_metrics.integrations import spark_sql
 from stream_metrics.integrations.spark import accumulate_by, merge_states
-from stream_metrics.tables.count import Fields
+from stream_metrics.tables.fields import Fields
 
 RNG = random.Random(9)
 ROWS = [(RNG.choice(["fr", "de"]), RNG.randrange(4), RNG.choice("ab"), RNG.choice("abc")) for _ in range(200)]

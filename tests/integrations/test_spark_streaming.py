@@ -26,7 +26,7 @@ from support.spark_samples import Rows, counted  # noqa: E402
 import stream_metrics as sm  # noqa: E402
 from stream_metrics.integrations import spark_streaming  # noqa: E402
 from stream_metrics.integrations.spark_streaming import accumulate_stream  # noqa: E402
-from stream_metrics.tables.count import Fields  # noqa: E402
+from stream_metrics.tables.fields import Fields  # noqa: E402
 
 SCHEMA = "site long, at timestamp, truth string, guess string, p map<string, double>"
 LABELS = Fields("truth", "guess")

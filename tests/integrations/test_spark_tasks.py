@@ -20,7 +20,7 @@ pa = pytest.importorskip("pyarrow", reason="needs PyArrow")
 import stream_metrics as sm  # noqa: E402
 from stream_metrics.integrations import spark_workers  # noqa: E402
 from stream_metrics.integrations.tables import Job  # noqa: E402
-from stream_metrics.tables.count import Fields  # noqa: E402
+from stream_metrics.tables.fields import Fields  # noqa: E402
 
 PAIR = Fields()
 RNG = random.Random(5)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import stream_metrics as sm
-from stream_metrics.tables.count import Fields
+from stream_metrics.tables.fields import Fields
 
 ROWS = 600
 CLASSES = ("cat", "cow", "dog")

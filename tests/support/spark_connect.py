@@ -11,7 +11,7 @@ import pytest
 
 import stream_metrics as sm
 from stream_metrics.integrations import spark as adapter  # before there is a session, as at the top of a script
-from stream_metrics.tables.count import Fields
+from stream_metrics.tables.fields import Fields
 
 from pyspark.sql import SparkSession, functions as F  # isort: skip
 from pyspark.sql.utils import is_remote

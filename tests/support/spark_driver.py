@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 import stream_metrics as sm
 from stream_metrics.integrations import spark as adapter
-from stream_metrics.tables.count import Fields
+from stream_metrics.tables.fields import Fields
 from support.spark_session import SETTINGS
 
 LIMIT = 400_000  # bytes of results that the driver accepts

@@ -10,7 +10,7 @@ import pyarrow as pa
 import stream_metrics as sm
 from stream_metrics.integrations import spark_workers
 from stream_metrics.integrations.tables import Job
-from stream_metrics.tables.count import Fields
+from stream_metrics.tables.fields import Fields
 
 GROUPS, ROWS, CLASSES, BATCH = 2_000, 400_000, 10, 10_000
 MOST = 400  # MiB on top of the process before; as many states would need gigabytes

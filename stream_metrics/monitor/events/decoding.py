@@ -29,10 +29,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics.containers.timed import nanoseconds
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.inputs.arguments import ID, spellings
-from stream_metrics.inputs.times import LIMIT, parse_duration
+from stream_metrics.inputs.times import LIMIT, nanoseconds, parse_duration
 from stream_metrics.labels import Label, canonical, most_likely
 from stream_metrics.labels.class_names import ClassNames
 from stream_metrics.labels.pos_label import check_whole
