@@ -41,7 +41,8 @@ _NAMES = {
     "states.joint": "Comparison",
     "states.losses": "ProbabilityLosses",
     "states.ranks": "RankSketch",
-    "tables.fields": "BadRows count",
+    "tables.bad_rows": "BadRows",
+    "tables.fields": "count",
     "wire": "from_bytes",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

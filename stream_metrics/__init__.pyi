@@ -123,7 +123,7 @@ from stream_metrics.states.detector import outcome as outcome
 from stream_metrics.states.joint import Comparison as Comparison
 from stream_metrics.states.losses import ProbabilityLosses as ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch as RankSketch
-from stream_metrics.tables.fields import BadRows as BadRows
+from stream_metrics.tables.bad_rows import BadRows as BadRows
 from stream_metrics.tables.fields import count as count
 from stream_metrics.wire import from_bytes as from_bytes
 

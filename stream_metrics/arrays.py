@@ -24,8 +24,8 @@ from stream_metrics.metrics.metric import Metric
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.snapshot import Snapshot
+from stream_metrics.tables.bad_rows import OnBad, new_record
 from stream_metrics.tables.counting import Place, count_columns
-from stream_metrics.tables.fields import OnBad, new_record
 
 __all__ = ["classification_report", "evaluate"]
 

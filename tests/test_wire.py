@@ -192,6 +192,7 @@ def test_bytes_are_read_by_a_process_that_has_used_nothing() -> None:
     window = sm.TimeWindow(sm.ROCAUC(), period="1h", panes=4)
     window.update(True, 0.5, t=0)
     kinds = {name.partition("_")[0]: data for name, data in BYTES.items()} | {"window": window.to_bytes()}
+    kinds["bad_rows"] = sm.BadRows().to_bytes()
     lines = [f"(lambda sm: sm.from_bytes, {data!r})" for data in kinds.values()]
     lines += [f"(lambda sm: lambda data: sm.merge([data]), {kinds['window']!r})"]
     lines += [f"(lambda sm: sm.TimeWindow.from_bytes, {kinds['window']!r})"]

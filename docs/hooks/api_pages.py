@@ -31,7 +31,7 @@ RETURNED = (  # what methods return; callers do not construct them
     "ranking.curves.ROCCurve", "ranking.curves.PRCurve", "ranking.curves.DETCurve", "ranking.curves.Best",
     "ranking.calibration.Reliability", "snapshots.comparison.ComparisonSnapshot", "snapshots.comparison.Difference",
     "inference.comparison.tests.Evidence", "snapshots.groups.Gap", "inference.change.DetectorSnapshot",
-    "containers.aggregate.Worker", "containers.timed.Closed", "tables.fields.BadRow", "tables.fields.Counted",
+    "containers.aggregate.Worker", "containers.timed.Closed", "tables.bad_rows.BadRow", "tables.bad_rows.Counted",
     "catalog.table.MetricTable", "catalog.table.MetricInfo",
 )  # fmt: skip
 MONITOR = [f"{getattr(monitor, name).__module__}.{name}".removeprefix("stream_metrics.") for name in monitor.__all__]

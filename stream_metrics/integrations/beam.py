@@ -45,17 +45,9 @@ from typing import Any
 from stream_metrics.inputs.arguments import OTHER_NAMES
 from stream_metrics.integrations.tables import part_of
 from stream_metrics.states.protocols import Accumulator
+from stream_metrics.tables.bad_rows import BadRows, Counted, OnBad, new_record
 from stream_metrics.tables.counting import MOST_LABELS, START, UNKNOWN, Place, Refuse
-from stream_metrics.tables.fields import (
-    BadRows,
-    Counted,
-    Fields,
-    OnBad,
-    check_columns,
-    count_table,
-    empty_copy,
-    new_record,
-)
+from stream_metrics.tables.fields import Fields, check_columns, count_table, empty_copy
 from stream_metrics.wire import decoded, encoded
 
 try:

@@ -46,8 +46,9 @@ from typing import Any
 from stream_metrics.errors import LabelError
 from stream_metrics.integrations.tables import Job, Part, merge_in_tree, merge_records
 from stream_metrics.states.protocols import Accumulator
+from stream_metrics.tables.bad_rows import Counted, OnBad
 from stream_metrics.tables.counting import MOST_LABELS, Place
-from stream_metrics.tables.fields import Counted, Fields, OnBad, check_columns
+from stream_metrics.tables.fields import Fields, check_columns
 
 try:
     from dask.delayed import Delayed, delayed

@@ -19,8 +19,9 @@ from stream_metrics.containers.groups import ByGroup
 from stream_metrics.integrations.tables import Job
 from stream_metrics.labels import is_missing
 from stream_metrics.states.protocols import Accumulator
+from stream_metrics.tables.bad_rows import new_record
 from stream_metrics.tables.counting import Place, count_columns
-from stream_metrics.tables.fields import Fields, check_columns, columns_of, names_of, new_record
+from stream_metrics.tables.fields import Fields, check_columns, columns_of, names_of
 
 __all__ = ["GroupJob", "key_frame", "key_names"]
 

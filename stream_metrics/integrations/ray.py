@@ -48,8 +48,9 @@ from typing import Any, TypeVar
 from stream_metrics.containers.aggregate import merge
 from stream_metrics.integrations.tables import Job, Part, merge_in_tree, merge_records, parts_of
 from stream_metrics.states import protocols
+from stream_metrics.tables.bad_rows import Counted, OnBad
 from stream_metrics.tables.counting import MOST_LABELS, Place
-from stream_metrics.tables.fields import Counted, Fields, OnBad, check_columns
+from stream_metrics.tables.fields import Fields, check_columns
 from stream_metrics.wire import from_bytes
 
 try:

@@ -62,8 +62,9 @@ from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.report.headlines import REPORT, TABLE_OF_SCORES
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.protocols import Accumulator
+from stream_metrics.tables.bad_rows import BadRows, Counted, OnBad
 from stream_metrics.tables.counting import MOST_LABELS
-from stream_metrics.tables.fields import BadRows, Counted, Fields, OnBad
+from stream_metrics.tables.fields import Fields
 
 try:
     import pandas as pd  # type: ignore[import-untyped]

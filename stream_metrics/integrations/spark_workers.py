@@ -28,8 +28,9 @@ from stream_metrics.labels import Label
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.batches import label_counts
 from stream_metrics.states.protocols import Accumulator
+from stream_metrics.tables.bad_rows import BadRows, new_record
 from stream_metrics.tables.counting import START, UNKNOWN, LabelLimit, Place
-from stream_metrics.tables.fields import BadRows, count_table, new_record
+from stream_metrics.tables.fields import count_table
 from stream_metrics.wire import from_bytes
 
 Codes: TypeAlias = NDArray[np.int64]

@@ -10,17 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeAlias, TypeVar
 
 from stream_metrics.states.protocols import Accumulator
+from stream_metrics.tables.bad_rows import BadRows, Counted, new_record
 from stream_metrics.tables.counting import MOST_LABELS, LabelLimit, Place
-from stream_metrics.tables.fields import (
-    BadRows,
-    Counted,
-    Fields,
-    check_columns,
-    count_table,
-    count_tables,
-    empty_copy,
-    new_record,
-)
+from stream_metrics.tables.fields import Fields, check_columns, count_table, count_tables, empty_copy
 
 __all__ = [
     "MOST_LABELS",

@@ -41,6 +41,9 @@ Columns: TypeAlias = Mapping[str, Any]  # by argument, in any form that can be r
 
 def mergeable(state: Any) -> MergeError | None:
     """Return why two states like this one cannot be merged, or None if they can; counts do not matter."""
+    inner = getattr(state, "inner", None)
+    if inner is not None and (reason := mergeable(inner)) is not None:
+        return reason
     empty = state.copy()
     empty.reset()
     try:
