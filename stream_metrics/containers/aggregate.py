@@ -441,8 +441,8 @@ class Aggregate(Portable):
             total = None if store is None else self._sums.total(self._entries, store)
             if total is None or store is None:
                 raise MergeError("Expected at least one state to merge, but got none")
-            first = self._entries.get(self._first or BASE)
-            if first is None or first.state is None or self._first is None:
+            first = None if self._first is None else self._entries.get(self._first)
+            if first is None or first.state is None:
                 names = [key for key, entry in self._workers() if entry.state is not None]
                 self._first = next((names[at] for at in ordering(names)[:1]), None)
                 first = self._entries[BASE if self._first is None else self._first]

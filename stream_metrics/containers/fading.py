@@ -281,7 +281,7 @@ class Fading(Keyed, FadingUpdateBase, TimeReader, Portable):
         self._room = min([left, *costs])
 
     def _merge_load(self) -> Load:
-        """Return bounds of what a merge adds up; see `states.limits`."""
+        """Return bounds of what a merge adds up; see `states.protocols`."""
         loads = [slot.state._merge_load() for slot in self._slots.values()]
         weights, samples, abstentions = map(max, zip((0, 0, 0), *loads, strict=True))
         return max(weights, 2 * int(self._shown(self._slots, self._latest or 0))), samples, abstentions

@@ -154,7 +154,11 @@ class ByGroup(Keyed, GroupUpdateBase, InRiver, Portable):
         limit = self.max_groups
         if None in slots and (limit is None or limit >= len(slots)):
             raise not_counted("max_groups", like.max_groups, limit, "some groups are folded already")
-        self._put(slots, like._capacity)
+        if limit == like.max_groups:  # the same groups are kept
+            self._largest = like._largest
+            self._commit(slots, like._capacity)
+        else:
+            self._put(slots, like._capacity)
 
     @property
     def revert(self) -> Callable[..., None]:
@@ -340,14 +344,14 @@ class ByGroup(Keyed, GroupUpdateBase, InRiver, Portable):
         limit = self.max_groups
         if limit is None:
             return set()
-        fresh, groups = {key for key in keys if key not in self._slots}, self._slots.keys() - {None}
-        if len(groups) + len(fresh) <= limit:
+        fresh, kept = {key for key in keys if key not in self._slots}, len(self._slots) - (None in self._slots)
+        if kept + len(fresh) <= limit:
             return set()
-        if len(groups) == limit:  # so that new keys need not be compared with all others
-            largest = self._largest = self._largest or max(map(rank, groups))
+        if kept == limit:  # so that new keys need not be compared with all others
+            largest = self._largest = self._largest or max(map(rank, self._slots.keys() - {None}))
             if all(rank(key) > largest for key in fresh):
                 return fresh
-        return {*sorted([*groups, *fresh], key=rank)[limit:]}
+        return {*sorted([*self._slots.keys() - {None}, *fresh], key=rank)[limit:]}
 
     def _place(self, key: Label) -> Label | None:
         """Return the key of the slot in which a sample of a group without one is counted."""
@@ -456,8 +460,10 @@ class ByGroup(Keyed, GroupUpdateBase, InRiver, Portable):
     def folded(self) -> int:
         """The number of samples of groups that are not kept apart."""
         with self._reading():
-            states = self._states()
-            return _sum_at(states[-1:], "n", self._time(states)) if None in self._slots else 0
+            if None not in self._slots:
+                return 0
+            states = self._states() if _ages(self.inner) else [self._store.thaw(self._slots[None].state)]
+            return _sum_at(states[-1:], "n", self._time(states))
 
     def snapshot(self, t: object = None) -> GroupSnapshot:
         """Return a frozen copy of all groups.

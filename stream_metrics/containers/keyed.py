@@ -374,7 +374,7 @@ class Keyed(KeyedUpdateBase):
         return weights, samples, max([abstentions, *(max(slot.forms) for slot in self._slots.values())])
 
     def _merge_load(self) -> Load:
-        """Return bounds of what a merge adds up; see `states.limits`."""
+        """Return bounds of what a merge adds up; see `states.protocols`."""
         used = MOST - self._capacity
         return (used, used, used) if used < LOOSE else self._load()
 

@@ -270,7 +270,8 @@ class MultiLabel(Guarded, Portable):
         """Raise LabelError for a label that is not one of the fixed ones."""
         if self.fixed_labels is not None and not self._allowed.issuperset(labels):
             hint = "; rows of 0 and 1 are arrays" if {0, 1}.issuperset(labels) else ""
-            expected, but = f"to have labels of {list(self.fixed_labels)!r:.80}", f"got {[*labels]!r:.60}{hint}"
+            other = next(label for label in labels if label not in self._allowed)
+            expected, but = f"to have the labels of the {len(self.fixed_labels)} fixed ones", f"got {other!r:.60}{hint}"
             raise LabelError(argument=argument, expected=expected, got=[*labels], but=but)
 
     def _steps(self, truth: Set[Label], scores: Scores, predicted: Set[Label] | None, w: object) -> list[Step]:
@@ -333,7 +334,7 @@ class MultiLabel(Guarded, Portable):
         return [self._counts, self._sizes, *(state for each in self._sets.values() for state in each._states())]
 
     def _merge_load(self) -> Load:
-        """Return bounds of what a merge adds up; see `states.limits`."""
+        """Return bounds of what a merge adds up; see `states.protocols`."""
         return largest_load(state._merge_load() for state in self._states())
 
     def copy(self) -> Self:

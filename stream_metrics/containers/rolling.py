@@ -199,7 +199,7 @@ class Rolling(RollingUpdateBase, InRiver, Portable):
         )
 
     def _merge_load(self) -> Load:
-        """Return bounds of what the samples in the window add to a merge; see `states.limits`."""
+        """Return bounds of what the samples in the window add to a merge; see `states.protocols`."""
         load: Load = self.state._merge_load()
         return load
 

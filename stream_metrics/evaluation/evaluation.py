@@ -54,7 +54,7 @@ def evaluate(
 def compute(row: MetricSpec, c: State, zero_division: float | None = None, **options: object) -> Computed:
     """Return what the formula of a row returns, certified intervals and all, with 0/0 as nan.
 
-    `ValueError` if the row cannot be computed from these counts (see `obstacles`), or for an option the row lacks.
+    `ValueError` if the row cannot be computed from these counts (see `catalog.spec`), or for an option the row lacks.
     """
     if row.quadratic or row.needs:
         check(row, c)

@@ -2,8 +2,8 @@
 
 **One matrix.** Integers are combined as integers and divided once: Python's int / int is correctly rounded at any size.
 An array needs more care, because a product of two int64 counts overflows silently from 2^31 on; there the arrays become
-arrays of Python integers, as they are for weights with fractions (see `units`). That is slow (0.05 us a number), but
-only streams of more than two thousand million samples and fractions need it.
+arrays of Python integers, as they are for weights with fractions (see `two_classes`). That is slow (0.05 us a number),
+but only streams of more than two thousand million samples and fractions need it.
 
 **Many matrices.** The numbers are arrays with the matrices first and the classes, cells or pairs last: float64, or
 complex where a derivative is taken by a complex step. So nothing here compares complex numbers or takes absolute

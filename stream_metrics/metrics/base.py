@@ -283,7 +283,7 @@ class MetricBase(UpdateBase, Portable):
                 if not rest._holds(folds):
                     raise WeightError("Expected the `unit` of the sample, since no such sample has none, but got none")
             elif fold is not None and fold not in folds:
-                raise WeightError(f"Expected a sample that was counted, but got one of unit={unit!r}, which has none")
+                raise WeightError(f"Expected a sample that was counted, but no sample of unit={unit!r} was")
             elif fold is not None:
                 steps += folds[fold]._sample_steps(sample, True)
                 if folds[fold].n + folds[fold].abstained == 1:  # which is reverted

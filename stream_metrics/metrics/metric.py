@@ -258,7 +258,7 @@ class Metric(ReadingBase, MetricBase):
         super()._check_same(other)
         states = self.state, other.state  # type: ignore[attr-defined]
         if _takes_binary_only(states[0]) != _takes_binary_only(states[1]):
-            names = [("any labels", "0/1 and False/True,")[_takes_binary_only(each)] for each in states]
+            names = [("any labels", "only 0/1 and False/True")[_takes_binary_only(each)] for each in states]
             but = f"got {names[0]} in one and {names[1]} in the other; reconfigured(pos_label=...) names the class"
             expected, got = "to allow the same labels in both", getattr(other, "pos_label", None)
             raise MergeError(argument="pos_label", expected=expected, got=got, but=but)

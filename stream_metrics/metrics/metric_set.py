@@ -179,7 +179,8 @@ class MetricSet(ScoredUpdateBase, MetricBase):
         if not names:
             unused = {} if given is True or (isinstance(given, np.bool_) and given) else {"pos_label": given}
             for name, value in (unused if threshold is None else unused | {"threshold": threshold}).items():
-                raise ValueError(f"Expected no `{name}` in a set that keeps labels only, but got {value!r:.60}")
+                keeps = "labels only, which MetricSet(scores=True) is not"
+                raise ValueError(f"Expected no `{name}` in a set that keeps {keeps}, but got {value!r:.60}")
         self.pos_label = canonical(given, "pos_label") if names else given
         if names and not is_default(given):
             check_possible(self.pos_label, self.labels)
@@ -510,14 +511,16 @@ def _named_states(metrics: Iterable[str] | None, pairs: bool) -> set[str]:
 def _other_states(mine: MetricSet, theirs: MetricSet) -> MergeError:
     """Return the error of a merge of two sets that do not count the same of scores."""
     if not (mine.score_states and theirs.score_states):
-        options = "reconfigured(scores=False), together with metrics=... of labels"
-        but = f"got one that keeps scores, the other labels only; {options}, is what both have"
+        but = "got two of which one keeps scores, the other labels only; reconfigured(scores=False) is what both have"
+        if _named_states((mine if mine.score_states else theirs).metrics, False):
+            but += ", together with metrics=... of labels"
         return MergeError(argument="scores", expected="to be the same in both", got=theirs.scores, but=but)
     names = [name for name in ("scores", "pairs") if getattr(mine, name) != getattr(theirs, name)] or ["metrics"]
     before, after = ({name: getattr(each, name) for name in names} for each in (mine, theirs))
     counted = f", where {[*mine.score_states]} and {[*theirs.score_states]} are counted of scores"
-    note = f"{counted}; reconfigured(scores=..., metrics=..., pairs=...) as in the one with less drops the rest"
-    return options_differ(before, after, note=note)
+    less = "; reconfigured(scores=..., metrics=..., pairs=...) as in the one with less drops the rest"
+    common = {*mine.score_states} & {*theirs.score_states}
+    return options_differ(before, after, note=counted + (less if common else ", and nothing is counted by both"))
 
 
 def _checked_threshold(threshold: object) -> float | None:

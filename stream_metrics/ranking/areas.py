@@ -2,8 +2,8 @@
 
 Pairs are counted as integers and divided once, so an area at level 0 is the exact rank statistic, correctly rounded.
 Above level 0 the pairs within one mixed row may go either way: that is the certified interval. How they probably go is
-estimated by `resolve`. Weights that were rounded may move an area by the share that they may have lost of own, and
-of rest (see `certificates`).
+estimated in `steps`. Weights that were rounded may move an area by the share that they may have lost of own, and
+of rest (see `protocol`).
 """
 
 from __future__ import annotations

@@ -274,6 +274,8 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         if array.ndim != 2 or array.shape[0] != array.shape[1]:
             raise ValueError(f"Expected `matrix` to be square, but got the shape {array.shape}")
         names = list(unique(range(len(array)) if labels is None else labels))
+        if array.dtype.kind not in "iubfO":
+            raise WeightError(argument="matrix", expected="to hold numbers", but=f"got the type {array.dtype}")
         if len(names) != len(array):
             subject = f"{len(array)} `labels`"
             raise LabelError(argument="labels", subject=subject, expected="for the matrix", got=len(names))

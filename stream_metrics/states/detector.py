@@ -252,7 +252,8 @@ class ChangeDetector(Detector, Portable):
         rows: list[tuple[object, ...]]
         if self.of is None:
             if y_pred is not None:
-                raise ValueError("Expected no `y_pred` for a detector of losses: give it `of`, but got some")
+                of = "outcome('accuracy')"
+                raise ValueError(f"Expected no `y_pred` for a detector of losses: give it `of`, such as {of}")
             losses = read_numbers(x, "x")
             rows = [(loss,) for loss in (losses if isinstance(losses, list) else losses.tolist())]
         else:

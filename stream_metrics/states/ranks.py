@@ -243,7 +243,8 @@ class RankSketch(RankCounters, Portable):
         weights = (None, None, None) if batch.weights is None else batch.weights.positive()
         wholes, parts, rounded = (None if x is None else x[order] for x in weights)
         columns: list[Any] = [None] if names is None else list(names)
-        return ScoreTable(codes[order], labels, columns, matrix[order], wholes, parts, rounded, batch.samples)
+        samples = None if batch.samples is None else batch.samples[order]
+        return ScoreTable(codes[order], labels, columns, matrix[order], wholes, parts, rounded, samples)
 
     def _prepare_rows(self, batch: Batch, order: NDArray[np.int64]) -> CountRows | None:
         """Return what counts rows of a batch, in an order; None if each has scores in a form of its own."""

@@ -63,7 +63,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
 cdef class UpdateBase(Guarded):
     cdef readonly object state
     cdef ConfusionCounters counts  # the state if it counts labels, else None
-    cdef public dict _unit_folds  # by number, the state of each fold of units; see `metrics.folds`
+    cdef public dict _unit_folds  # by number, the state of each fold of units; see `metrics.base`
     cdef public object _prototype  # the empty state that each fold copies; None until it is needed
     cdef public object _sample_rule  # which samples are left out, and what a missing prediction is; None: the default
 

@@ -511,10 +511,12 @@ cdef class Detector(Guarded):
     def _take(self, numbers):
         """Restore the numbers that `_numbers` returned; raise ValueError for impossible ones.
 
-        Numbers of another type, and too many of them, are refused because the state would be written otherwise.
+        Numbers of another type are refused because the state would be written otherwise.
         """
         n, abstained, alarms, alarm, stopped, times, learned, total, levels, bets, *rest = numbers
         first, filled = rest[:self.running], rest[self.running:] or [0, 0.0]
+        if len(first) != self.running or [*map(type, filled)] != [int, float]:  # they are read without bounds
+            raise ValueError("a number of each kind")
         if not (0 <= n <= MOST_SAMPLES and 0 <= abstained <= MOST_SAMPLES and 0 <= learned <= n
                 and 0 <= total <= learned and 0 <= alarms <= n):
             raise ValueError("no more samples than there were")

@@ -239,7 +239,7 @@ def check_interval_options(level: float, valid: str, t_opt: float | None) -> tup
 def weight_problem(evaluation: Evaluation) -> str:
     """Return why weights or units do not allow intervals; empty if they do.
 
-    See `obstacles` for which weights can be told from 1. Samples with units may have any weights.
+    See `catalog.spec` for which weights can be told from 1. Samples with units may have any weights.
     """
     if evaluation.folds:
         return some_without_unit(evaluation)

@@ -39,7 +39,7 @@ class Pair(NamedTuple):
     """A prediction with its label; `origin` is topic, partition and offset of the record that completed it.
 
     Fields that the event did not have are MISSING or None: a pair without a group is in none, and the weight is 1 by
-    default. Times are in seconds since 1970. With `classes`, `scores` are bytes, see ``events.scores``.
+    default. Times are in seconds since 1970. With `classes`, `scores` are bytes, see ``events.decoding``.
     """
 
     truth: Truth

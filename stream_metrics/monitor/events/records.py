@@ -83,7 +83,7 @@ class Checked(NamedTuple):
     """An event that can be joined.
 
     A truth that is None is MISSING; scores, weight and group that are MISSING are None. `scores` are numbers as bytes,
-    see ``events.scores``, one for each of `classes`; without classes, they are one number or None.
+    see ``events.decoding``, one for each of `classes`; without classes, they are one number or None.
     """
 
     id: Label
