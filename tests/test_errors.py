@@ -192,7 +192,7 @@ def test_a_merge_names_the_options_that_differ() -> None:
             sm.MetricSet(scores=True, buckets=64, threshold=0.4), sm.MetricSet(scores=True), "threshold",
             ["`threshold` and `buckets` ", "got `threshold` 0.4 in one and 0.5 in the other, `buckets` 64 in one"],
         ),
-        (sm.Recall(), sm.Recall(pos_label="b"), "pos_label", ["0/1 and False/True, in one and any labels in "]),
+        (sm.Recall(), sm.Recall(pos_label="b"), "pos_label", ["only 0/1 and False/True in one and any labels in "]),
         (
             sm.RankSketch(8), sm.RankSketch(9, 7, "a"), "buckets",
             ["`sample` 512 in one and 7 in ", "`pos_label` True in one ", "; reconfigured(buckets=..., sample=...) "],

@@ -69,10 +69,12 @@ def _execute(arguments: argparse.Namespace, lines: logs.LineHandler) -> int:
     from stream_metrics.monitor.serve.sockets import split_address
 
     try:
-        from stream_metrics.collector.service import Service
+        from stream_metrics.collector.service import TITLE, Service
     except ModuleNotFoundError:
         raise UsageError('collect needs Starlette and uvicorn: pip install "stream-metrics[monitor]"') from None
 
+    if arguments.report_to is not None and arguments.title == TITLE:
+        raise UsageError("--report-to needs a --title of its own, which is the name of this collector there")
     with usage():
         service = Service(
             arguments.store,

@@ -216,7 +216,8 @@ def _reason(error: Exception, fields: Fields) -> str:
     if name is not None and error._subject == f"`{error.argument}`":
         error = error.with_subject(f"field {name!r}")
     margin = isinstance(error, sm.ScoreError) and isinstance(error.got, float) and isfinite(error.got)
-    text = str(error.with_position(None)).replace("pos_label=", "--pos-label").replace("`classes`", "--classes A,B")
+    text = str(error.with_position(None)).replace("pos_label= ", "--pos-label ").replace("pos_label=", "--pos-label ")
+    text = text.replace("`classes`", "--classes A,B")
     return f"{text}{'; --margins keeps scores that are no probabilities' if margin else ''}"
 
 

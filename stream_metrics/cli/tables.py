@@ -33,6 +33,18 @@ ENCODED = {"string", "large_string", "string_view", "binary", "large_binary"}  #
 LEAST = 1 << 10  # rows of a batch, however many columns
 
 is_ = pa.types
+# What columns may hold, by the names that `pyarrow.types` has for types.
+NUMBERS = {"integer", "floating", "decimal", "boolean", "null"}
+TEXTS = {"string", "large_string", "string_view", "null"}
+LABELS = (
+    "a label (text, a number, true or false)",
+    NUMBERS | TEXTS | {"binary", "large_binary", "binary_view", "fixed_size_binary", "date"},
+)
+USES = {
+    "w": ("a weight (a number)", NUMBERS),
+    "t": ("a time", NUMBERS - {"boolean"} | TEXTS | {"timestamp", "date"}),
+}
+SCORES = NUMBERS | {"struct", "map", "list", "large_list", "fixed_size_list"}
 Read: TypeAlias = Callable[["list[Column]", int], Iterator[pa.RecordBatch]]
 
 
@@ -69,12 +81,19 @@ class TableSource:
         except self._errors as error:
             raise FileError(f"{self.name}: {_reason(error)}") from None
         self._columns = {key: self._column(name) for key, name in fields.named.items()}
+        for key, column in self._columns.items():
+            self._check(column, *USES.get(key, LABELS))
         self._scores: list[Column] = []
         self._names: tuple[str, ...] | None = None  # of the classes, if each has a column
         if fields.scores is not None:
             used = [column.path[0] for column in self._columns.values()]
             self._names, columns = score_columns(fields.scores, self._schema.names, used, self.name)
             self._scores = [self._column(column) for column in columns]
+            for column in self._scores:
+                self._check(column, "scores", SCORES)
+                if fields.classes is None and hasattr(column.type, "value_field") and not is_.is_map(column.type):
+                    lists = f"column {'.'.join(column.path)!r} holds lists: --classes A,B names their classes"
+                    raise FileError(f"{self.name}: {lists}")
 
     def position(self) -> int:
         """Return how much of the size of the file was read."""
@@ -128,6 +147,13 @@ class TableSource:
         if column is None:
             raise FileError(f"{self.name}: column {name!r} is not in the file, which has {listed(names)}{hint(name)}")
         return column
+
+    def _check(self, column: Column, what: str, kinds: set[str]) -> None:
+        """Raise FileError for a type that no row can have a use for, so that not every row is refused."""
+        kind = column.type.value_type if is_.is_dictionary(column.type) else column.type
+        if column.constant is None and not any(getattr(is_, f"is_{name}", bool)(kind) for name in kinds):
+            name = ".".join(column.path)
+            raise FileError(f"{self.name}: expected column {name!r} to hold {what}, but its type is {column.type}")
 
     def _find(self, path: tuple[str, ...]) -> Column | None:
         field = self._schema

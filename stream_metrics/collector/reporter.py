@@ -43,6 +43,10 @@ class Answer(NamedTuple):
         return self.body.decode(errors="replace").strip()[:500]
 
 
+class NothingYetError(ReportError):
+    """There is no state to report, as none has come to an aggregate."""
+
+
 class Client:
     """Posts to a collector; OptionError if the address is not valid."""
 
@@ -288,7 +292,9 @@ class Reporter:
     def _close_quietly(self, timeout: float) -> None:
         try:
             self.close(timeout)
-        except ReportError as error:
+        except NothingYetError:
+            pass
+        except Exception as error:  # also of a function that returns the state
             LOG.error("the last report of %s failed: %s", self.worker, error)
 
     def _run(self, every: float) -> None:
@@ -298,6 +304,8 @@ class Reporter:
         while not self._closing.wait(pause):
             try:
                 self._once(last=False)
+            except NothingYetError:
+                pause = every
             except ReportError as error:
                 if self._problem is None or str(error) != str(self._problem):
                     LOG.warning("%s is not reported: %s", self.worker, error)
@@ -338,7 +346,7 @@ class Reporter:
             try:
                 body = self._read().to_bytes()
             except MergeError as error:  # of an aggregate without workers
-                raise ReportError(f"Expected a state to report, but: {error}") from None
+                raise NothingYetError(f"Expected a state to report, but: {error}") from None
             if self._epoch is None:
                 answer = self._client.post("/api/register", {"worker": self.worker})
                 self._epoch = int(self._field(answer, "epoch"))
@@ -374,4 +382,4 @@ def _pause(failures: int) -> float:
 
 def _may_pass(error: ReportError) -> bool:
     """Tell whether the same report may succeed later."""
-    return error.status is None or error.status in LATER
+    return not isinstance(error, NothingYetError) and (error.status is None or error.status in LATER)

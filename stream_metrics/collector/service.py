@@ -14,6 +14,7 @@ The server is that of the monitor, with its page, stream of views and exporter.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from http import HTTPStatus
 from types import TracebackType
 from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
@@ -23,11 +24,11 @@ import msgspec
 
 from stream_metrics.catalog.table import find
 from stream_metrics.collector.collector import Collector, CollectorUnavailable, Options, WorkerReport
-from stream_metrics.collector.reporter import AT_EXIT, LONGEST_NAME, Reporter
+from stream_metrics.collector.reporter import AT_EXIT, LONGEST_NAME, Client, Reporter
 from stream_metrics.collector.store import CollectorStore
 from stream_metrics.collector.view import CollectorView
 from stream_metrics.containers.workers import PutResult
-from stream_metrics.errors import MergeError, StreamMetricsError
+from stream_metrics.errors import MergeError, OptionError, StreamMetricsError
 from stream_metrics.inputs.times import Length
 from stream_metrics.monitor.config import ServeTable
 from stream_metrics.monitor.serve.posts import Posted, Reply, Routes
@@ -120,12 +121,14 @@ def _text(status: HTTPStatus, error: Exception) -> Reply:
 
 
 DEFAULTS = Options()
+TITLE = "workers"
 
 
 class Service:
     """Serves a collector whose file is at `path`; it is made if there is none.
 
-    It may report to another collector, as a worker with the name of its title and the same token.
+    It may report to another collector, as a worker with the name of its title and the same token. Collectors with the
+    same title would replace each other's counts there, so it needs a title of its own.
 
     ``StoreError`` if the file is foreign or in use, ``ValueError`` for a host that others can reach without a token,
     ``OSError`` if the port is taken.
@@ -138,7 +141,7 @@ class Service:
         port: int = 9900,
         *,
         token: str = "",
-        title: str = "workers",
+        title: str = TITLE,
         metrics: Sequence[str] = MONITOR,
         expected: Sequence[str] = (),
         options: Options = DEFAULTS,
@@ -147,6 +150,9 @@ class Service:
         report_to: str | None = None,
         report_every: Length = 60.0,
     ) -> None:
+        if report_to is not None and title == TITLE:
+            expected = "of its own for a collector that reports to another one, where it is the name of a worker"
+            raise OptionError(argument="title", subject="a `title`", expected=expected, got=title)
         config = ServeTable(host=host, port=port, token=token, names=tuple(names), health=health)
         Gate(config)  # raises before a file is made
         keys = [find(key).key for key in metrics]
@@ -157,9 +163,11 @@ class Service:
             view = CollectorView(self._collector, title, keys, expected)
             answers = routes(self._collector, lambda: self._server.publish())
             self._server = Server(config, view, alive=self._alive, ready=self._alive, routes=answers)
+            self._new_reporter: Callable[[], Reporter] | None = None
             if report_to is not None:
+                Client(report_to, token or None, None, 1.0)  # raises for an address that is none
                 named: Any = {"worker": title, "token": token or None, "resumes": True}
-                self._reporter = Reporter(report_to, self._collector.total, report_every, **named)
+                self._new_reporter = partial(Reporter, report_to, self._collector.total, report_every, **named)
         except BaseException:
             self._collector.close()
             raise
@@ -168,6 +176,8 @@ class Service:
         """Serve, in threads, and return the address."""
         try:
             self.url = self._server.start()
+            if self._new_reporter is not None:  # once it is sure that this collector serves
+                self._reporter = self._new_reporter()
         except BaseException:
             self._stop()
             raise

@@ -203,10 +203,10 @@ def test_reasons(cli, tmp_path):
 SCHEMAS = [
     ({"label": TEXT}, "", ": column 'y_true' is not in the file, which has 'label', 'y_pred'"),
     ({"y_true": TEXT}, "--pred y_true.x", ": column 'y_true.x' is not in the file"),
-    ({"y_true": [[1]] * N}, "", ", row 1: Expected field 'y_true' to be a"),
-    ({"y_true": TIMES}, "", ", row 1: Expected field 'y_true' to be a"),
-    ({"y_true": TEXT, "w": TEXT}, "--weight w", ", row 1: Expected field 'w' to be a"),
-    ({"y_true": TEXT, "at": [True] * N}, AT, ", row 1: Expected field 'at' to be seconds since 1970"),
+    ({"y_true": [[1]] * N}, "", "column 'y_true' to hold a label (text, a number"),
+    ({"y_true": TIMES}, "", "but its type is timestamp[us, tz=UTC]"),
+    ({"y_true": TEXT, "w": TEXT}, "--weight w", "column 'w' to hold a weight"),
+    ({"y_true": TEXT, "at": [True] * N}, AT, "to hold a time"),
     ({"y_true": TEXT, "scores": [[0.5]] * N}, "--scores", "--classes A,B"),
     ({"y_true": TEXT, "scores": [{"a": "b"}] * N}, "--scores", ", row 1: Expected every score to be a finite number"),
     ({"y_true": TEXT}, "--scores p_*", ": no column is like 'p_*'"),
@@ -218,7 +218,7 @@ def test_columns_that_do_not_fit(tmp_path):
     path, state = tmp_path / "a.parquet", tmp_path / "state"
     for columns, options, reason in SCHEMAS:
         write_parquet(path, columns | {"y_pred": TEXT})
-        said = refusal("run", path, *options.split(), "--state", state)
+        said = refusal("run", path, *options.split(), *["--skip-bad"] * ("row 1" not in reason), "--state", state)
         assert said.startswith(f"stream-metrics: {path}")
         assert reason in said
     assert not state.exists()

@@ -2,9 +2,9 @@
 
 **Delta method.** A difference moves by g_b - g_a with each sample, the gradients of the metric in the cells that the
 sample has in the two matrices; its variance over the joint cells is that of the difference, pairing included. Smooth
-metrics only. **Bootstrap.** Drawing rows with replacement is a multinomial draw of the joint cells, so no rows are
-kept. **Folds.** The statistic without each fold f, SE^2 = (F - 1)/F sum (theta_f - mean)^2, and the t quantile with F -
-1 degrees of freedom: for dependent samples, weights and scores. Agresti 2013, sec. 16.1; Efron 1979; Quenouille 1956.
+metrics only. **Posterior.** Joint cells are drawn from a Dirichlet distribution, where the variance rests on few
+samples. **Folds.** The statistic without each fold f, SE^2 = (F - 1)/F sum (theta_f - mean)^2, and the t quantile with
+F - 1 degrees of freedom: for dependent samples, weights and scores. Agresti 2013, sec. 16.1; Quenouille 1956.
 """
 
 from __future__ import annotations

@@ -61,7 +61,12 @@ from stream_metrics.inference.intervals.gradients import (
 )
 from stream_metrics.inference.intervals.interval import Interval, IntervalRequest
 from stream_metrics.inference.intervals.methods import METHODS, SHARES
-from stream_metrics.inference.intervals.resampling import drawn_classes, evaluated, percentiles
+from stream_metrics.inference.intervals.resampling import (
+    balanced_accuracy_posterior,
+    drawn_classes,
+    evaluated,
+    percentiles,
+)
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
@@ -300,6 +305,9 @@ def _modelled_whole(row: MetricSpec, c: Counts, value: float, request: IntervalR
             return Interval(value, *shifted(inner, value, bias, row), request.level, "delta", "fixed", se, n, 0, note)
     drawn_values = evaluated(c, MARGINS.get(key) or CELLS[key], zero, request.draws, request.seed)
     low, high, deviation, skipped = percentiles(drawn_values, request.level)
+    if key == "balanced_accuracy" and c.k == 2 and c.true_totals.all():  # exactly, and without a seed
+        (tp, tn), (fn, fp) = c.diagonal.tolist(), (c.true_totals - c.diagonal).tolist()
+        low, high = balanced_accuracy_posterior(tp, fn, tn, fp, request.level)
     ends = shifted((min(float(low), inner[0]), max(float(high), inner[1])), value, bias, row)
     return Interval(value, *ends, request.level, "posterior", "fixed", float(deviation), n, int(skipped), note)
 

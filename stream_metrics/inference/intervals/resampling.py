@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from stream_metrics.catalog.spec import MetricSpec
 from stream_metrics.evaluation.evaluation import Evaluation, Options, compute, evaluate
 from stream_metrics.formulas.protocol import Counts, Floats, NumberOrArray, memo_of
-from stream_metrics.formulas.stats.normal import normal_quantile
+from stream_metrics.formulas.stats.normal import log_beta, normal_quantile
 from stream_metrics.formulas.two_classes import TwoByTwo, one_vs_all
 from stream_metrics.inference.intervals.adequacy import ENOUGH, few_samples, least_cells
 from stream_metrics.inference.intervals.batched_counts import (
@@ -240,3 +240,45 @@ def jackknife(c: Counts, function: Callable[[Counts], Floats]) -> Floats:
     values, n = np.array(values_without, float), counts.sum()
     mean = counts @ values / n
     return np.asarray(np.sqrt((n - 1) / n * (counts @ (values - mean) ** 2)))
+
+
+# Of balanced accuracy: on the scale theta of sin(theta)^2, densities are smooth down to parameters of 1/2.
+GRID = 2001
+STEPS = 60
+FAR = 9.0  # standard deviations
+
+
+def balanced_accuracy_posterior(
+    tp: float, fn: float, tn: float, fp: float, level: float = 0.95, prior: float = 0.5
+) -> tuple[float, float]:
+    """Central interval of (A + B) / 2, A beta(tp + prior, fn + prior) and B beta(tn + prior, fp + prior), independent.
+
+    Within [0, 1]; `prior` is 1/2 (Jeffreys) or 1 (flat). Brodersen et al. 2010.
+    """
+    (a, cdf), (b, other) = _grid(tp + prior, fn + prior), _grid(tn + prior, fp + prior)
+    middles, weights = (b[1:] + b[:-1]) / 2, np.diff(other)
+
+    def below(x: float) -> float:
+        return float(np.interp(2 * x - middles, a, cdf, left=0.0, right=1.0).dot(weights))
+
+    tail = (1 - level) / 2
+    return _solve(below, tail), _solve(below, 1 - tail)
+
+
+def _grid(a: float, b: float) -> tuple[Floats, Floats]:
+    """Return values of a beta variable and its distribution function there."""
+    middle, margin = math.asin(math.sqrt(a / (a + b))), FAR / (2 * math.sqrt(a + b))
+    theta = np.linspace(max(middle - margin, 0.0), min(middle + margin, math.pi / 2), GRID)
+    inner = (theta[1:] + theta[:-1]) / 2
+    with np.errstate(divide="ignore"):
+        density = np.exp((2 * a - 1) * np.log(np.sin(inner)) + (2 * b - 1) * np.log(np.cos(inner)) - log_beta(a, b))
+    upto = np.concatenate([[0.0], np.cumsum(density)])
+    return np.sin(theta) ** 2, upto / upto[-1]
+
+
+def _solve(below: Callable[[float], float], goal: float) -> float:
+    low, high = 0.0, 1.0
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if below(middle) < goal else (low, middle)
+    return (low + high) / 2
