@@ -402,8 +402,9 @@ def partial_states(
 def states_by_key(selected: Selected, prototype: Accumulator) -> DataFrame:
     """Return states of rows, one or more for each partition and key."""
     job = Job.of(prototype, selected.fields, "raise", None)
-    parts = _parts_by_key(selected, job, 0)
-    return parts.select(*selected.keys, "state")
+    if not selected.keys:
+        return selected.rows.mapInArrow(partial(workers.count_all, job), PARTS).select("state")
+    return _parts_by_key(selected, job, 0).select(*selected.keys, "state")
 
 
 def _prototype(
