@@ -137,7 +137,12 @@ refused(three.update_many, truth, -table)
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", TASKS)
+LONG = {"comparisons, detectors, groups and panes", "rank sketches made, merged, read and written", "losses", "windows"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.nightly if name in LONG else ()) for name in TASKS]
+)
 def test_memory_does_not_grow(name: str) -> None:
     """After a warm-up, thousands of repetitions leave neither bytes nor objects behind."""
     times, before, repeated = TASKS[name]

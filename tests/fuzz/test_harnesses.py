@@ -11,7 +11,7 @@ from random import Random
 import pytest
 from fuzz import mutation, run
 
-INPUTS = {"bytes": 1500, "events": 100, "rules": 1000, "configuration": 200}
+INPUTS = {"bytes": 1000, "events": 50, "rules": 800, "configuration": 150}
 
 
 @pytest.mark.parametrize("name", run.TARGETS)
